@@ -1,0 +1,69 @@
+# Everything runs in a virtual environment of its own (.venv), made when it is first needed.
+PYTHON ?= python3
+BIN := .venv/bin
+N ?= 20000
+
+.PHONY: help demo test lint types unit bench fuzz docs format wheel clean
+
+help:
+	@echo "make demo     check a shipped design and show what is on which tile"
+	@echo "make test     ruff, pyright (strict), pytest"
+	@echo "make bench    compare with mlir-opt-22 and stock xDSL"
+	@echo "make fuzz     feed N=$(N) damaged programs to the reader"
+	@echo "make docs     bring the output shown in the documents up to date"
+	@echo "make format   let ruff format the code"
+	@echo "make wheel    build the wheel into dist/"
+
+demo: .venv/ready
+	@$(BIN)/tilewright demo
+
+test: lint types unit
+
+lint: .venv/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready-dev
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+unit: .venv/ready-dev
+	$(BIN)/python -m pytest -rs
+
+bench: .venv/ready-dev
+	@$(BIN)/python bench/run.py
+
+fuzz: .venv/ready-dev
+	TILEWRIGHT_FUZZ=$(N) $(BIN)/python -m pytest tests/unit/test_fuzz.py
+
+docs: .venv/ready-dev
+	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py
+
+format: .venv/ready-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel: .venv/ready-dev
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+
+.venv/ready: pyproject.toml | .venv/bin/pip
+	@echo "installing tilewright into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/ready-dev: pyproject.toml | .venv/bin/pip
+	@echo "installing tilewright and its development tools into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch .venv/ready $@
+
+# Debian keeps ensurepip in a package of its own. Where that is missing, the pip beside the interpreter serves, and where
+# there is none either, root can install the package.
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tilewright needs Python 3.11 or newer")'
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 \
+	|| { $(PYTHON) -m venv --clear --without-pip .venv \
+	     && $(PYTHON) -m pip --python .venv/bin/python install --quiet --disable-pip-version-check pip; } 2>/dev/null \
+	|| { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv --clear .venv; } \
+	|| { echo "make: no virtual environment: install python3-venv or pip for $(PYTHON)" >&2; exit 1; }

@@ -1,0 +1,115 @@
+"""TXN streams go round: words -> operations -> words, and operations -> words -> operations."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilewright import txn
+from tilewright.txn.opcodes import LAYOUTS
+
+WORD = st.integers(0, 2**32 - 1)
+
+# Words written down from the format's description, not by our encoder: npu1, one WRITE, one TCT.
+GOLDEN_WORDS = [
+    *(0x06030100, 0x00000104, 2, 56),
+    *(0, 0, 0x0001D214, 0, 0x80000003, 24),
+    *(0x80, 16, 0x00010200, 0x03010100),
+]
+GOLDEN_OPERATIONS = [txn.write(0x1D214, 0x80000003), txn.sync(1, 2, 0, 3)]
+
+
+def filled(version: tuple[int, int], op: txn.Operation) -> txn.Operation:
+    """The operation with every field of its layout, as decoding gives it."""
+    layout = LAYOUTS[version][op.opcode]
+    payload = op.payload if len(op.payload) else np.zeros(layout.default_payload_words, np.uint32)
+    return txn.Operation(op.opcode, payload, **{name: op.fields.get(name, 0) for name in layout.fields})
+
+
+@st.composite
+def operations(draw: st.DrawFn, version: tuple[int, int]) -> txn.Operation:
+    opcode = draw(st.sampled_from(sorted(LAYOUTS[version])))
+    layout = LAYOUTS[version][opcode]
+    fields = {name: draw(st.integers(0, bits.limits[-1])) for name, bits in layout.fields.items()}
+    size = draw(st.integers(layout.default_payload_words, 9)) if layout.size_word is not None else 0
+    return txn.Operation(opcode, draw(st.lists(WORD, min_size=size, max_size=size)), **fields)
+
+
+def test_words_of_known_operations():
+    stream = txn.Stream.of(txn.Header(), GOLDEN_OPERATIONS)
+    assert txn.encode(stream).tolist() == GOLDEN_WORDS
+
+
+def test_operations_of_known_words():
+    stream = txn.decode(np.array(GOLDEN_WORDS, dtype=np.uint32))
+    assert (stream.header.device_generation, stream.header.columns, stream.header.rows) == (3, 4, 6)
+    assert list(stream.operations) == [filled((0, 1), op) for op in GOLDEN_OPERATIONS]
+    assert stream.operations[0].address == 0x1D214
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(LAYOUTS)).flatmap(lambda v: st.tuples(st.just(v), st.lists(operations(v), max_size=12))))
+def test_every_opcode_goes_round(case: tuple[tuple[int, int], list[txn.Operation]]):
+    version, ops = case
+    stream = txn.Stream.of(txn.Header(major=version[0], minor=version[1], columns=8), ops)
+    words = txn.encode(stream)
+    again = txn.decode(words.tobytes())
+    assert list(again.operations) == ops
+    assert (txn.encode(again) == words).all()
+
+
+def test_streams_of_production_tools_keep_their_leftover_bits():
+    mask_poll = [0x00FC0204, 0x11, 0x0021DF10, 0, 0, 0x00780000, 32, 0x00002ADD]
+    words = [0x06040100, 0x00000108, 1, 16 + 32, *mask_poll]
+    op = txn.decode(np.array(words, dtype=np.uint32)).operations[0]
+    assert (op.name, op.op_column, op.op_row, op.payload.tolist()) == ("MASKPOLL", 2, 0xFC, [0x2ADD])
+
+
+@pytest.mark.parametrize(
+    "words, offset, reason",
+    [
+        pytest.param([1, 2], 0, "too few", id="shorter than a header"),
+        pytest.param([0x06030200, 0x104, 0, 16], 0, "unsupported TXN version 0.2", id="unknown version"),
+        pytest.param([0x06030100, 0x104, 0, 20], 12, "size word says 20 bytes", id="wrong size word"),
+        pytest.param([0x06030100, 0x104, 2, 40, 0, 0, 4, 0, 5, 24], 8, "announces 2 operations", id="wrong count"),
+        pytest.param([0x06030100, 0x104, 1, 40, 0, 0, 4, 0, 5, 20], 36, "multiple of 4, at least 24", id="too short"),
+        pytest.param([0x06030100, 0x104, 1, 40, 0, 0, 4, 0, 5, 26], 36, "multiple of 4", id="op size not in words"),
+        pytest.param([0x06030100, 0x104, 1, 40, 1, 0, 4, 32, 5, 6], 16, "BLOCKWRITE runs past the end", id="cut off"),
+        pytest.param([0x06030100, 0x104, 1, 24, 0, 0], 16, "WRITE runs past the end", id="cut before its size"),
+        pytest.param([0x06030100, 0x104, 1, 20, 14], 16, "CONFIG_SHIMDMA_BD) has no known layout", id="no layout"),
+    ],
+)
+def test_damage_is_refused_with_its_offset(words: list[int], offset: int, reason: str):
+    with pytest.raises(txn.TxnError, match="at byte") as error:
+        txn.decode(np.array(words, dtype=np.uint32).tobytes())
+    assert error.value.offset == offset
+    assert reason in error.value.reason
+
+
+def test_a_missing_byte_is_told_by_the_size_word():
+    data = np.array(GOLDEN_WORDS, dtype=np.uint32).tobytes()[:-1]
+    with pytest.raises(txn.TxnError, match="size word says 56 bytes, the stream has 55"):
+        txn.decode(data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=64) | st.lists(WORD, max_size=16).map(lambda w: np.array(w, dtype=np.uint32).tobytes()))
+def test_arbitrary_bytes_are_decoded_or_refused(data: bytes):
+    with contextlib.suppress(txn.TxnError):
+        assert txn.encode(txn.decode(data)).tobytes() == data
+
+
+@pytest.mark.parametrize(
+    "op, complaint",
+    [
+        (txn.Operation(txn.Opcode.WRITE, adress=4), "WRITE has no field 'adress'"),
+        (txn.write(2**32, 0), "address = 4294967296 does not fit"),
+        (txn.Operation(txn.Opcode.PREEMPT, [1], level=1), "PREEMPT takes no payload"),
+        (txn.Operation(txn.Opcode.BLOCKSET), "no known layout"),
+    ],
+)
+def test_operations_that_cannot_be_encoded(op: txn.Operation, complaint: str):
+    with pytest.raises(txn.TxnError, match=complaint):
+        txn.Stream.of(txn.Header(), [op])

@@ -1,0 +1,18 @@
+"""Say where the parts of this installation are."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import tilewright
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--include", action="store_true", help="the folder to give to a C++ compiler with -I")
+    what.add_argument("--version", action="store_true", help="the version of tilewright")
+
+
+def run(args: Namespace) -> None:
+    print(tilewright.__version__ if args.version else Path(tilewright.__file__).parent / "include")

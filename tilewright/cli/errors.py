@@ -1,0 +1,60 @@
+"""What a person sees when something is wrong: diagnostics with the line they are about, and one line for the rest."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+
+from tilewright.ir.diagnostics import Diagnostic, Severity, file_position
+
+LONGEST_LINE, LONGEST_TEXT = 160, 1000
+COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;35", Severity.REMARK: "1;34", Severity.NOTE: "1;30"}
+
+
+class UsageError(Exception):
+    """The command was called in a way that makes no sense; the text says how."""
+
+
+class InputError(Exception):
+    """A file that the command was given cannot be read or written; the text says which and why."""
+
+
+def show_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
+    """Print each diagnostic, and its line where the text of its file is known, to stderr."""
+    lines = {name: text.split("\n") for name, text in sources.items()}
+    for diagnostic in diagnostics:
+        shown = None
+        for part in (diagnostic, *diagnostic.notes):
+            position = file_position(part.location)
+            print("\n".join(_render(part, position, {} if position == shown else lines)), file=sys.stderr)
+            shown = position
+
+
+def _render(
+    diagnostic: Diagnostic, position: tuple[str, int, int] | None, sources: Mapping[str, list[str]]
+) -> Iterable[str]:
+    place = "{}:{}:{}:".format(*position) if position else "tilewright:"
+    text = "\n".join(_printable(line[:LONGEST_TEXT]) for line in diagnostic.text.split("\n"))
+    yield f"{_paint('1', place)} {_paint(COLORS[diagnostic.severity], f'{diagnostic.severity}:')} {text}"
+    if position and 0 < position[1] <= len(sources.get(position[0], ())):
+        yield from _excerpt(sources[position[0]][position[1] - 1], position[2])
+
+
+def _excerpt(line: str, column: int) -> Iterable[str]:
+    """The line with a caret under `column`; of a very long line the part around it."""
+    start = 0 if len(line) <= LONGEST_LINE else max(0, column - LONGEST_LINE // 2)
+    line = line.rstrip()[start : start + LONGEST_LINE]
+    yield _printable(line)
+    before = line[: max(column - 1 - start, 0)]
+    yield "".join("\t" if c == "\t" else " " for c in before) + "^"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
+
+
+def _paint(style: str, text: str) -> str:
+    if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
+        return f"\033[{style}m{text}\033[0m"
+    return text

@@ -1,0 +1,119 @@
+"""Read programs, check them, run passes over them and print them."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from tilewright.cli.errors import show_diagnostics
+from tilewright.cli.files import read_text, write_text
+from tilewright.cli.opt_arguments import ALL, Arguments, parse_arguments
+from tilewright.cli.programs import source_name
+from tilewright.ir.context import make_context
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, collect, errors_in, fail, showing_operations
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
+from tilewright.ir.printer import module_text
+from tilewright.ir.split_input import split_input
+from tilewright.ir.verifier import operation_text, verify
+
+
+def run_command(argv: list[str]) -> int:
+    arguments = parse_arguments(argv)
+    if arguments.only_print:
+        from tilewright.cli.opt_help import print_about
+
+        print_about(arguments.only_print)
+        return 0
+    if arguments.dump_pipeline:
+        print(f"Pass Manager with {len(arguments.pipeline.steps)} passes:\n{arguments.pipeline}\n", file=sys.stderr)
+    name = source_name(arguments.input)
+    text = read_text(arguments.input)
+    parts = [(0, text)] if arguments.split_marker is None else list(split_input(text, arguments.split_marker))
+    ctx = make_context(arguments.allow_unregistered)
+    results, complaints = list[str](), list[Diagnostic]()
+    for lines_before, part in parts:
+        result, found = _process(ctx, arguments, name, lines_before, part)
+        if arguments.verify_diagnostics:
+            from tilewright.ir.verify_diagnostics import check_expectations
+
+            only_expected = arguments.verify_diagnostics == "only-expected"
+            found = check_expectations(part, name, lines_before, found, only_expected)
+        results.append(result)
+        complaints += found
+    show_diagnostics(complaints, {name: text})
+    failed = bool(errors_in(complaints))
+    if arguments.output == "-" or not failed:
+        write_text(arguments.output, f"{arguments.output_split_marker}\n".join(results))
+    return 1 if failed else 0
+
+
+def _process(
+    ctx: Context, arguments: Arguments, name: str, lines_before: int, text: str
+) -> tuple[str, list[Diagnostic]]:
+    """The text that a part of the input becomes, empty if there was an error, and what was reported on the way."""
+    with collect() as found:
+        try:
+            return _transform(ctx, arguments, name, lines_before, text), found
+        except DiagnosedError as error:
+            found += error.diagnostics
+        except RecursionError:
+            start = FileLineColLoc(StringAttr(name), IntAttr(lines_before + 1), IntAttr(1))
+            found.append(Diagnostic(Severity.ERROR, "the input is nested too deeply", start))
+    return "", found
+
+
+def _transform(ctx: Context, arguments: Arguments, name: str, lines_before: int, text: str) -> str:
+    show = arguments.op_on_diagnostic and not arguments.verify_diagnostics
+    with showing_operations(operation_text) if show else nullcontext():
+        module = _read(ctx, name, "\n" * lines_before + text)
+    if arguments.verify_roundtrip:
+        _check_roundtrip(ctx, module)
+    show = arguments.op_on_diagnostic is not False and not arguments.verify_diagnostics
+    with showing_operations(operation_text) if show else nullcontext():
+        run_pipeline(ctx, module, arguments.pipeline, arguments.verify_each, _watcher(ctx, arguments))
+    return _text(ctx, arguments, module)
+
+
+def _read(ctx: Context, name: str, text: str) -> ModuleOp:
+    module = parse_source(ctx, text, name)
+    errors = verify(module)
+    if errors:
+        raise DiagnosedError(errors)
+    return module
+
+
+def _text(ctx: Context, arguments: Arguments, op: Operation) -> str:
+    """What MLIR's tools print: the program, and an empty line."""
+    dialects = list(ctx.loaded_dialects)
+    return module_text(op, generic=arguments.generic, debuginfo=arguments.debug_info, dialects=dialects) + "\n"
+
+
+def _check_roundtrip(ctx: Context, module: ModuleOp) -> None:
+    """Print and read the module, in custom and in generic form, and compare what it prints as after that."""
+    for generic in (False, True):
+        text = module_text(module, generic=generic)
+        again = module_text(_read(ctx, "<roundtrip>", text), generic=generic)
+        if again != text:
+            fail(module, f"roundTrip testing roundtripped module differs from reference:\n{text}\n=====\n{again}")
+
+
+def _watcher(ctx: Context, arguments: Arguments) -> Watcher | None:
+    """What prints the program around passes, if that was asked for."""
+    wanted = {"before": arguments.print_before.split(","), "after": arguments.print_after.split(",")}
+    if wanted == {"before": [""], "after": [""]}:
+        return None
+
+    def show(when: str, step: Pass, op: Operation) -> None:
+        if step.name in wanted[when] or ALL in wanted[when]:
+            print(
+                f"// -----// IR Dump {when.capitalize()} {type(step).__name__} ({step.name}) //----- //",
+                file=sys.stderr,
+            )
+            print(_text(ctx, arguments, op), file=sys.stderr)
+
+    return show

@@ -1,0 +1,127 @@
+"""Tools on TXN binaries: read them, change them, compare them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from tilewright.cli.files import read_bytes, read_text, write_atomically
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    tools = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
+    dis = tools.add_parser("dis", help="print a binary as text that `asm` turns back into the same bytes")
+    dis.add_argument("file", metavar="FILE")
+    dis.add_argument("--plain", action="store_true", help="no comments about what register fields mean")
+    asm = tools.add_parser("asm", help="assemble the text form")
+    asm.add_argument("file", metavar="FILE")
+    asm.add_argument("-o", dest="output", metavar="OUT", required=True, help="the binary to write")
+    stat = tools.add_parser("stat", help="count operations, bytes, tiles, pushes and patches")
+    stat.add_argument("files", metavar="FILE", nargs="+")
+    diff = tools.add_parser("diff", help="show where two binaries part; status 1 if they do")
+    diff.add_argument("left", metavar="FILE")
+    diff.add_argument("right", metavar="FILE")
+    diff.add_argument("--all", action="store_true", help="every difference, not only the first")
+    for tool in (dis, asm, stat, diff):
+        tool.add_argument("--json", action="store_true", help="for machines")
+
+
+def run(args: Namespace) -> int:
+    return {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff}[args.tool](args)
+
+
+def _decoded(name: str) -> Any:
+    from tilewright import txn
+
+    try:
+        return txn.decode(read_bytes(name))
+    except txn.TxnError as error:
+        raise error.with_file(name) from None
+
+
+def _dis(args: Namespace) -> int:
+    from tilewright.txn.meaning import explain
+    from tilewright.txn.text import disassemble, model_of
+
+    stream = _decoded(args.file)
+    if args.json:
+        print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
+        return 0
+    model = model_of(stream.header)
+    lines = disassemble(stream)
+    print(next(lines))
+    for op, line in zip(stream.operations, lines, strict=True):
+        comment = "" if args.plain else explain(op, model)
+        print(f"{line}  # {comment}" if comment else line)
+    return 0
+
+
+def _as_json(op: Any) -> dict[str, Any]:
+    return {"opcode": op.name, **op.fields} | ({"payload": op.payload.tolist()} if len(op.payload) else {})
+
+
+def _asm(args: Namespace) -> int:
+    from tilewright import txn
+    from tilewright.txn.text import TextError, assemble
+
+    try:
+        stream = assemble(read_text(args.file))
+    except TextError as error:
+        print(f"{args.file}:{error.line}:{error.column}: error: {error.reason}", file=sys.stderr)
+        return 1
+    words = txn.encode(stream)
+    write_atomically(Path(args.output), words.astype("<u4").tobytes())
+    if args.json:
+        print(json.dumps({"operations": len(stream.opcodes), "bytes": words.nbytes}))
+    return 0
+
+
+def _stat(args: Namespace) -> int:
+    from tilewright.txn.statistics import statistics
+
+    found = {name: statistics(_decoded(name)) for name in args.files}
+    if args.json:
+        print(json.dumps({name: numbers.to_json() for name, numbers in found.items()}))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for name, numbers in found.items():
+        device = numbers.device or "unknown device"
+        table = Table(title=f"{name}: version {numbers.version}, {device}", title_justify="left")
+        table.add_column("what")
+        table.add_column("count", justify="right")
+        table.add_column("bytes", justify="right")
+        for opcode, (count, size) in numbers.by_opcode.items():
+            table.add_row(opcode, str(count), str(size))
+        table.add_row("total", str(numbers.operations), str(numbers.size_bytes), style="bold")
+        for title, counts in (
+            ("register operations on", numbers.by_tile),
+            ("tasks pushed on", numbers.queue_pushes),
+            ("patches with argument", numbers.patched_arguments),
+        ):
+            for place, count in counts.items():
+                table.add_row(f"{title} {place}", str(count))
+        console.print(table)
+    return 0
+
+
+def _diff(args: Namespace) -> int:
+    from itertools import islice
+
+    from tilewright.txn.difference import differences
+
+    found = differences(_decoded(args.left), _decoded(args.right))
+    shown = list(found if args.all else islice(found, 1))
+    if args.json:
+        print(json.dumps([vars(difference) for difference in shown]))
+    for difference in () if args.json else shown:
+        place = "header" if difference.index is None else f"operation {difference.index}"
+        print(f"{place}\n  - {difference.left}\n  + {difference.right}")
+        for meaning in difference.meanings:
+            print(f"    {meaning}")
+    return 1 if shown else 0

@@ -1,0 +1,223 @@
+"""The TXN words of one lowered operation, where each word is a number or is packed from values at run time.
+
+The layouts are those of `txn.opcodes`: what the decoder reads is what is written here. The interpreter, the native
+generator and the static binary all take their words from this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from tilewright.device import DeviceModel
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
+from tilewright.dialects.aiex import firmware, instructions
+from tilewright.ir.diagnostics import fail_op
+from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
+
+WORD_MASK = 0xFFFFFFFF
+FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
+FOLDED_OFFSET = 0x80000000
+VERSION = (0, 1)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some low bits of a run-time value, shifted into a word."""
+
+    value: SSAValue
+    mask: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A word known only at run time: (constant | parts) + addend, in 32 bits."""
+
+    constant: int
+    parts: tuple[Part, ...]
+    addend: int = 0
+
+
+Word: TypeAlias = int | Packed
+Number: TypeAlias = "int | SSAValue"
+
+
+def compose(opcode: Opcode, payload: list[int] | None = None, **fields: Number) -> list[Word]:
+    """An operation's words by its layout; run-time values are cut to their field, constants have been checked."""
+    layout = LAYOUTS[VERSION][opcode]
+    constants = [0] * layout.fixed_words
+    constants[0] = opcode
+    parts: dict[int, list[Part]] = {}
+    data = payload if payload is not None else [0] * layout.default_payload_words
+    if layout.size_word is not None:
+        constants[layout.size_word] = (layout.fixed_words + len(data)) * WORD_BYTES
+    for name, number in fields.items():
+        field = layout.fields[name]
+        known = number if isinstance(number, int) else constant_value(number)
+        if known is not None:
+            constants[field.word] |= known << field.lo & field.mask
+        else:
+            parts.setdefault(field.word, []).append(Part(cast(SSAValue, number), field.mask >> field.lo, field.lo))
+    words: list[Word] = [
+        Packed(constant, tuple(parts[index])) if index in parts else constant
+        for index, constant in enumerate(constants)
+    ]
+    return words + data
+
+
+class Emitter:
+    """Turns the lowered operations of one device into words."""
+
+    def __init__(self, device: Operation, *, fold_ddr_offsets: bool = True):
+        self.model: DeviceModel = device_model(device)
+        self.fold_ddr_offsets = fold_ddr_offsets
+        self._symbols = _symbols_around(device)
+
+    def words(self, op: Operation) -> list[Word] | None:
+        """The words of an operation; None for one that puts nothing into the stream."""
+        emit = _EMIT.get(type(op))
+        return emit(self, op) if emit else None
+
+    def address(self, op: instructions.Placed, written: Number) -> Number:
+        """The register that an operation means: relative to a buffer, to a tile, or absolute."""
+        offset = written if isinstance(written, int) else constant_value(written)
+        if op.buffer is not None:
+            buffer = self._symbols.get(op.buffer.root_reference.data)
+            if not isinstance(buffer, BufferOp) or buffer.address is None or buffer.place is None or offset is None:
+                fail_op(op, "Cannot translate symbolic address")
+            return self.model.tile_address(*buffer.place, buffer.address.value.data + WORD_BYTES * offset)
+        if offset is None:
+            return written
+        if op.column is not None and op.row is not None:
+            return self.model.tile_address(op.column.value.data, op.row.value.data, offset & 0xFFFFF)
+        return offset & WORD_MASK
+
+    def global_words(self, op: Operation, data: SSAValue) -> list[int]:
+        """The numbers in the constant global that a block write copies."""
+        source = data.owner
+        if not isinstance(source, memref.GetGlobalOp):
+            fail_op(op, "Only MemRefs from memref.get_global are supported")
+        found = self._symbols.get(source.name_.root_reference.data)
+        if not isinstance(found, memref.GlobalOp):
+            fail_op(op, "Global symbol not found")
+        if not isinstance(found.initial_value, DenseIntOrFPElementsAttr):
+            fail_op(op, "Global symbol has no initial value")
+        return [cast(int, value) & WORD_MASK for value in found.initial_value.get_values()]
+
+
+def _symbols_around(device: Operation) -> dict[str, Operation]:
+    """Everything that references in a sequence of this device can mean, looked up once."""
+    symbols: dict[str, Operation] = {}
+    for table in [*reversed([a for a in ancestors(device) if a.has_trait(SymbolTable)]), device]:
+        symbols |= {name: op for op in table.regions[0].block.ops if (name := symbol_name(op)) is not None}
+    return symbols
+
+
+def _write(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuWrite32Op, op)
+    return compose(Opcode.WRITE, address=emitter.address(op, op.address), value=op.value)
+
+
+def _mask_write(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuMaskWrite32Op, op)
+    address = emitter.address(op, op.address)
+    return compose(Opcode.MASKWRITE, address=address, value=op.value, mask=op.mask)
+
+
+def _block_write(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuBlockWriteOp, op)
+    tile = {}
+    if op.column is not None and op.row is not None:
+        tile = {"column": op.column.value.data, "row": op.row.value.data}
+    address = emitter.address(op, op.address.value.data)
+    return compose(Opcode.BLOCKWRITE, emitter.global_words(op, op.data), address=address, **tile)
+
+
+def _sync(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuSyncOp, op)
+    return compose(
+        Opcode.TCT,
+        column=op.column,
+        row=op.row,
+        direction=op.direction,
+        channel=op.channel,
+        column_count=op.column_num,
+        row_count=op.row_num,
+    )
+
+
+def _address_patch(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuAddressPatchOp, op)
+    argument = op.arg_idx.value.data
+    address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
+    words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
+    if emitter.fold_ddr_offsets and argument >= FIRST_FOLDED_ARGUMENT:
+        at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
+        words[at] = _plus(words[at], FOLDED_OFFSET)
+    return words
+
+
+def _plus(word: Word, addend: int) -> Word:
+    return word + addend & WORD_MASK if isinstance(word, int) else Packed(word.constant, word.parts, addend)
+
+
+def _preempt(emitter: Emitter, op: Operation) -> list[Word]:
+    return compose(Opcode.PREEMPT, level=cast(firmware.NpuPreemptOp, op).level.value.data)
+
+
+def _load_pdi(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(firmware.NpuLoadPdiOp, op)
+    address = _integer(op.address)
+    return compose(
+        Opcode.LOADPDI,
+        id=_integer(op.id),
+        pdi_bytes=_integer(op.size),
+        address=address & WORD_MASK,
+        address_high=address >> 32,
+    )
+
+
+def _integer(attr: IntegerAttr | None) -> int:
+    return attr.value.data if attr is not None else 0
+
+
+def _create_scratchpad(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(firmware.NpuCreateScratchpadOp, op)
+    return compose(Opcode.CREATE_SCRATCHPAD, usage_type=_integer(op.usage_type), scratchpad_bytes=op.size.value.data)
+
+
+def _update_from_scratchpad(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(firmware.NpuUpdateFromScratchpadOp, op)
+    return compose(
+        Opcode.UPDATE_REG,
+        state_table_index=op.state_table_idx.value.data,
+        function=op.function.value,
+        function_argument=_integer(op.func_arg),
+        address=emitter.address(op, op.address.value.data),
+    )
+
+
+_EMIT: dict[type[Operation], Callable[[Emitter, Operation], list[Word]]] = {
+    instructions.NpuWrite32Op: _write,
+    instructions.NpuMaskWrite32Op: _mask_write,
+    instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuSyncOp: _sync,
+    instructions.NpuAddressPatchOp: _address_patch,
+    firmware.NpuPreemptOp: _preempt,
+    firmware.NpuLoadPdiOp: _load_pdi,
+    firmware.NpuCreateScratchpadOp: _create_scratchpad,
+    firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
+}
+
+
+def emitting_operations() -> Iterator[str]:
+    """Names of the operations that become words."""
+    return (op.name for op in _EMIT)

@@ -1,0 +1,142 @@
+"""Names of registers by their place in a tile, and back: `DMA.BD3.word2`, `Switch.master.North0`, `Memory+0x400`.
+
+Made from the tables of this package, so a name exists for what the encoder, the decoder and the simulator know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from .architecture import NUM_SLAVE_SLOTS
+from .devices import DEVICES
+from .enums import DeviceName, DmaDirection, TileType
+from .model import DeviceModel
+from .registers import PROGRAM_MEMORY_BYTES, TileRegisters
+
+TILE_WORDS = {
+    TileType.ShimNOCTile: "shim",
+    TileType.ShimPLTile: "shim",
+    TileType.MemTile: "mem",
+    TileType.CoreTile: "core",
+}
+_TILE = re.compile(r"(shim|mem|core)\((\d+),(\d+)\)")
+_AREA = re.compile(r"(\w+)?\+(0[xX][0-9a-fA-F]+|\d+)")
+_SINGLES = {
+    "tile_control": "Tile.control",
+    "timer_low": "Tile.timer_low",
+    "shim_mux": "ShimMux",
+    "shim_demux": "ShimDemux",
+    "column_clock": "Column.clock",
+    "column_reset": "Column.reset",
+    "core_pc": "Core.pc",
+    "core_sp": "Core.sp",
+    "core_lr": "Core.lr",
+    "core_control": "Core.control",
+    "core_status": "Core.status",
+    "enable_events": "Core.enable_events",
+    "reset_event": "Core.reset_event",
+    "cascade_control": "Core.cascade_control",
+}
+
+
+def name_address(model: DeviceModel, address: int) -> str | None:
+    """`core(0,2) DMA.BD1.word0`, or None where the address is on no tile of the device."""
+    (column, row), offset = model.locate(address)
+    if not model.is_valid_tile(column, row):
+        return None
+    tile_type = model.tile_type(column, row)
+    return f"{TILE_WORDS[tile_type]}({column},{row}) {_name_offset(model, tile_type, offset)}"
+
+
+def find_address(model: DeviceModel, text: str) -> int:
+    """The address that `name_address` gave this name; ValueError if nothing has it."""
+    tile, _, register = text.partition(" ")
+    found = _TILE.fullmatch(tile)
+    if not found:
+        raise ValueError(f"expected a tile like shim(0,0), got {tile!r}")
+    column, row = int(found[2]), int(found[3])
+    if not model.is_valid_tile(column, row) or TILE_WORDS[model.tile_type(column, row)] != found[1]:
+        raise ValueError(f"the device has no {tile}")
+    offset = _find_offset(model, model.tile_type(column, row), register)
+    return model.tile_address(column, row, offset)
+
+
+def _name_offset(model: DeviceModel, tile_type: TileType, offset: int) -> str:
+    name = _names(model.name, tile_type).get(offset)
+    if name is not None:
+        return name
+    for area, base, size in _areas(model, tile_type):
+        if base <= offset < base + size:
+            return f"{area}+{offset - base:#x}"
+    return f"+{offset:#x}"
+
+
+def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
+    offsets = _offsets(model.name, tile_type)
+    if name in offsets:
+        return offsets[name]
+    if found := _AREA.fullmatch(name):
+        bases = {area: base for area, base, _ in _areas(model, tile_type)} | {None: 0}
+        if found[1] in bases:
+            return bases[found[1]] + int(found[2], 0)
+    raise ValueError(f"a {TILE_WORDS[tile_type]} tile has no register {name!r}")
+
+
+@cache
+def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
+    return dict(_registers(DEVICES[device], tile_type))
+
+
+@cache
+def _offsets(device: DeviceName, tile_type: TileType) -> dict[str, int]:
+    return {name: offset for offset, name in _names(device, tile_type).items()}
+
+
+def _table(model: DeviceModel, tile_type: TileType) -> TileRegisters:
+    return model.registers(*model.representative_tile(tile_type))
+
+
+def _areas(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[str, int, int]]:
+    """Memories: name, first offset, bytes."""
+    if size := model.resources(tile_type).data_memory_bytes:
+        yield "Memory", 0, size
+    if (program := _table(model, tile_type).program_memory) is not None:
+        yield "Program", program, PROGRAM_MEMORY_BYTES
+
+
+def _registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, str]]:
+    registers, resources = _table(model, tile_type), model.resources(tile_type)
+    for bd in range(resources.bds):
+        for word in range(resources.bd_words):
+            yield registers.bds[bd] + 4 * word, f"DMA.BD{bd}.word{word}"
+    for direction in DmaDirection:
+        channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
+        for channel in range(channels):
+            place = f"DMA.{direction.name}{channel}"
+            yield registers.control(direction)[channel], f"{place}.control"
+            yield registers.task_queue(direction)[channel], f"{place}.queue"
+            if status := registers.status(direction):
+                yield status[channel], f"{place}.status"
+    if registers.locks:
+        for lock in range(resources.locks):
+            yield registers.locks[lock], f"Lock{lock}"
+    for attribute, name in _SINGLES.items():
+        if (offset := getattr(registers, attribute)) is not None:
+            yield offset, name
+    yield from _switch(model, tile_type)
+
+
+def _switch(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, str]]:
+    registers, switch = _table(model, tile_type), model.architecture.switches[tile_type]
+    if not (registers.switch_masters and registers.switch_slaves and registers.switch_slots):
+        return
+    ports = [f"{bundle.name}{channel}" for bundle, count in switch.masters.items() for channel in range(count)]
+    for number, port in enumerate(ports):
+        yield registers.switch_masters[number], f"Switch.master.{port}"
+    ports = [f"{bundle.name}{channel}" for bundle, count in switch.slaves.items() for channel in range(count)]
+    for number, port in enumerate(ports):
+        yield registers.switch_slaves[number], f"Switch.slave.{port}"
+        for slot in range(NUM_SLAVE_SLOTS):
+            yield registers.switch_slots[number] + 4 * slot, f"Switch.slot.{port}.{slot}"

@@ -1,0 +1,124 @@
+"""Compiles the formats of `_ods`: xDSL's language, with keyword enums, bare integers and implicit terminators."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Region
+from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    FormatDirective,
+    FormatProgram,
+    ParsingState,
+    PrintingState,
+    RegionVariable,
+)
+from xdsl.irdl.declarative_assembly_format_parser import FormatParser
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import SingleBlockImplicitTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr
+
+
+def compile_format(source: str, definition: OpDef) -> FormatProgram:
+    return Program(OdsFormatParser(source, definition).parse_format().stmts)
+
+
+@dataclass(frozen=True)
+class Program(FormatProgram):
+    """A format that reads operations whose types break their definition: to say so is for the verifier."""
+
+    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
+        with suppress(VerifyException):
+            super().resolve_constraint_variables(state, op_def)
+
+
+@dataclass(frozen=True)
+class IntVariable(AttributeVariable):
+    """An integer without its type."""
+
+    type: IntegerType
+
+    def parse_attr(self, parser: Parser) -> Attribute | None:
+        position = parser.pos
+        value = parser.parse_optional_integer(allow_boolean=False)
+        if value is None:
+            return None if self.is_optional else parser.raise_error("expected attribute value")
+        try:
+            return IntegerAttr(value, self.type)
+        except VerifyException:
+            parser.raise_error("integer constant out of range for attribute", position)
+
+    def print_attr(self, printer: Printer, attr: Attribute) -> None:
+        assert isinstance(attr, IntegerAttr)
+        printer.print_string(str(attr.value.data))
+
+
+@dataclass(frozen=True)
+class EnumVariable(AttributeVariable):
+    """A case of an enum: a keyword, or a string where the case is not an identifier. Both are read."""
+
+    constraint: EnumConstraint
+
+    def parse_attr(self, parser: Parser) -> Attribute | None:
+        cases = {str(case): case for case in self.constraint.cases}
+        position = parser.pos
+        text = parser.parse_optional_keyword_in(cases) or parser.parse_optional_str_literal()
+        if text is None:
+            if self.is_optional:
+                return None
+            parser.raise_error(
+                "expected string or keyword containing one of the following enum values for attribute "
+                f"'{self.name}' [{', '.join(cases)}]"
+            )
+        if text not in cases:
+            parser.raise_error(f'invalid {self.name} attribute specification: "{text}"', position)
+        return enum_to_attr(cases[text])
+
+    def print_attr(self, printer: Printer, attr: Attribute) -> None:
+        assert isinstance(attr, IntegerAttr)
+        printer.print_identifier_or_string_literal(str(self.constraint.cases(attr.value.data)))
+
+
+@dataclass(frozen=True)
+class BodyVariable(RegionVariable):
+    """A region whose implicit terminator is shown only if it says something."""
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        print_body(printer, self.get(op))
+
+
+def print_body(printer: Printer, region: Region) -> None:
+    last = region.last_block.last_op if region.last_block else None
+    is_bare = last is not None and not (last.attributes or last.properties or last.operands or last.results)
+    printer.print_region(region, print_block_terminators=not is_bare)
+
+
+class OdsFormatParser(FormatParser):
+    def parse_optional_variable(self, inside_ref: bool, *, qualified: bool = False) -> FormatDirective | None:
+        variable = super().parse_optional_variable(inside_ref, qualified=qualified)
+        match variable:
+            case AttributeVariable(name=name) if name in self.op_def.properties:
+                return self._property_variable(variable)
+            case RegionVariable(name, index) if any(
+                isinstance(trait, SingleBlockImplicitTerminator) for trait in self.op_def.traits
+            ):
+                return BodyVariable(name, index)
+            case _:
+                return variable
+
+    def _property_variable(self, variable: AttributeVariable) -> AttributeVariable:
+        shape = (variable.name, variable.is_property, variable.is_optional, variable.default_value)
+        match self.op_def.properties[variable.name].constr:
+            case EnumConstraint() as constraint:
+                return EnumVariable(*shape, constraint)
+            case IntConstraint(type=type):
+                return IntVariable(*shape, type)
+            case _:
+                return variable

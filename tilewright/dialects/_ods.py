@@ -1,0 +1,191 @@
+"""What MLIR's operation definitions can say and xDSL's cannot: confined integers, keyword enums, named parents.
+
+Formats are written in `assembly_format` as upstream writes them. They are compiled when the first operation of a kind
+is read or printed: at about a millisecond each, compiling all of a dialect's on import would make it slow to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i32
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition
+from xdsl.irdl.constraints import AttrConstraint
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, OpTrait, SingleBlockImplicitTerminator
+from xdsl.utils.exceptions import VerifyException
+
+if TYPE_CHECKING:
+    from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+EnumT = TypeVar("EnumT", bound=IntEnum)
+SignlessAttr = IntegerAttr[IntegerType]
+
+
+@dataclass(frozen=True)
+class IntConstraint(AttrConstraint[SignlessAttr]):
+    """An integer of one width within bounds, signless unless told; fails in MLIR's words."""
+
+    width: int
+    minimum: int | None = None
+    maximum: int | None = None
+    signedness: Signedness = Signedness.SIGNLESS
+
+    @property
+    def type(self) -> IntegerType:
+        return IntegerType(self.width, self.signedness)
+
+    def accepts(self, attr: Attribute) -> bool:
+        if not isinstance(attr, IntegerAttr) or cast(SignlessAttr, attr).type != self.type:
+            return False
+        value = attr.value.data
+        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+
+    @property
+    def summary(self) -> str:
+        text = f"{self.width}-bit {self.signedness.name.lower()} integer attribute"
+        if self.minimum is not None:
+            text += f" whose minimum value is {self.minimum}"
+        return text if self.maximum is None else f"{text} whose maximum value is {self.maximum}"
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not self.accepts(attr):
+            raise VerifyException(self.summary)
+
+    def get_bases(self) -> set[type[Attribute]]:
+        return {IntegerAttr}
+
+    def mapping_type_vars(self, type_var_mapping: Any) -> IntConstraint:
+        return self
+
+
+@dataclass(frozen=True)
+class EnumConstraint(IntConstraint):
+    """An i32 that the custom form spells as a keyword: `str` of the enum's member."""
+
+    cases: type[IntEnum] = IntEnum
+    description: str = ""
+
+    def accepts(self, attr: Attribute) -> bool:
+        return super().accepts(attr) and any(cast(SignlessAttr, attr).value.data == case for case in self.cases)
+
+    @property
+    def summary(self) -> str:
+        return self.description
+
+
+def i8_attr(minimum: int | None = None, maximum: int | None = None) -> AttrConstraint[SignlessAttr]:
+    return IntConstraint(8, minimum, maximum)
+
+
+def i32_attr(minimum: int | None = None, maximum: int | None = None) -> AttrConstraint[SignlessAttr]:
+    return IntConstraint(32, minimum, maximum)
+
+
+def i64_attr(minimum: int | None = None, maximum: int | None = None) -> AttrConstraint[SignlessAttr]:
+    return IntConstraint(64, minimum, maximum)
+
+
+def unsigned_attr(width: int) -> AttrConstraint[SignlessAttr]:
+    return IntConstraint(width, signedness=Signedness.UNSIGNED)
+
+
+def enum_attr(cases: type[IntEnum], description: str) -> AttrConstraint[SignlessAttr]:
+    """`description` is what ODS calls the attribute; verification errors quote it."""
+    return EnumConstraint(32, cases=cases, description=description)
+
+
+def enum_value(cases: type[EnumT], attr: SignlessAttr) -> EnumT:
+    return cases(attr.value.data)
+
+
+def enum_to_attr(value: IntEnum) -> SignlessAttr:
+    return IntegerAttr(int(value), i32)
+
+
+@dataclass(frozen=True)
+class ParentOp(OpTrait):
+    """The operation stands directly in one of the operations named."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str):
+        object.__setattr__(self, "names", names)
+
+    def verify(self, op: Operation) -> None:
+        parent = op.parent_op()
+        if parent is None or parent.name in self.names:
+            return
+        one_of = "" if len(self.names) == 1 else "to be one of "
+        raise VerifyException(f"expects parent op {one_of}'{', '.join(self.names)}'")
+
+
+class ImplicitTerminator(SingleBlockImplicitTerminator):
+    """Regions of one block, whose terminator the custom form leaves out and memory always holds."""
+
+    def verify(self, op: Operation) -> None:
+        for index, region in enumerate(op.regions):
+            if len(region.blocks) > 1:
+                raise VerifyException(f"expects region #{index} to have 0 or 1 blocks")
+            for block in region.blocks:
+                last = block.last_op
+                if last is None:
+                    raise VerifyException("expects a non-empty block")
+                if last.name != self.op_type.name:
+                    raise VerifyException(f"expects regions to end with '{self.op_type.name}', found '{last.name}'")
+
+    def ensure(self, op: Operation) -> None:
+        """Terminate the regions of a new operation."""
+        for region in op.regions:
+            if region.first_block is None:
+                region.add_block(Block())
+            for block in region.blocks:
+                last = block.last_op
+                if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
+                    block.add_op(self.op_type.create())
+
+
+class BlockOp(IRDLOperation):
+    """An operation whose regions are terminated as soon as it exists."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for trait in self.get_traits_of_type(ImplicitTerminator):
+            trait.ensure(self)
+
+
+def op_definition(cls: type[OpT]) -> type[OpT]:
+    """`irdl_op_definition`, for operations with the constraints and formats of this module."""
+    source = cls.assembly_format
+    cls.assembly_format = None
+    cls = irdl_op_definition(cls)
+    if source is not None:
+        _add_syntax(cls, source)
+    return cls
+
+
+def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
+    @cache
+    def program() -> FormatProgram:
+        from tilewright.dialects._formats import compile_format
+
+        return compile_format(source, cls.get_irdl_definition())
+
+    def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
+        return program().parse(parser, cls)
+
+    parse.format_program = program  # pyright: ignore[reportFunctionMemberAccess], for ir.format_parser to find
+
+    def print_(self: IRDLOperation, printer: Printer) -> None:
+        program().print(printer, self)
+
+    syntax: dict[str, Callable[..., Any] | Any] = {"parse": classmethod(parse), "print": print_}
+    for name, method in syntax.items():
+        setattr(cls, name, method)

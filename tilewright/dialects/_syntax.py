@@ -1,0 +1,195 @@
+"""Pieces of custom syntax that several standard dialects share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerType, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
+
+EnumT = TypeVar("EnumT", bound=str)
+Integers: TypeAlias = DenseArrayBase[IntegerType]
+
+INDEX = IndexType()
+
+PAREN = Parser.Delimiter.PAREN
+SQUARE = Parser.Delimiter.SQUARE
+NO_DELIMITER = Parser.Delimiter.NONE
+
+
+def split_attributes(
+    op: type[IRDLOperation], attributes: Mapping[str, Attribute]
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Sort the entries of an attribute dictionary into the op's properties and everything else."""
+    known = op.get_irdl_definition().properties
+    properties: dict[str, Attribute] = {}
+    others: dict[str, Attribute] = {}
+    for name, value in attributes.items():
+        (properties if name in known else others)[name] = value
+    return properties, others
+
+
+def print_attributes(printer: Printer, op: IRDLOperation, elided: Iterable[str] = (), keyword: bool = False) -> None:
+    """The attribute dictionary of a custom form: other attributes, and properties that the form does not spell out.
+
+    Elided are the names given, segment sizes, and properties that hold their default.
+    """
+    shown = dict(op.attributes)
+    if op.properties:
+        hidden = {"operandSegmentSizes", "resultSegmentSizes", *elided}
+        definitions = op.get_irdl_definition().properties
+        for name, value in op.properties.items():
+            if name not in hidden and definitions[name].default_value != value:
+                shown[name] = value
+    if shown:
+        printer.print_op_attributes(shown, print_keyword=keyword)
+
+
+def segments(*sizes: int) -> Integers:
+    """The value of `operandSegmentSizes`."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+def parse_operands(parser: Parser, delimiter: Parser.Delimiter) -> list[UnresolvedOperand]:
+    """A delimited list of operands, possibly empty."""
+    return parser.parse_comma_separated_list(delimiter, parser.parse_unresolved_operand)
+
+
+def parse_optional_operands(parser: Parser, delimiter: Parser.Delimiter) -> list[UnresolvedOperand]:
+    """A delimited list of operands; nothing at all reads as the empty list."""
+    return parser.parse_optional_comma_separated_list(delimiter, parser.parse_unresolved_operand) or []
+
+
+def parse_bare_operands(parser: Parser) -> list[UnresolvedOperand]:
+    """Operands separated by commas with nothing around them, possibly none."""
+    return (
+        parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        or []
+    )
+
+
+def parse_indices(parser: Parser, delimiter: Parser.Delimiter = SQUARE) -> list[SSAValue]:
+    """Operands of type `index` in brackets."""
+    return resolve_all(parser, parse_operands(parser, delimiter), INDEX)
+
+
+def resolve_all(parser: Parser, operands: Sequence[UnresolvedOperand], type: Attribute) -> list[SSAValue]:
+    return [parser.resolve_operand(operand, type) for operand in operands]
+
+
+def parse_types(parser: Parser) -> list[Attribute]:
+    """Types separated by commas."""
+    return parser.parse_comma_separated_list(NO_DELIMITER, parser.parse_type)
+
+
+def parse_optional_arrow_types(parser: Parser) -> list[Attribute]:
+    """`-> type` or `-> (types)`; no arrow reads as no types."""
+    if parser.parse_optional_punctuation("->") is None:
+        return []
+    types = parser.parse_optional_comma_separated_list(PAREN, parser.parse_type)
+    return [parser.parse_type()] if types is None else list(types)
+
+
+def print_optional_arrow_types(printer: Printer, types: Sequence[Attribute]) -> None:
+    """` -> (types)`, or nothing where there are none."""
+    if types:
+        printer.print_string(" -> (")
+        printer.print_list(types, printer.print_attribute)
+        printer.print_string(")")
+
+
+def print_operands(printer: Printer, operands: Iterable[SSAValue], brackets: str = "[]") -> None:
+    """Operands separated by commas inside `brackets`."""
+    printer.print_string(brackets[0])
+    printer.print_list(operands, printer.print_ssa_value)
+    printer.print_string(brackets[1])
+
+
+def print_types(printer: Printer, types: Iterable[Attribute]) -> None:
+    printer.print_list(types, printer.print_attribute)
+
+
+def ensure_terminated(region: Region, make_terminator: Callable[[], Operation]) -> Region:
+    """Give every region its block, and that block its terminator where the text left it out."""
+    block = region.blocks.last
+    if block is None:
+        block = Block()
+        region.add_block(block)
+    last = block.last_op
+    if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
+        block.add_op(make_terminator())
+    return region
+
+
+def parse_mixed_indices(parser: Parser, delimiter: Parser.Delimiter = SQUARE) -> tuple[list[SSAValue], Integers]:
+    """A list such as `[1, %n, 2]`: the values in it, and the integers with a marker where a value stands."""
+    values: list[SSAValue] = []
+
+    def parse_element() -> int:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return parser.parse_integer(allow_boolean=False)
+        values.append(parser.resolve_operand(operand, INDEX))
+        return DYNAMIC_INDEX
+
+    integers = parser.parse_comma_separated_list(delimiter, parse_element)
+    return values, DenseArrayBase.from_list(i64, integers)
+
+
+def print_mixed_indices(printer: Printer, values: Sequence[SSAValue], integers: Integers, brackets: str = "[]") -> None:
+    """The inverse of `parse_mixed_indices`."""
+    remaining = iter(values)
+    printer.print_string(brackets[0])
+    for position, integer in enumerate(integers.get_values()):
+        if position:
+            printer.print_string(", ")
+        if integer == DYNAMIC_INDEX:
+            printer.print_ssa_value(next(remaining))
+        else:
+            printer.print_string(str(integer))
+    printer.print_string(brackets[1])
+
+
+def parse_enum_word(parser: Parser, cases: Sequence[EnumT], attribute: str) -> EnumT:
+    """A keyword, or the same in quotes, that stands for a value of an enumeration."""
+    position = parser.pos
+    word = parser.parse_optional_str_literal() or parser.parse_optional_identifier()
+    found = next((case for case in cases if case == word), None)
+    if found is None:
+        parser.raise_error(
+            "expected string or keyword containing one of the following enum values for attribute "
+            f"'{attribute}' [{', '.join(cases)}]",
+            position,
+        )
+    return found
+
+
+def parse_typed_operands(parser: Parser) -> Sequence[SSAValue]:
+    """`%a, %b : type, type`, or nothing."""
+    position = parser.pos
+    operands = parse_bare_operands(parser)
+    if not operands:
+        return ()
+    parser.parse_punctuation(":")
+    return parser.resolve_operands(operands, parse_types(parser), position)
+
+
+def print_typed_operands(printer: Printer, operands: Sequence[SSAValue]) -> None:
+    """The inverse of `parse_typed_operands`, with a space before it."""
+    if operands:
+        printer.print_string(" ")
+        printer.print_list(operands, printer.print_ssa_value)
+        printer.print_string(" : ")
+        print_types(printer, [operand.type for operand in operands])
+
+
+def is_plain_terminator(op: Operation | None) -> bool:
+    """Whether an implicit terminator says nothing, so that a custom form may leave it out."""
+    return op is not None and not (op.operands or op.attributes or op.properties)

@@ -1,0 +1,257 @@
+"""Buffer descriptors: which part of a buffer a DMA moves, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnrankedMemRefType,
+    i32,
+    i64,
+)
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    base,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasCanonicalizationPatternsTrait
+
+from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
+from tilewright.dialects._syntax import print_attributes, print_mixed_indices
+from tilewright.dialects.aie.attributes import BDIterationAttr, BDPadLayoutArrayAttr, PacketInfoAttr
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.aie.lookup import constant_value
+from tilewright.ir.constraints import described
+
+if TYPE_CHECKING:
+    from xdsl.pattern_rewriter import RewritePattern
+
+ANY_MEMREF = described(base(MemRefType) | base(UnrankedMemRefType), "ranked or unranked memref of any type values")
+I64_ARRAY = described(DenseArrayBase.constr(i64), "i64 dense array attribute")
+NO_SIZES = DenseArrayBase.from_list(i64, [])
+
+
+class Dimension(NamedTuple):
+    """One dimension of an access pattern, in elements."""
+
+    size: int
+    stride: int
+
+
+class DmaBdPatterns(HasCanonicalizationPatternsTrait):
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tilewright.dialects.aie.canonicalization import ConstantToStatic, ContiguousToLinear
+
+        return (ConstantToStatic(), ContiguousToLinear())
+
+
+@op_definition
+class DmaBdOp(IRDLOperation):
+    """A descriptor. Offset, length, sizes and strides count elements; each is a constant or a value known at run time.
+
+    Without an offset it starts at the beginning, without a length it moves the whole buffer. Sizes and strides list
+    the outermost dimension first.
+    """
+
+    name = "aie.dma_bd"
+
+    buffer = operand_def(ANY_MEMREF)
+    offset = opt_operand_def(i32)
+    len = opt_operand_def(i32)
+    sizes = var_operand_def(i64)
+    strides = var_operand_def(i64)
+    static_offset = opt_prop_def(i32_attr())
+    static_len = opt_prop_def(i32_attr())
+    static_sizes = opt_prop_def(I64_ARRAY)
+    static_strides = opt_prop_def(I64_ARRAY)
+    pad_dimensions = opt_prop_def(BDPadLayoutArrayAttr)
+    bd_id = opt_prop_def(i32_attr())
+    packet = opt_prop_def(PacketInfoAttr)
+    burst_length = opt_prop_def(i32_attr(), default_value=IntegerAttr(0, i32))  # bytes; 0 is the longest
+    iteration = opt_prop_def(BDIterationAttr)
+    offset_parameter = opt_prop_def(FlatSymbolRefAttrConstr)  # a scratchpad parameter added to the address
+    offset_state_table_idx = opt_prop_def(unsigned_attr(8))
+    next_bd_id = opt_prop_def(i32_attr())
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(DmaBdPatterns())
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        offset: SSAValue | int | None = None,
+        len: SSAValue | int | None = None,
+        dimensions: Sequence[tuple[SSAValue | int, SSAValue | int]] = (),
+        pad: BDPadLayoutArrayAttr | None = None,
+        packet: PacketInfoAttr | None = None,
+    ):
+        sizes, static_sizes = split_mixed([size for size, _ in dimensions])
+        strides, static_strides = split_mixed([stride for _, stride in dimensions])
+        super().__init__(
+            operands=[
+                buffer,
+                offset if isinstance(offset, SSAValue) else None,
+                len if isinstance(len, SSAValue) else None,
+                sizes,
+                strides,
+            ],
+            properties={
+                "static_offset": IntegerAttr(offset, i32) if isinstance(offset, int) else None,
+                "static_len": IntegerAttr(len, i32) if isinstance(len, int) else None,
+                "static_sizes": static_sizes,
+                "static_strides": static_strides,
+                "pad_dimensions": pad,
+                "packet": packet,
+            },
+        )
+
+    @property
+    def buffer_op(self) -> BufferOp | None:
+        owner = self.buffer.owner
+        return owner if isinstance(owner, BufferOp) else None
+
+    @property
+    def element_bytes(self) -> int:
+        return element_bytes(self.buffer.type)
+
+    @property
+    def has_len(self) -> bool:
+        return self.len is not None or self.static_len is not None
+
+    @property
+    def constant_offset(self) -> int | None:
+        """The offset where it is a constant; none also if there is no offset."""
+        return _constant(self.static_offset, self.offset)
+
+    @property
+    def constant_len(self) -> int | None:
+        """The length where it is a constant; none also if there is no length."""
+        return _constant(self.static_len, self.len)
+
+    @property
+    def offset_bytes(self) -> int:
+        return (self.constant_offset or 0) * self.element_bytes
+
+    @property
+    def len_bytes(self) -> int:
+        """The length, or the size of the whole buffer where the length is not a constant; 0 if that is not known."""
+        length = self.constant_len
+        if length is not None:
+            return (length & 0xFFFFFFFF) * self.element_bytes
+        return (element_count(self.buffer.type) or 0) * self.element_bytes
+
+    @property
+    def mixed_sizes(self) -> list[SSAValue | int]:
+        return join_mixed(self.sizes, self.static_sizes)
+
+    @property
+    def mixed_strides(self) -> list[SSAValue | int]:
+        return join_mixed(self.strides, self.static_strides)
+
+    @property
+    def constant_dimensions(self) -> list[Dimension] | None:
+        """The access pattern, none if some of it is only known at run time; empty for a plain run of elements."""
+        pairs = zip(self.mixed_sizes, self.mixed_strides, strict=True)
+        numbers = [(_number(size), _number(stride)) for size, stride in pairs]
+        if any(size is None or stride is None for size, stride in numbers):
+            return None
+        return [Dimension(cast(int, size) & 0xFFFFFFFF, cast(int, stride) & 0xFFFFFFFF) for size, stride in numbers]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        from tilewright.dialects.aie.dma_bd_syntax import parse_dma_bd
+
+        return parse_dma_bd(parser, cls)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("(")
+        printer.print_ssa_value(self.buffer)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+        for name, value, number in (("offset", self.offset, self.static_offset), ("len", self.len, self.static_len)):
+            if value is not None:
+                printer.print_string(f" {name} = ")
+                printer.print_ssa_value(value)
+            elif number is not None:
+                printer.print_string(f" {name} = {number.value.data}")
+        for name, values, numbers in (
+            ("sizes", self.sizes, self.static_sizes),
+            ("strides", self.strides, self.static_strides),
+        ):
+            if values or numbers is not None:
+                printer.print_string(f" {name} = ")
+                print_mixed_indices(printer, values, numbers or NO_SIZES)
+        if self.pad_dimensions is not None:
+            printer.print_string(" pad ")
+            self.pad_dimensions.print_list(printer)
+        printer.print_string(")")
+        print_attributes(printer, self, elided=SPELT_OUT)
+
+    def verify_(self) -> None:
+        from tilewright.dialects.aie.dma_bd_checks import verify_dma_bd
+
+        verify_dma_bd(self)
+
+
+SPELT_OUT = ("static_offset", "static_len", "static_sizes", "static_strides", "pad_dimensions")
+
+
+def split_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], DenseArrayBase | None]:
+    """A list of constants and values as operands, and a property with a marker where an operand belongs."""
+    if not entries:
+        return [], None
+    values = [entry for entry in entries if isinstance(entry, SSAValue)]
+    return values, DenseArrayBase.from_list(i64, [e if isinstance(e, int) else DYNAMIC_INDEX for e in entries])
+
+
+def join_mixed(values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> list[SSAValue | int]:
+    """The inverse of `split_mixed`."""
+    if numbers is None:
+        return []
+    remaining = iter(values)
+    integers = cast(DenseArrayBase[IntegerType], numbers).get_values()
+    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers]
+
+
+def is_contiguous(dimensions: Sequence[Dimension]) -> bool:
+    """Whether an access pattern visits consecutive elements; the stride of a dimension of size 1 is never taken."""
+    if not dimensions:
+        return True
+    run, stride = dimensions[-1]
+    if stride != 1:
+        return False
+    for size, stride in reversed(dimensions[:-1]):
+        if size > 1 and stride != run:
+            return False
+        run *= size
+    return True
+
+
+def _number(entry: SSAValue | int) -> int | None:
+    return entry if isinstance(entry, int) else constant_value(entry)
+
+
+def _constant(attr: IntegerAttr | None, value: SSAValue | None) -> int | None:
+    if attr is not None:
+        return attr.value.data
+    return None if value is None else constant_value(value)
+
+
+OPS: Sequence[type[IRDLOperation]] = [DmaBdOp]

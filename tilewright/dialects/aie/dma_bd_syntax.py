@@ -1,0 +1,169 @@
+"""Reading `aie.dma_bd` in today's syntax and in the two before it.
+
+Today: `(%b : T offset = 0 len = %n sizes = [..] strides = [..] pad [..])`. Before, everything was positional and
+constant: `(%b : T, 0, 32, [<size = 2, stride = 16>, ..], [<const_pad_before = 1, const_pad_after = 0>, ..])`. In
+between, run-time values came after that: `dyn_offset(%o : i64) dyn_len(%n : i64) dyn_sizes(..) dyn_strides(..)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser
+
+from tilewright.dialects._pending import truncated_before
+from tilewright.dialects._syntax import segments, split_attributes
+from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
+from tilewright.dialects.aie.dma_bd import DmaBdOp, split_mixed
+
+BdT = TypeVar("BdT", bound=DmaBdOp)
+
+
+@dataclass
+class _Parts:
+    """What the text says, on its way to operands and properties."""
+
+    offset: SSAValue | None = None
+    len: SSAValue | None = None
+    sizes: list[SSAValue] = field(default_factory=list[SSAValue])
+    strides: list[SSAValue] = field(default_factory=list[SSAValue])
+    properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+
+    def set_dimensions(self, dimensions: Attribute) -> None:
+        assert isinstance(dimensions, BDDimLayoutArrayAttr)
+        pairs = [dimension.numbers() for dimension in dimensions]
+        self._set_list("static_sizes", split_mixed([size for size, _ in pairs])[1])
+        self._set_list("static_strides", split_mixed([stride for _, stride in pairs])[1])
+
+    def _set_list(self, name: str, numbers: DenseArrayBase | None) -> None:
+        if numbers is not None:
+            self.properties[name] = numbers
+
+
+def parse_dma_bd(parser: Parser, op_type: type[BdT]) -> BdT:
+    parts = _Parts()
+    parser.parse_punctuation("(")
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    buffer = parser.resolve_operand(operand, parser.parse_type())
+    if parser.parse_optional_punctuation(",") is not None:
+        _parse_positional(parser, parts)
+    else:
+        _parse_keywords(parser, parts)
+    parser.parse_punctuation(")")
+    _parse_dynamic(parser, parts)
+    properties, attributes = split_attributes(op_type, _rename(parser.parse_optional_attr_dict(), parts))
+    scalars = [value for value in (parts.offset, parts.len) if value is not None]
+    sizes = segments(1, int(parts.offset is not None), int(parts.len is not None), len(parts.sizes), len(parts.strides))
+    return op_type.create(
+        operands=[buffer, *scalars, *parts.sizes, *parts.strides],
+        properties=parts.properties | properties | {"operandSegmentSizes": sizes},
+        attributes=attributes,
+    )
+
+
+def _parse_keywords(parser: Parser, parts: _Parts) -> None:
+    if _parse_name(parser, "offset"):
+        parts.offset = _parse_scalar(parser, "static_offset", parts)
+    if _parse_name(parser, "len"):
+        parts.len = _parse_scalar(parser, "static_len", parts)
+    if _parse_name(parser, "sizes"):
+        parts.properties["static_sizes"] = _parse_list(parser, parts.sizes)
+    if _parse_name(parser, "strides"):
+        parts.properties["static_strides"] = _parse_list(parser, parts.strides)
+    if parser.parse_optional_keyword("pad") is not None:
+        parts.properties["pad_dimensions"] = _parse_padding(parser)
+
+
+def _parse_name(parser: Parser, name: str) -> bool:
+    if parser.parse_optional_keyword(name) is None:
+        return False
+    parser.parse_punctuation("=")
+    return True
+
+
+def _parse_scalar(parser: Parser, name: str, parts: _Parts) -> SSAValue | None:
+    if (integer := parser.parse_optional_integer(allow_boolean=False)) is not None:
+        parts.properties[name] = IntegerAttr(integer, i32, truncate_bits=True)
+        return None
+    return parser.resolve_operand(parser.parse_unresolved_operand(), i32)
+
+
+def _parse_list(parser: Parser, values: list[SSAValue]) -> Attribute:
+    def parse_entry() -> int:
+        if (operand := parser.parse_optional_unresolved_operand()) is not None:
+            values.append(parser.resolve_operand(operand, i64))
+            return DYNAMIC_INDEX
+        integer = parser.parse_optional_integer(allow_boolean=False)
+        return integer if integer is not None else parser.raise_error("expected SSA value or integer")
+
+    return DenseArrayBase.from_list(i64, parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_entry))
+
+
+def _parse_padding(parser: Parser) -> BDPadLayoutArrayAttr:
+    return BDPadLayoutArrayAttr.new(BDPadLayoutArrayAttr.parse_parameters(parser))
+
+
+def _parse_positional(parser: Parser, parts: _Parts) -> None:
+    """What follows the first comma of the older form."""
+    parts.properties["static_offset"] = _parse_i32(parser)
+    if parser.parse_optional_punctuation(",") is None:
+        return
+    parts.properties["static_len"] = _parse_i32(parser)
+    if parser.parse_optional_punctuation(",") is None:
+        return
+    parts.set_dimensions(BDDimLayoutArrayAttr.new(BDDimLayoutArrayAttr.parse_parameters(parser)))
+    if parser.parse_optional_punctuation(",") is None:
+        return
+    parts.properties["pad_dimensions"] = _parse_padding(parser)
+    if parser.parse_optional_punctuation(",") is None:
+        return
+    parser.parse_keyword("pad_value")
+    parser.parse_punctuation("=")
+    start = parser.pos
+    if parser.parse_integer(allow_boolean=False) != 0:
+        parser.raise_error("a pad value belongs to the channel: write it on the descriptor's aie.dma_start", start)
+
+
+def _parse_i32(parser: Parser) -> Attribute:
+    return IntegerAttr(parser.parse_integer(allow_boolean=False), i32, truncate_bits=True)
+
+
+def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
+    """The values of the form in between, which override the constants before them."""
+    if offset := _parse_typed_operands(parser, "dyn_offset"):
+        parts.offset = truncated_before(parser, offset[0])
+        parts.properties.pop("static_offset", None)
+    if length := _parse_typed_operands(parser, "dyn_len"):
+        parts.len = truncated_before(parser, length[0])
+        parts.properties.pop("static_len", None)
+    for name, values in (("sizes", parts.sizes), ("strides", parts.strides)):
+        if found := _parse_typed_operands(parser, f"dyn_{name}"):
+            values[:] = found
+            parts.properties[f"static_{name}"] = DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * len(found))
+
+
+def _parse_typed_operands(parser: Parser, keyword: str) -> list[SSAValue]:
+    """`keyword(%a, %b : i64, i64)`, or nothing."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return []
+    parser.parse_punctuation("(")
+    operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+    parser.parse_punctuation(":")
+    start = parser.pos
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return list(parser.resolve_operands(operands, types, start))
+
+
+def _rename(attributes: dict[str, Attribute], parts: _Parts) -> dict[str, Attribute]:
+    """Attributes that had other names in the older forms."""
+    if (dimensions := attributes.pop("dimensions", None)) is not None:
+        parts.set_dimensions(dimensions)
+    for old, new in (("offset", "static_offset"), ("len", "static_len")):
+        if old in attributes:
+            attributes[new] = attributes.pop(old)
+    return attributes

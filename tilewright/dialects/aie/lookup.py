@@ -1,0 +1,82 @@
+"""Finding things from where an operation stands: its device, its tile, the symbols around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import ConstantLike, SymbolTable
+
+from tilewright.device import DeviceModel, DeviceName, model
+from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike, name_at
+from tilewright.ir.symbols import symbol_in
+from tilewright.ir.symbols import symbol_name as symbol_name
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def device_model(op: Operation) -> DeviceModel:
+    """The device an operation is for; without an `aie.device` around it, the first AIE device there was."""
+    target = op if isinstance(op, Target) else parent_of_type(op, Target)
+    return target.model if target is not None else model(DeviceName.xcvc1902)
+
+
+def ancestors(op: Operation) -> Iterator[Operation]:
+    """The operations around `op`, innermost first."""
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
+
+
+def parent_of_type(op: Operation, kind: type[OpT]) -> OpT | None:
+    """The closest operation of some class around `op`."""
+    return next((parent for parent in ancestors(op) if isinstance(parent, kind)), None)
+
+
+def parent_tile_element(op: Operation) -> TileElement | None:
+    """The core, DMA or task whose body `op` is in."""
+    for parent in ancestors(op):
+        if isinstance(parent, TileElement):
+            return parent
+        if is_device_body(parent):
+            break
+    return None
+
+
+def is_device_body(op: Operation | None) -> bool:
+    """Whether operations in `op` stand at the top of a design, not inside a tile."""
+    return isinstance(op, Target | ModuleOp)
+
+
+def tile_of(value: SSAValue) -> TileLike | None:
+    """The tile that a value stands for."""
+    return value.owner if isinstance(value.owner, TileLike) else None
+
+
+def result_name_at(op: Operation, tile: SSAValue) -> str | None:
+    """The name MLIR gives to the result of an operation that belongs to a tile."""
+    owner = tile_of(tile)
+    return name_at(op, owner.place) if owner is not None else None
+
+
+def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) -> Operation | None:
+    """What a flat reference means at `op`: an operation in the closest symbol table around it, or in `op` itself."""
+    if isinstance(reference, SymbolRefAttr):
+        reference = reference.root_reference
+    name = reference.data if isinstance(reference, StringAttr) else reference
+    table = op if op.has_trait(SymbolTable) else next((p for p in ancestors(op) if p.has_trait(SymbolTable)), None)
+    if table is None:
+        return None
+    return symbol_in(table, name)
+
+
+def constant_value(value: SSAValue) -> int | None:
+    """The integer that a value is known to be."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or not owner.has_trait(ConstantLike):
+        return None
+    constant = owner.get_attr_or_prop("value")
+    return constant.value.data if isinstance(constant, IntegerAttr) else None

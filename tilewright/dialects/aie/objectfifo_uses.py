@@ -1,0 +1,235 @@
+"""Using object FIFOs: passing one on to another inside a tile, and acquiring buffers of one in a core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr
+from xdsl.ir import SSAValue
+from xdsl.irdl import BaseAttr, IRDLOperation, ParsePropInAttrDict, operand_def, prop_def, result_def, traits_def
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.device import ObjectFifoPort
+from tilewright.dialects._ods import ParentOp, enum_value, i32_attr, op_definition
+from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT, BDDimLayoutArrayAttr
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.lookup import parent_of_type, tile_of
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
+from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
+from tilewright.ir.diagnostics import VerifyError
+
+SYMBOLS = ArrayAttr[SymbolRefAttr]
+OFFSETS = ArrayAttr[IntegerAttr]
+
+
+@op_definition
+class ObjectFifoLinkOp(IRDLOperation):
+    """FIFOs that meet in a tile and share its buffers: one into one, several into one (join), one into several."""
+
+    name = "aie.objectfifo.link"
+
+    input_names = prop_def(SYMBOLS, prop_name="fifoIns")
+    output_names = prop_def(SYMBOLS, prop_name="fifoOuts")
+    src_offsets = prop_def(OFFSETS)
+    dst_offsets = prop_def(OFFSETS)
+
+    traits = traits_def(ParentOp("aie.device"))
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$fifoIns `->` $fifoOuts `(` $src_offsets $dst_offsets `)` attr-dict"
+
+    @property
+    def is_join(self) -> bool:
+        return len(self.input_names) > 1
+
+    @property
+    def is_distribute(self) -> bool:
+        return len(self.output_names) > 1
+
+    @property
+    def inputs(self) -> list[ObjectFifoOp]:
+        return self._fifos(self.input_names)
+
+    @property
+    def outputs(self) -> list[ObjectFifoOp]:
+        return self._fifos(self.output_names)
+
+    def _fifos(self, names: Iterable[SymbolRefAttr]) -> list[ObjectFifoOp]:
+        return [fifo for fifo in (find_fifo(self, name) for name in names) if fifo is not None]
+
+    @property
+    def shared_tile(self) -> SSAValue | None:
+        """The tile where the FIFOs meet."""
+        inputs, outputs = self.inputs, self.outputs
+        if not inputs or not outputs:
+            return None
+        meeting = outputs[0].producer
+        if self.is_join or self.is_distribute:
+            ends = [fifo.consumers[0] for fifo in inputs] + [fifo.producer for fifo in outputs]
+            return meeting if all(end == meeting for end in ends) else None
+        return meeting if meeting in inputs[0].consumers else None
+
+    @property
+    def join_lengths(self) -> list[int]:
+        """Elements of the output's buffer that each input fills."""
+        return _lengths(self.src_offsets, self.outputs[0])
+
+    @property
+    def distribute_lengths(self) -> list[int]:
+        """Elements of the input's buffer that each output empties."""
+        return _lengths(self.dst_offsets, self.inputs[0])
+
+    @property
+    def repeat_count(self) -> int | None:
+        counts = (fifo.repeat_count for fifo in self.outputs)
+        return next((count.value.data for count in counts if count is not None), None)
+
+    def verify_(self) -> None:
+        if self.is_join and self.is_distribute:
+            raise wrong("ObjectFifoLinkOp does not support 'join' and 'distribute' at the same time")
+        shared = self.shared_tile
+        if shared is None:
+            raise wrong("ObjectFifoLinkOp must have a link point, i.e., a shared tile between objectFifos")
+        tile = tile_of(shared)
+        if tile is None:
+            raise wrong("shared tile must implement TileLike interface")
+        if not tile.is_mem and (self.is_join or self.is_distribute):
+            raise wrong("ObjectFifoLinkOp join and distribute are unavailable on compute or shim tiles")
+        if self.is_join:
+            self._verify_join()
+        elif self.is_distribute:
+            self._verify_distribute(shared)
+        elif len(self.src_offsets) and len(self.dst_offsets):
+            raise VerifyException("all offsets should be empty if there is no join or distribute")
+
+    def _verify_join(self) -> None:
+        if len(self.input_names) != len(self.src_offsets):
+            raise VerifyException("number of provided src offsets must be equal to the number of input objectFifos")
+        if len(self.dst_offsets):
+            raise VerifyException("dst offsets should be empty for join")
+        _verify_in_bounds(self.outputs[0].dimensions_to_stream, self.join_lengths, "output", "join input")
+
+    def _verify_distribute(self, shared: SSAValue) -> None:
+        if len(self.output_names) != len(self.dst_offsets):
+            raise VerifyException("number of provided dst offsets must be equal to the number of output objectFifos")
+        if len(self.src_offsets):
+            raise VerifyException("src offsets should be empty for distribute")
+        dimensions = self.inputs[0].dimensions_from_stream(shared)
+        _verify_in_bounds(dimensions, self.distribute_lengths, "input", "distribute output")
+        if len({fifo.repeat_count for fifo in self.outputs}) > 1:
+            raise wrong("repeat counts of output object FIFOs must be equal")
+
+
+def _lengths(offsets: OFFSETS, whole: ObjectFifoOp) -> list[int]:
+    starts = [offset.value.data for offset in offsets]
+    return [end - start for start, end in pairwise([*starts, whole.element_type.element_count()])]
+
+
+def _verify_in_bounds(dimensions: BDDimLayoutArrayAttr, lengths: list[int], side: str, where: str) -> None:
+    if not len(dimensions):
+        return
+    last = sum(dimension.stride.data * (dimension.size.data - 1) for dimension in dimensions)
+    if min(lengths) <= last:
+        raise VerifyException(
+            f"specified {side} stride(s) and size(s) result in out of bounds access in {where}, for index {last} in "
+            f"transfer of length {min(lengths)}."
+        )
+
+
+class _CoreAccess(IRDLOperation):
+    """A core takes buffers from a FIFO, or hands them on."""
+
+    port = prop_def(OBJECT_FIFO_PORT)
+    fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
+    size = prop_def(i32_attr(minimum=1))
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def count(self) -> int:
+        return self.size.value.data
+
+    @property
+    def end(self) -> ObjectFifoPort:
+        return enum_value(ObjectFifoPort, self.port)
+
+    @property
+    def fifo(self) -> ObjectFifoOp | None:
+        return find_fifo(self, self.fifo_name)
+
+    def verify_access(self) -> ObjectFifoOp:
+        """The FIFO, if the core around this operation is at the end it uses."""
+        core = parent_of_type(self, CoreOp)
+        if core is None:
+            raise VerifyException("must be called from inside a CoreOp")
+        fifo = self.fifo
+        if fifo is None:
+            raise wrong("cannot retrieve associated object FIFO")
+        is_producing = self.end is ObjectFifoPort.Produce
+        if core.tile not in ([fifo.producer] if is_producing else fifo.consumers):
+            end = "producer" if is_producing else "consumer"
+            raise VerifyError(f"{end} port of objectFifo accessed by core running on non-{end} tile", at=core)
+        return fifo
+
+
+@op_definition
+class ObjectFifoAcquireOp(_CoreAccess):
+    """Wait for buffers and open a window on them; buffers already held count."""
+
+    name = "aie.objectfifo.acquire"
+
+    subview = result_def(ObjectFifoSubviewType)
+
+    assembly_format = "attr-dict $objFifo_name `(` $port `,` $size `)` `:` type($subview)"
+
+    @property
+    def element_type(self) -> MemRefType:
+        type = self.subview.type
+        assert isinstance(type, ObjectFifoSubviewType)
+        return type.element_type
+
+    def verify_(self) -> None:
+        fifo = self.verify_access()
+        if self.element_type not in (fifo.element_type, fifo.consumer_element_type):
+            raise VerifyException("ObjectFifo element and ObjectFifoSubview element must match.")
+
+
+@op_definition
+class ObjectFifoReleaseOp(_CoreAccess):
+    """Hand the oldest buffers held to the other end."""
+
+    name = "aie.objectfifo.release"
+
+    assembly_format = "attr-dict $objFifo_name `(` $port `,` $size `)`"
+
+    def verify_(self) -> None:
+        self.verify_access()
+
+
+@op_definition
+class ObjectFifoSubviewAccessOp(IRDLOperation):
+    """One of the buffers of a window."""
+
+    name = "aie.objectfifo.subview.access"
+
+    subview = operand_def(ObjectFifoSubviewType)
+    index = prop_def(i32_attr(minimum=0))
+    output = result_def(BaseAttr(MemRefType))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$subview `[` $index `]` attr-dict `:` type($subview) `->` type($output)"
+
+    def verify_(self) -> None:
+        if parent_of_type(self, CoreOp) is None:
+            raise VerifyException("must be called from inside a CoreOp")
+        acquire = self.subview.owner
+        if not isinstance(acquire, ObjectFifoAcquireOp):
+            raise VerifyException(
+                "subview operand must be the direct result of an aie.objectfifo.acquire; flowing the subview through "
+                "scf.yield / iter_args / region results is not supported"
+            )
+        if self.index.value.data >= acquire.count:
+            raise VerifyException("accessed farther than number of acquired elements (index out of bounds).")
+
+
+OPS = [ObjectFifoLinkOp, ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp]

@@ -1,0 +1,107 @@
+"""The program of the controller beside the array, and the descriptor chains it can start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr, StringAttr, SymbolNameConstraint
+from xdsl.ir import Attribute, Block, Region
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, SymbolOpInterface
+
+from tilewright.dialects._ods import ParentOp, op_definition
+from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
+
+DEFAULT_NAME = "sequence"
+
+
+def parse_arguments(parser: Parser) -> list[Parser.Argument]:
+    """`(%a: type, ...)`; attributes of arguments are read and forgotten, as upstream does."""
+
+    def parse_argument() -> Parser.Argument:
+        argument = parser.parse_argument()
+        parser.parse_optional_attr_dict()
+        return argument
+
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+
+
+def print_arguments(printer: Printer, body: Region) -> None:
+    block = body.first_block
+    with printer.in_parens():
+        printer.print_list(block.args if block is not None else (), printer.print_block_argument)
+
+
+@op_definition
+class RuntimeSequenceOp(IRDLOperation):
+    """What the controller does when the host calls it; the arguments are the host's buffers and numbers."""
+
+    name = "aie.runtime_sequence"
+
+    sym_name = prop_def(SymbolNameConstraint(), default_value=StringAttr(DEFAULT_NAME))
+    emit_parameter_sync_preamble = opt_prop_def(BoolAttr)
+    body = region_def()
+
+    traits = traits_def(SymbolOpInterface(), NoTerminator(), ParentOp("aie.device"))
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, argument_types: Sequence[Attribute] = (), name: str = DEFAULT_NAME):
+        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RuntimeSequenceOp:
+        return parse_runtime_sequence(parser)
+
+    def print(self, printer: Printer) -> None:
+        if self.sym_name.data != DEFAULT_NAME:
+            printer.print_string(" ")
+            printer.print_symbol_name(self.sym_name.data)
+        print_arguments(printer, self.body)
+        print_attributes(printer, self, elided=("sym_name",), keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def parse_runtime_sequence(parser: Parser) -> RuntimeSequenceOp:
+    """What follows `aie.runtime_sequence`, or `aiex.runtime_sequence` as it was once called."""
+    name = parser.parse_optional_symbol_name()
+    arguments = parse_arguments(parser)
+    written = parser.parse_optional_attr_dict_with_keyword()
+    properties, attributes = split_attributes(RuntimeSequenceOp, written.data if written is not None else {})
+    if name is not None:
+        properties["sym_name"] = name
+    body = parser.parse_region(arguments)
+    if body.first_block is None:
+        body.add_block(Block())
+    return RuntimeSequenceOp.create(properties=properties, attributes=attributes, regions=[body])
+
+
+@op_definition
+class BdChainOp(IRDLOperation):
+    """A chain of descriptors that takes its buffers and locks as arguments."""
+
+    name = "aie.bd_chain"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    body = region_def()
+
+    traits = traits_def(SymbolOpInterface(), SkipAccessibilityCheck())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BdChainOp:
+        name = parser.parse_symbol_name()
+        body = parser.parse_region(parse_arguments(parser))
+        return cls.create(properties={"sym_name": name}, regions=[body])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        print_arguments(printer, self.body)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+OPS = [RuntimeSequenceOp, BdChainOp]

@@ -1,0 +1,38 @@
+"""Patterns that bring operations of the dialect to canonical form."""
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from .firmware import NpuLoadPdiOp
+from .memcpy import NpuDmaMemcpyNdOp
+from .tasks import DmaConfigureTaskOp
+
+
+class LinearizeContiguousTransfer(RewritePattern):
+    """Write a row-major scan as one loop: the length field is wider than the wrap fields."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
+        pattern = op.constant_pattern
+        if pattern is not None and pattern.is_contiguous and not pattern.is_linear:
+            rewriter.replace(op, op.with_pattern(pattern.linearized()))
+
+
+class DropRepeatedLoad(RewritePattern):
+    """The firmware ignores a load of the image it has just loaded."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuLoadPdiOp, rewriter: PatternRewriter) -> None:
+        following = op.next_op
+        if isinstance(following, NpuLoadPdiOp) and following.image == op.image:
+            rewriter.erase(op)
+
+
+class DropEmptyBlocks(RewritePattern):
+    """A block that ends as soon as it begins is not part of the chain; without its terminator it is ignored."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
+        for block in op.body.blocks:
+            last = block.last_op
+            if last is not None and last is block.first_op and not last.successors:
+                rewriter.erase(last)

@@ -1,0 +1,270 @@
+"""Control code for the microcontroller in each column (CERT), the alternative to the NPU's instruction stream."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import BoolAttr, FlatSymbolRefAttrConstr, SymbolNameConstraint
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.traits import OptionalSymbolOpInterface, SymbolOpInterface
+
+from tilewright.dialects._ods import (
+    BlockOp,
+    ImplicitTerminator,
+    IntConstraint,
+    ParentOp,
+    i32_attr,
+    op_definition,
+    unsigned_attr,
+)
+from tilewright.dialects.aie.core import EndOp
+
+from .instructions import ATTR_DICT
+
+I16 = IntConstraint(16)
+ENDS = ImplicitTerminator(EndOp)
+IN_JOB = traits_def(ParentOp("aiex.cert.job"))
+
+
+@op_definition
+class CertUcDmaChainOp(BlockOp):
+    """Descriptors that the controller's own DMA plays in order."""
+
+    name = "aiex.cert.uc_dma_chain"
+
+    sym_name = opt_prop_def(SymbolNameConstraint())
+    body = region_def()
+
+    traits = traits_def(OptionalSymbolOpInterface(), ENDS)
+    irdl_options = ATTR_DICT
+    assembly_format = "($sym_name^)? $body attr-dict"
+
+
+@op_definition
+class CertUcDmaBdOp(IRDLOperation):
+    """Copy `length` words of a global to an address of the array; `next_bd` says that another descriptor follows."""
+
+    name = "aiex.cert.uc_dma_bd"
+
+    remote_address = prop_def(FlatSymbolRefAttrConstr)
+    local_address = prop_def(i32_attr())
+    length = prop_def(i32_attr())
+    next_bd = prop_def(BoolAttr)
+
+    traits = traits_def(ParentOp("aiex.cert.uc_dma_chain"))
+    irdl_options = ATTR_DICT
+    assembly_format = "$remote_address `,` $local_address `,` $length `,` $next_bd attr-dict"
+
+
+@op_definition
+class CertPageOp(BlockOp):
+    """The unit in which control code is loaded, 8 KiB at most."""
+
+    name = "aiex.cert.page"
+
+    body = region_def()
+
+    traits = traits_def(ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.section"), ENDS)
+    irdl_options = ATTR_DICT
+    assembly_format = "$body attr-dict"
+
+
+@op_definition
+class CertJobOp(BlockOp):
+    """A thread of control code."""
+
+    name = "aiex.cert.job"
+
+    job_id = prop_def(i32_attr())
+    body = region_def()
+
+    traits = traits_def(
+        ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.page", "aiex.cert.section"), ENDS
+    )
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $job_id `)` $body attr-dict"
+
+
+@op_definition
+class CertWrite32Op(IRDLOperation):
+    """Write one word."""
+
+    name = "aiex.cert.write32"
+
+    address = prop_def(unsigned_attr(32))
+    value = prop_def(unsigned_attr(32))
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $address `,` $value `)` attr-dict"
+
+
+@op_definition
+class CertMaskWrite32Op(IRDLOperation):
+    """Write the bits of one word that the mask names."""
+
+    name = "aiex.cert.maskwrite32"
+
+    address = prop_def(unsigned_attr(32))
+    mask = prop_def(unsigned_attr(32))
+    value = prop_def(unsigned_attr(32))
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $address `,` $mask `,` $value `)` attr-dict"
+
+
+@op_definition
+class CertApplyOffset57Op(IRDLOperation):
+    """Add a 57-bit offset from the argument list to the addresses in a table of shim descriptors."""
+
+    name = "aiex.cert.apply_offset_57"
+
+    symbol = prop_def(FlatSymbolRefAttrConstr)
+    num_entries = prop_def(I16)
+    offset = prop_def(I16)
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $symbol `,` $num_entries `,` $offset `)` attr-dict"
+
+
+@op_definition
+class CertWaitTCTSOp(IRDLOperation):
+    """Wait for a number of completion tokens from a channel of the shim tile."""
+
+    name = "aiex.cert.wait_tcts"
+
+    tile_id = prop_def(i32_attr())
+    channel_id = prop_def(i32_attr())
+    target_tcts = prop_def(i32_attr())
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $tile_id `,` $channel_id `,` $target_tcts `)` attr-dict"
+
+
+@op_definition
+class CertUcDmaWriteDesSyncOp(IRDLOperation):
+    """Play a chain of the controller's DMA and wait for it."""
+
+    name = "aiex.cert.uc_dma_write_des_sync"
+
+    symbol = prop_def(FlatSymbolRefAttrConstr)
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $symbol `)` attr-dict"
+
+
+@op_definition
+class CertLocalBarrierOp(IRDLOperation):
+    """Wait for other jobs of the same controller."""
+
+    name = "aiex.cert.local_barrier"
+
+    local_barrier_id = prop_def(i32_attr())
+    num_participants = prop_def(i32_attr())
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $local_barrier_id `,` $num_participants `)` attr-dict"
+
+
+@op_definition
+class CertRemoteBarrierOp(IRDLOperation):
+    """Wait for jobs of other controllers, one bit of the mask each."""
+
+    name = "aiex.cert.remote_barrier"
+
+    remote_barrier_id = prop_def(i32_attr())
+    party_mask = prop_def(i32_attr())
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $remote_barrier_id `,` $party_mask `)` attr-dict"
+
+
+@op_definition
+class CertPreemptOp(IRDLOperation):
+    """The code may be interrupted here; two sections save and restore what it needs."""
+
+    name = "aiex.cert.preempt"
+
+    id = prop_def(i32_attr())
+    save_section = prop_def(FlatSymbolRefAttrConstr)
+    restore_section = prop_def(FlatSymbolRefAttrConstr)
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $id `,` $save_section `,` $restore_section `)` attr-dict"
+
+
+@op_definition
+class CertNopOp(IRDLOperation):
+    """Do nothing."""
+
+    name = "aiex.cert.nop"
+
+    irdl_options = ATTR_DICT
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class CertSectionOp(BlockOp):
+    """Control code that other code refers to by name."""
+
+    name = "aiex.cert.section"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    body = region_def()
+
+    traits = traits_def(SymbolOpInterface(), ParentOp("aie.device", "aiex.cert.attach_to_group"), ENDS)
+    irdl_options = ATTR_DICT
+    assembly_format = "$sym_name $body attr-dict"
+
+
+@op_definition
+class CertLoadPdiOp(IRDLOperation):
+    """Run a section that sets up the device, unless it was the last one loaded."""
+
+    name = "aiex.cert.load_pdi"
+
+    pdi_id = prop_def(unsigned_attr(32))
+    symbol = prop_def(FlatSymbolRefAttrConstr)
+
+    traits = IN_JOB
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $pdi_id `,` $symbol `)` attr-dict"
+
+
+@op_definition
+class CertAttachToGroupOp(BlockOp):
+    """The jobs of one controller."""
+
+    name = "aiex.cert.attach_to_group"
+
+    group_id = prop_def(i32_attr())
+    body = region_def()
+
+    traits = traits_def(ENDS)
+    irdl_options = ATTR_DICT
+    assembly_format = "`(` $group_id `)` $body attr-dict"
+
+
+OPS = [
+    CertUcDmaChainOp,
+    CertUcDmaBdOp,
+    CertPageOp,
+    CertJobOp,
+    CertWrite32Op,
+    CertMaskWrite32Op,
+    CertApplyOffset57Op,
+    CertWaitTCTSOp,
+    CertUcDmaWriteDesSyncOp,
+    CertLocalBarrierOp,
+    CertRemoteBarrierOp,
+    CertPreemptOp,
+    CertNopOp,
+    CertSectionOp,
+    CertLoadPdiOp,
+    CertAttachToGroupOp,
+]

@@ -1,0 +1,145 @@
+"""Instructions to the firmware itself: device images, preemption, the scratchpad it shares with the host."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, Signedness, i32
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, traits_def
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
+from tilewright.ir.diagnostics import VerifyError
+
+from .attributes import EXPAND_MODE, STATE_TABLE_FUNCTION, StateTableFunction
+from .instructions import ATTR_DICT, Placed
+
+STATE_TABLE_ENTRIES = 32
+STATE_TABLE_BYTES = 4 * STATE_TABLE_ENTRIES
+UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
+
+
+@op_definition
+class NpuPreemptOp(IRDLOperation):
+    """The stream may be interrupted here: 0 not, 1 saving mem tiles, 2 all tiles, 3 registers as well."""
+
+    name = "aiex.npu.preempt"
+
+    level = prop_def(unsigned_attr(8))
+
+    irdl_options = ATTR_DICT
+    assembly_format = "attr-dict"
+
+
+class LoadPdiPatterns(HasCanonicalizationPatternsTrait):
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import DropRepeatedLoad
+
+        return (DropRepeatedLoad(),)
+
+
+@op_definition
+class NpuLoadPdiOp(IRDLOperation):
+    """Load a device image. Address and size are filled in when the image is placed."""
+
+    name = "aiex.npu.load_pdi"
+
+    device_ref = opt_prop_def(FlatSymbolRefAttrConstr)
+    id = opt_prop_def(i32_attr(), IntegerAttr(0, i32))
+    size = opt_prop_def(i32_attr(), IntegerAttr(0, i32))
+    address = opt_prop_def(unsigned_attr(64), IntegerAttr(0, UI64))
+    expand_mode = opt_prop_def(EXPAND_MODE)
+
+    traits = traits_def(LoadPdiPatterns())
+    irdl_options = ATTR_DICT
+    assembly_format = "attr-dict"
+
+    @property
+    def image(self) -> tuple[object, ...]:
+        """What distinguishes one image from another."""
+        return self.device_ref, self.id, self.size, self.address
+
+
+@op_definition
+class NpuCreateScratchpadOp(IRDLOperation):
+    """Have the host allocate a scratchpad, and copy it into the command processor's memory."""
+
+    name = "aiex.npu.create_scratchpad"
+
+    size = prop_def(unsigned_attr(32))
+    usage_type = opt_prop_def(unsigned_attr(8), IntegerAttr(0, UI8))
+
+    irdl_options = ATTR_DICT
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        size, usage = self.size.value.data, self.usage_type.value.data
+        if usage != 0:
+            raise VerifyException(f"usage_type must be 0 (got {usage}); other layouts are not supported.")
+        if size == 0:
+            raise VerifyException("size must be greater than 0.")
+        if size % 4 != 0:
+            raise VerifyException(f"size ({size}) must be a multiple of 4 bytes.")
+        if size > STATE_TABLE_BYTES:
+            raise VerifyException(f"size ({size} bytes) exceeds maximum scratchpad size of {STATE_TABLE_BYTES} bytes.")
+        first = self._first_in_sequence()
+        if first is not self:
+            raise VerifyError(
+                f"only one '{self.name}' is allowed per runtime sequence", (first, f"previous '{self.name}' here")
+            )
+
+    def _first_in_sequence(self) -> NpuCreateScratchpadOp:
+        from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+
+        sequence = self.parent_op()
+        while sequence is not None and not isinstance(sequence, RuntimeSequenceOp):
+            sequence = sequence.parent_op()
+        if sequence is None:
+            return self
+        return next(op for op in sequence.walk() if isinstance(op, NpuCreateScratchpadOp))
+
+
+@op_definition
+class NpuUpdateFromScratchpadOp(Placed):
+    """Add a value computed from a scratchpad entry to the 48 bits of a register pair."""
+
+    name = "aiex.npu.update_from_scratchpad"
+
+    state_table_idx = prop_def(unsigned_attr(8))
+    func = prop_def(STATE_TABLE_FUNCTION, enum_to_attr(StateTableFunction.incr))
+    func_arg = opt_prop_def(unsigned_attr(32), IntegerAttr(0, UI32))
+    address = prop_def(unsigned_attr(32))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "(`<` $func^ `>`)? attr-dict"
+
+    def __init__(self, function: StateTableFunction, argument: int, *, state_table_idx: int, address: int):
+        super().__init__(
+            properties={
+                "func": enum_to_attr(function),
+                "func_arg": IntegerAttr(argument, UI32),
+                "state_table_idx": IntegerAttr(state_table_idx, UI8),
+                "address": IntegerAttr(address, UI32),
+            }
+        )
+
+    @property
+    def function(self) -> StateTableFunction:
+        return enum_value(StateTableFunction, self.func)
+
+    def verify_(self) -> None:
+        index = self.state_table_idx.value.data
+        if index >= STATE_TABLE_ENTRIES:
+            raise VerifyException(
+                f"state_table_idx {index} exceeds maximum StateTable index ({STATE_TABLE_ENTRIES - 1})."
+            )
+        for other in self.parent.ops if self.parent else ():
+            if isinstance(other, NpuCreateScratchpadOp) and index >= (entries := other.size.value.data // 4):
+                raise VerifyException(
+                    f"state_table_idx {index} is out of bounds for scratchpad of size {other.size.value.data} bytes "
+                    f"({entries} entries) created by {other.name}."
+                )
+
+
+OPS = [NpuPreemptOp, NpuLoadPdiOp, NpuCreateScratchpadOp, NpuUpdateFromScratchpadOp]

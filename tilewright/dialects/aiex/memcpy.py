@@ -1,0 +1,331 @@
+"""Transfers between host memory and the array: one op programs a descriptor and starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    MemRefType,
+    SymbolRefAttr,
+    UnrankedMemRefType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
+from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, Arch, DeviceModel
+from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
+from tilewright.dialects._syntax import SQUARE, print_attributes, print_mixed_indices, segments, split_attributes
+from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.data_layout import element_count, type_bits
+from tilewright.dialects.aie.dma_bd import ANY_MEMREF
+from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.interfaces import Target, TileLike
+from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
+
+from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
+from .decomposition import decompose
+from .descriptor_checks import DescriptorLimits, burst_violation, pattern_violation, realizability_violation
+from .instructions import ATTR_DICT
+from .values import constant_values, mixed_values
+
+ZERO = IntegerAttr(0, i64)
+FALSE = BoolAttr.from_bool(False)
+INDICES = DenseArrayBase.constr(i64)
+
+
+class MemcpyPatterns(HasCanonicalizationPatternsTrait):
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import LinearizeContiguousTransfer
+
+        return (LinearizeContiguousTransfer(),)
+
+
+@op_definition
+class NpuDmaMemcpyNdOp(IRDLOperation):
+    """Move data between a host buffer and the shim DMA channel that `metadata` names.
+
+    Offsets, sizes and strides count elements and stand outermost first. `id` is the descriptor to use.
+    """
+
+    name = "aiex.npu.dma_memcpy_nd"
+
+    memref = operand_def(ANY_MEMREF)
+    offsets = var_operand_def(i64)
+    sizes = var_operand_def(i64)
+    strides = var_operand_def(i64)
+    static_offsets = prop_def(INDICES)
+    static_sizes = prop_def(INDICES)
+    static_strides = prop_def(INDICES)
+    packet = opt_prop_def(PacketInfoAttr)
+    metadata = prop_def(SymbolRefAttr)
+    id = prop_def(i64_attr())
+    issue_token = opt_prop_def(BoolAttr, FALSE)
+    d0_zero_before = opt_prop_def(i64_attr(), ZERO)
+    d1_zero_before = opt_prop_def(i64_attr(), ZERO)
+    d2_zero_before = opt_prop_def(i64_attr(), ZERO)
+    d0_zero_after = opt_prop_def(i64_attr(), ZERO)
+    d1_zero_after = opt_prop_def(i64_attr(), ZERO)
+    d2_zero_after = opt_prop_def(i64_attr(), ZERO)
+    burst_length = opt_prop_def(i64_attr(), ZERO)  # in bytes; 0 asks for the longest
+    offset_parameter = opt_prop_def(FlatSymbolRefAttrConstr)
+    offset_state_table_idx = opt_prop_def(unsigned_attr(8))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemcpyPatterns())
+
+    LISTS: ClassVar = ("offsets", "sizes", "strides")
+
+    def __init__(
+        self,
+        memref: SSAValue,
+        pattern: AccessPattern,
+        metadata: str | SymbolRefAttr,
+        id: int,
+        *,
+        issue_token: bool = False,
+    ):
+        lists = _static_lists(pattern)
+        super().__init__(
+            operands=[memref, [], [], []],
+            properties={
+                **lists,
+                "metadata": SymbolRefAttr(metadata) if isinstance(metadata, str) else metadata,
+                "id": IntegerAttr(id, i64),
+                "issue_token": IntegerAttr(issue_token, i1),
+            },
+        )
+
+    def with_pattern(self, pattern: AccessPattern) -> NpuDmaMemcpyNdOp:
+        """The same transfer along another, constant pattern."""
+        properties = self.properties | _static_lists(pattern) | {"operandSegmentSizes": segments(1, 0, 0, 0)}
+        return NpuDmaMemcpyNdOp.create(operands=[self.memref], properties=properties)
+
+    @property
+    def mixed_offsets(self) -> list[SSAValue | int]:
+        return mixed_values(self.static_offsets, self.offsets, "offset")
+
+    @property
+    def mixed_sizes(self) -> list[SSAValue | int]:
+        return mixed_values(self.static_sizes, self.sizes, "size")
+
+    @property
+    def mixed_strides(self) -> list[SSAValue | int]:
+        return mixed_values(self.static_strides, self.strides, "stride")
+
+    @property
+    def constant_pattern(self) -> AccessPattern | None:
+        """The access pattern, if all of it is known."""
+        offsets, sizes, strides = (
+            [value for value in constant_values(values) if value is not None]
+            for values in (self.mixed_offsets, self.mixed_sizes, self.mixed_strides)
+        )
+        if not len(offsets) == len(sizes) == len(strides) == DIMENSIONS:
+            return None
+        return AccessPattern.from_outermost(sizes, strides, offsets)
+
+    @property
+    def element_bits(self) -> int:
+        return type_bits(cast(MemRefType | UnrankedMemRefType, self.memref.type).element_type)
+
+    @property
+    def allocation(self) -> ShimDmaAllocationOp | None:
+        """The shim channel that `metadata` names, once it is known."""
+        device = parent_of_type(self, Target)
+        found = lookup_symbol(device, self.metadata) if device is not None else None
+        return found if isinstance(found, ShimDmaAllocationOp) else None
+
+    @property
+    def tile(self) -> TileLike | None:
+        """The shim tile whose DMA moves the data, once it is placed."""
+        allocation = self.allocation
+        tile = tile_of(allocation.tile) if allocation is not None else None
+        return tile if tile is not None and tile.is_placed else None
+
+    @property
+    def issues_token(self) -> bool:
+        return bool(self.issue_token)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether zeros are added around the data."""
+        pads = (getattr(self, f"d{d}_zero_{side}") for d in range(3) for side in ("before", "after"))
+        return any(pad.value.data for pad in pads)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        parser.parse_punctuation("(")
+        memref = parser.parse_unresolved_operand()
+        operands: list[SSAValue] = []
+        properties: dict[str, Attribute] = {}
+        counts = [1]
+        for name in cls.LISTS:
+            dynamic, properties[f"static_{name}"] = _parse_index_list(parser)
+            operands += dynamic
+            counts.append(len(dynamic))
+        if parser.parse_optional_punctuation(","):
+            parser.parse_keyword("packet")
+            parser.parse_punctuation("=")
+            properties["packet"] = PacketInfoAttr.new(PacketInfoAttr.parse_parameters(parser))
+        parser.parse_punctuation(")")
+        written, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        operands.insert(0, parser.resolve_operand(memref, parser.parse_type()))
+        properties["operandSegmentSizes"] = segments(*counts)
+        return cls.create(operands=operands, properties=properties | written, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("(")
+        printer.print_ssa_value(self.memref)
+        for name in self.LISTS:
+            print_mixed_indices(printer, getattr(self, name), getattr(self, f"static_{name}"))
+        if self.packet is not None:
+            printer.print_string(", packet = ")
+            self.packet.print_parameters(printer)
+        printer.print_string(")")
+        print_attributes(printer, self, ("packet", *(f"static_{name}" for name in self.LISTS)))
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+
+    def verify_(self) -> None:
+        self._verify_lists()
+        device = device_model(self)
+        if self.element_bits > device.granule_bits:
+            raise VerifyException(f"Maximum element bit width allowed is {device.granule_bits}bits. ")
+        elements = element_count(self.memref.type)
+        if elements is not None and elements * self.element_bits < device.granule_bits:
+            raise VerifyException(f"Minimum data transfer size required is {device.granule_bits}bits. ")
+        pattern = self.constant_pattern
+        text = self._runtime_violation(device) if pattern is None else self._constant_violation(device, pattern)
+        if text is not None:
+            raise VerifyException(text)
+
+    def _verify_lists(self) -> None:
+        for name in self.LISTS:
+            count = len(getattr(self, f"static_{name}"))
+            if count != DIMENSIONS:
+                raise VerifyException(
+                    f"attribute 'static_{name}' failed to satisfy constraint: "
+                    f"i64 dense array attribute with exactly {DIMENSIONS} elements"
+                )
+
+    def _constant_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
+        if text := burst_violation(device, self.burst_length.value.data):
+            return text
+        if device.arch is Arch.AIE1:
+            return None
+        if pattern.offset * self.element_bits % device.granule_bits != 0:
+            return "Offset must be 4-byte-aligned."
+        if self.allocation is not None and (text := self._pattern_violation(device, pattern)):
+            return text
+        if self.packet is not None and self.packet.pkt_type.data > MAX_PACKET_TYPE:
+            return "Packet type field can only hold 3 bits."
+        if self.packet is not None and self.packet.pkt_id.data > MAX_PACKET_ID:
+            return "Packet ID field can only hold 5 bits."
+        return None
+
+    def _pattern_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
+        """What is wrong with the pattern, unless aie-decompose-large-dma-bd can split it."""
+        place = self.tile.place if self.tile is not None else None
+        if place is None:
+            return "shim DMA allocation must reference a valid TileOp"
+        limits = DescriptorLimits.of_tile(device, *place, self.element_bits)
+        if limits is not None and decompose(pattern, limits):
+            return None
+        return pattern_violation(device, *place, self.element_bits, pattern)
+
+    def _runtime_violation(self, device: DeviceModel) -> str | None:
+        if self.allocation is None:
+            return "runtime sizes/strides require a shim_dma_allocation to resolve the tile; none found."
+        place = self.tile.place if self.tile is not None else None
+        if place is None:
+            return "shim DMA allocation must reference a valid TileOp"
+        limits = DescriptorLimits.of_tile(device, *place, self.element_bits)
+        if limits is None or not device.is_shim_noc(*place):
+            return "runtime sizes/strides are only supported for shim NOC tile DMAs."
+        if self.is_padded:
+            return "zero padding is not supported with runtime sizes/strides."
+        sizes = constant_values(self.mixed_sizes)[::-1]
+        strides = constant_values(self.mixed_strides)[::-1]
+        return (
+            _size_violation(limits, sizes)
+            or realizability_violation(limits, sizes, strides)
+            or burst_violation(device, self.burst_length.value.data)
+        )
+
+
+def _static_lists(pattern: AccessPattern) -> dict[str, Attribute]:
+    return {
+        "static_offsets": DenseArrayBase.from_list(i64, pattern.outermost_offsets),
+        "static_sizes": DenseArrayBase.from_list(i64, pattern.outermost_sizes),
+        "static_strides": DenseArrayBase.from_list(i64, pattern.outermost_strides),
+    }
+
+
+def _size_violation(limits: DescriptorLimits, sizes: Sequence[int | None]) -> str | None:
+    """Why the known sizes, innermost first, do not fit their fields."""
+    known = AccessPattern((0,) * DIMENSIONS, tuple(size or 0 for size in sizes), (0,) * DIMENSIONS)
+    hardware = encode_integers(known, limits.element_bits, limits.granule_bits)
+    for dimension, what, limit in (
+        (0, "d0 size", limits.max_wrap),
+        (1, "d1 size", limits.max_wrap),
+        (ITERATION, "iteration size", limits.max_iterations - 1),
+    ):
+        value = hardware.sizes[dimension]
+        if not 0 <= value <= limit:
+            return f"{what} hardware value {value} exceeds hardware range [0:{limit}]."
+    return None
+
+
+def _parse_index_list(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
+    """`[1, %n, 2]`: the i64 values in it, and the integers with a marker where a value stands."""
+
+    def parse_entry() -> int | UnresolvedOperand:
+        operand = parser.parse_optional_unresolved_operand()
+        return parser.parse_integer(allow_boolean=False) if operand is None else operand
+
+    entries = parser.parse_comma_separated_list(SQUARE, parse_entry)
+    values: list[SSAValue] = [parser.resolve_operand(entry, i64) for entry in entries if not isinstance(entry, int)]
+    integers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
+    return values, DenseArrayBase.from_list(i64, integers)
+
+
+@op_definition
+class NpuDmaWaitOp(IRDLOperation):
+    """Wait for the completion token of the shim channel that `symbol` names."""
+
+    name = "aiex.npu.dma_wait"
+
+    symbol = prop_def(FlatSymbolRefAttrConstr)
+
+    irdl_options = ATTR_DICT
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        device = parent_of_type(self, Target)
+        if device is not None and lookup_symbol(device, self.symbol) is None:
+            raise VerifyException("couldn't find symbol in parent device")
+
+
+OPS = [NpuDmaMemcpyNdOp, NpuDmaWaitOp]

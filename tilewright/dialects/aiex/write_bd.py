@@ -1,0 +1,154 @@
+"""Writing a whole buffer descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
+from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
+from tilewright.dialects._ods import i32_attr, op_definition
+from tilewright.dialects.aie.lookup import device_model
+
+from .descriptor_checks import burst_violation
+
+MAX_WRAP = 0x3FF
+MAX_STEP = 0xFFFFF
+MAX_ITERATION_WRAP = 0x3F
+WORD_BYTES = 4
+FIELD = i32_attr()
+
+REGISTER_FIELDS = {
+    "buffer_length": "buffer_length",
+    "enable_packet": "enable_packet",
+    "out_of_order_id": "out_of_order_bd_id",
+    "packet_id": "packet_id",
+    "packet_type": "packet_type",
+    "d0_size": "d0_wrap",
+    "d0_stride": "d0_step",
+    "d1_size": "d1_wrap",
+    "d1_stride": "d1_step",
+    "d2_stride": "d2_step",
+    "iteration_current": "iteration_current",
+    "iteration_size": "iteration_wrap",
+    "iteration_stride": "iteration_step",
+    "next_bd": "next_bd",
+    "use_next_bd": "use_next_bd",
+    "valid_bd": "valid_bd",
+    "lock_rel_val": "lock_rel_value",
+    "lock_rel_id": "lock_rel_id",
+    "lock_acq_enable": "lock_acq_enable",
+    "lock_acq_val": "lock_acq_value",
+    "lock_acq_id": "lock_acq_id",
+}
+"""Where each field goes. The size of d2 goes nowhere: upstream leaves the wrap that only mem tiles have at 0."""
+PADDING = tuple(f"d{dimension}_zero_{side}" for dimension in range(3) for side in ("before", "after"))
+
+
+def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int]:
+    """The words of a descriptor whose fields are named as those of `npu.writebd`."""
+    tile_type = device.tile_type(fields["column"], fields["row"])
+    layout = BD_LAYOUTS[tile_type]
+    targets = REGISTER_FIELDS | {name: name for name in PADDING}
+    contents = {target: fields.get(name, 0) for name, target in targets.items() if target in layout.fields}
+    offset = fields.get("buffer_offset", 0)
+    if tile_type is TileType.ShimNOCTile:
+        burst = device.burst_encoding(fields.get("burst_length", 0))
+        return layout.pack(**contents, address_low=offset, burst_length=burst, ax_cache=AX_CACHE)
+    # Whoever writes a mem tile's descriptor gives the address in words, a core tile's in bytes.
+    return layout.pack(**contents, address=offset if tile_type is TileType.MemTile else offset // WORD_BYTES)
+
+
+@op_definition
+class NpuWriteBdOp(IRDLOperation):
+    """Write all words of descriptor `bd_id`. Fields hold register values: steps, and the iteration, less one."""
+
+    name = "aiex.npu.writebd"
+
+    column = prop_def(FIELD)
+    bd_id = prop_def(FIELD)
+    buffer_length = prop_def(FIELD)
+    buffer_offset = prop_def(FIELD)
+    enable_packet = prop_def(FIELD)
+    out_of_order_id = prop_def(FIELD)
+    packet_id = prop_def(FIELD)
+    packet_type = prop_def(FIELD)
+    d0_size = prop_def(FIELD)
+    d0_stride = prop_def(FIELD)
+    d1_size = prop_def(FIELD)
+    d1_stride = prop_def(FIELD)
+    d2_size = prop_def(FIELD)
+    d2_stride = prop_def(FIELD)
+    iteration_current = prop_def(FIELD)
+    iteration_size = prop_def(FIELD)
+    iteration_stride = prop_def(FIELD)
+    next_bd = prop_def(FIELD)
+    row = prop_def(FIELD)
+    use_next_bd = prop_def(FIELD)
+    valid_bd = prop_def(FIELD)
+    lock_rel_val = prop_def(FIELD)
+    lock_rel_id = prop_def(FIELD)
+    lock_acq_enable = prop_def(FIELD)
+    lock_acq_val = prop_def(FIELD)
+    lock_acq_id = prop_def(FIELD)
+    d0_zero_before = prop_def(FIELD)
+    d1_zero_before = prop_def(FIELD)
+    d2_zero_before = prop_def(FIELD)
+    d0_zero_after = prop_def(FIELD)
+    d1_zero_after = prop_def(FIELD)
+    d2_zero_after = prop_def(FIELD)
+    burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, **fields: int):
+        """Fields left out are 0."""
+        definition = type(self).get_irdl_definition()
+        names = [name for name in definition.properties if name != "burst_length" or name in fields]
+        super().__init__(properties={name: IntegerAttr(fields.get(name, 0), i32) for name in names})
+
+    def field(self, name: str) -> int:
+        """The unsigned value of a field."""
+        attr = self.properties.get(name)
+        return attr.value.data & 0xFFFFFFFF if isinstance(attr, IntegerAttr) else 0
+
+    def words(self) -> list[int]:
+        """The words of the descriptor."""
+        fields = {name: self.field(name) for name in self.get_irdl_definition().properties}
+        return descriptor_words(device_model(self), fields)
+
+    def verify_(self) -> None:
+        device = device_model(self)
+        column, row = self.field("column"), self.field("row")
+        is_shim = device.is_shim_noc(column, row)
+        is_linear = self.field("d0_size") >= 1 and self.field("d1_size") == 1 and self.field("iteration_size") == 0
+        max_iteration_step = device.tile_resources(column, row).max_step - 1
+        for name, limit, text in (
+            ("bd_id", device.num_bds(column, row), "BD ID exceeds the maximum ID."),
+            ("packet_id", MAX_PACKET_ID, "Packet ID exceeds the maximum supported by 5 bits."),
+            ("packet_type", MAX_PACKET_TYPE, "Packet Type exceeds the maximum supported by 3 bits."),
+            ("d0_size", None if is_linear else MAX_WRAP, f"D0 Size exceeds the [0:{MAX_WRAP}] range."),
+            ("d0_stride", MAX_STEP, "D0 Stride exceeds the [0:1M-1] range."),
+            ("d1_size", MAX_WRAP, f"D1 Size exceeds the [0:{MAX_WRAP}] range."),
+            ("d1_stride", MAX_STEP, "D1 Stride exceeds the [0:1M-1] range."),
+            ("d2_stride", MAX_STEP, "D2 Stride exceeds the [0:1M-1] range."),
+            ("iteration_size", MAX_ITERATION_WRAP, f"Iteration Size exceeds the [0:{MAX_ITERATION_WRAP}] range."),
+            ("iteration_stride", max_iteration_step, f"Iteration Stride exceeds the [0:{max_iteration_step}] range."),
+        ):
+            if limit is not None and self.field(name) > limit:
+                raise VerifyException(text)
+        if is_shim and self.field("d2_size") != 0:
+            raise VerifyException("ShimTile only supports 3 dimensions of sizes.")
+        if is_shim and any(self.field(name) for name in PADDING):
+            raise VerifyException("ShimTile doesn't support zero padding.")
+        if not is_shim and self.field("burst_length") != 0:
+            raise VerifyException("Only ShimTiles support burst length.")
+        if text := burst_violation(device, self.field("burst_length")):
+            raise VerifyException(text)
+
+
+OPS = [NpuWriteBdOp]

@@ -1,0 +1,526 @@
+"""Operations on the elements of a buffer."""
+# pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol, Self
+
+from xdsl.dialects import memref as xdsl_memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    AnyFloatConstr,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    SignlessIntegerConstraint,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._amend import amend
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import (
+    INDEX,
+    SQUARE,
+    parse_enum_word,
+    parse_indices,
+    parse_operands,
+    parse_types,
+    print_attributes,
+    print_operands,
+    print_types,
+    resolve_all,
+    split_attributes,
+)
+from tilewright.dialects.memref.types import (
+    ALIGNMENT,
+    FALSE,
+    LOCALITY,
+    is_ranked,
+    memref_type,
+    parse_memref_type,
+)
+from tilewright.ir.constraints import described
+from tilewright.ir.shown import quoted
+
+
+class _Access(IRDLOperation):
+    """Syntax that loads and stores share."""
+
+    @staticmethod
+    def parse_place(
+        parser: Parser,
+    ) -> tuple[UnresolvedOperand, list[UnresolvedOperand], dict[str, Attribute], MemRefType]:
+        """`%memref[indices] {attributes} : type`."""
+        buffer = parser.parse_unresolved_operand()
+        indices = parse_operands(parser, SQUARE)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return buffer, indices, attributes, parse_memref_type(parser)
+
+    @staticmethod
+    def print_place(printer: Printer, op: xdsl_memref.LoadOp | xdsl_memref.StoreOp) -> None:
+        printer.print_ssa_value(op.memref)
+        print_operands(printer, op.indices)
+        print_attributes(printer, op)
+        printer.print_string(" : ")
+        printer.print_attribute(op.memref.type)
+
+
+@amend
+class LoadOp(_Access, xdsl_memref.LoadOp):
+    """Read one element of a buffer."""
+
+    memref = operand_def(MemRefType)
+    res = result_def()
+    nontemporal = opt_prop_def(BoolAttr, default_value=FALSE)
+    alignment = opt_prop_def(ALIGNMENT)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffer, indices, dictionary, type = cls.parse_place(parser)
+        properties, attributes = split_attributes(cls, dictionary)
+        return cls.create(
+            operands=[parser.resolve_operand(buffer, type), *resolve_all(parser, indices, INDEX)],
+            result_types=[type.element_type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self.print_place(printer, self)
+
+    def verify_(self) -> None:
+        type = memref_type(self.memref)
+        if self.res.type != type.element_type:
+            raise VerifyException("failed to verify that result type matches element type of 'memref'")
+        if len(self.indices) != type.get_num_dims():
+            raise VerifyException(
+                f"incorrect number of indices for load, expected {type.get_num_dims()} but got {len(self.indices)}"
+            )
+
+
+@amend
+class StoreOp(_Access, xdsl_memref.StoreOp):
+    """Write one element of a buffer."""
+
+    value = operand_def()
+    memref = operand_def(MemRefType)
+    nontemporal = opt_prop_def(BoolAttr, default_value=FALSE)
+    alignment = opt_prop_def(ALIGNMENT)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer, indices, dictionary, type = cls.parse_place(parser)
+        properties, attributes = split_attributes(cls, dictionary)
+        return cls.create(
+            operands=[
+                parser.resolve_operand(value, type.element_type),
+                parser.resolve_operand(buffer, type),
+                *resolve_all(parser, indices, INDEX),
+            ],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        self.print_place(printer, self)
+
+    def verify_(self) -> None:
+        type = memref_type(self.memref)
+        if self.value.type != type.element_type:
+            raise VerifyException("failed to verify that type of 'value' matches element type of 'memref'")
+        if len(self.indices) != type.get_num_dims():
+            raise VerifyException("store index operand count not equal to memref rank")
+
+
+class AtomicKind(StrEnum):
+    """What an atomic update does; the position in the list is the value of its attribute."""
+
+    ADDF = "addf"
+    ADDI = "addi"
+    ANDI = "andi"
+    ASSIGN = "assign"
+    MAXIMUMF = "maximumf"
+    MAXNUMF = "maxnumf"
+    MAXS = "maxs"
+    MAXU = "maxu"
+    MINIMUMF = "minimumf"
+    MINNUMF = "minnumf"
+    MINS = "mins"
+    MINU = "minu"
+    MULF = "mulf"
+    MULI = "muli"
+    ORI = "ori"
+    XORI = "xori"
+
+
+ATOMIC_KINDS = tuple(AtomicKind)
+FLOAT_KINDS = {kind for kind in AtomicKind if kind.endswith("f")}
+
+
+@amend
+class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
+    """Combine a value with one element of a buffer, atomically; gives the element's old value."""
+
+    value = operand_def(described(SignlessIntegerConstraint | AnyFloatConstr, "signless integer or floating-point"))
+    memref = operand_def(
+        described(
+            MemRefType.constr(SignlessIntegerConstraint | AnyFloatConstr),
+            "memref of signless integer or floating-point values",
+        )
+    )
+    result = result_def(described(SignlessIntegerConstraint | AnyFloatConstr, "signless integer or floating-point"))
+    kind = prop_def(
+        described(
+            IntegerAttr.constr(i64),
+            "allowed 64-bit signless integer cases: " + ", ".join(map(str, range(len(ATOMIC_KINDS)))),
+            lambda attribute: 0 <= attribute.value.data < len(ATOMIC_KINDS),
+        )
+    )
+
+    @property
+    def update(self) -> AtomicKind:
+        """What the update does."""
+        return ATOMIC_KINDS[self.kind.value.data]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        kind = parse_enum_word(parser, ATOMIC_KINDS, "kind")
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer = parser.parse_unresolved_operand()
+        indices = parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parser.parse_punctuation("(")
+        value_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        buffer_type = parse_memref_type(parser)
+        parser.parse_punctuation(")")
+        parser.parse_punctuation("->")
+        return cls.create(
+            operands=[
+                parser.resolve_operand(value, value_type),
+                parser.resolve_operand(buffer, buffer_type),
+                *indices,
+            ],
+            result_types=[parser.parse_type()],
+            properties={"kind": IntegerAttr(ATOMIC_KINDS.index(kind), i64)},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.update} ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.memref)
+        print_operands(printer, self.indices)
+        print_attributes(printer, self, ("kind",))
+        printer.print_string(" : (")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.memref.type)
+        printer.print_string(") -> ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if self.value.type != self.result.type:
+            raise VerifyException("failed to verify that all of {value, result} have same type")
+        type = memref_type(self.memref)
+        if self.value.type != type.element_type:
+            raise VerifyException("failed to verify that value type matches element type of memref")
+        if len(self.indices) != type.get_num_dims():
+            raise VerifyException("expects the number of subscripts to be equal to memref rank")
+        is_float = isinstance(self.value.type, AnyFloat)
+        if self.update in FLOAT_KINDS and not is_float:
+            raise VerifyException(f"with kind '{self.update}' expects a floating-point type")
+        if self.update not in FLOAT_KINDS and self.update is not AtomicKind.ASSIGN and is_float:
+            raise VerifyException(f"with kind '{self.update}' expects an integer type")
+
+
+@op_definition
+class GenericAtomicRMWOp(IRDLOperation):
+    """Replace one element of a buffer by what the region makes of it, atomically."""
+
+    name = "memref.generic_atomic_rmw"
+    memref = operand_def(
+        described(
+            MemRefType.constr(SignlessIntegerConstraint | AnyFloatConstr),
+            "memref of signless integer or floating-point values",
+        )
+    )
+    indices = var_operand_def(IndexType)
+    result = result_def(described(SignlessIntegerConstraint | AnyFloatConstr, "signless integer or floating-point"))
+    body = region_def()
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffer = parser.parse_unresolved_operand()
+        indices = parse_indices(parser)
+        parser.parse_punctuation(":")
+        type = parse_memref_type(parser)
+        body = parser.parse_region()
+        return cls.create(
+            operands=[parser.resolve_operand(buffer, type), *indices],
+            result_types=[type.element_type],
+            regions=[body],
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        print_operands(printer, self.indices)
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        type = memref_type(self.memref)
+        if self.result.type != type.element_type:
+            raise VerifyException("failed to verify that result type matches element type of memref")
+        arguments = self.body.block.args
+        if len(arguments) != 1:
+            raise VerifyException("expected single number of entry block arguments")
+        if arguments[0].type != self.result.type:
+            raise VerifyException("expected block argument of the same type result type")
+
+
+@op_definition
+class AtomicYieldOp(IRDLOperation):
+    """The new value of the element in a `memref.generic_atomic_rmw`."""
+
+    name = "memref.atomic_yield"
+    result = operand_def()
+    traits = traits_def(HasParent(GenericAtomicRMWOp), IsTerminator(), Pure())
+    assembly_format = "$result attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        if isinstance(parent, GenericAtomicRMWOp) and parent.result.type != self.result.type:
+            raise VerifyException(
+                f"types mismatch between yield op: {quoted(self.result.type)} "
+                f"and its parent: {quoted(parent.result.type)}"
+            )
+
+
+@op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will be used soon."""
+
+    name = "memref.prefetch"
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    is_write = prop_def(BoolAttr, prop_name="isWrite")
+    locality_hint = prop_def(LOCALITY, prop_name="localityHint")
+    is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffer = parser.parse_unresolved_operand()
+        indices = parse_indices(parser)
+        properties = parse_cache_hint(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=[parser.resolve_operand(buffer, parse_memref_type(parser)), *indices],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        print_operands(printer, self.indices)
+        print_cache_hint(printer, self)
+        print_attributes(printer, self, ("isWrite", "localityHint", "isDataCache"))
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+
+    def verify_(self) -> None:
+        if len(self.indices) != memref_type(self.memref).get_num_dims():
+            raise VerifyException("too few indices")
+
+
+def parse_cache_hint(parser: Parser) -> dict[str, Attribute]:
+    """`, read, locality<3>, data`."""
+    parser.parse_punctuation(",")
+    is_write = _parse_choice(parser, "read", "write", "rw specifier")
+    parser.parse_punctuation(",")
+    parser.parse_keyword("locality")
+    with parser.in_angle_brackets():
+        locality = parser.parse_integer()
+    parser.parse_punctuation(",")
+    is_data = _parse_choice(parser, "instr", "data", "cache type")
+    return {
+        "isWrite": BoolAttr.from_bool(is_write),
+        "localityHint": IntegerAttr(locality, i32),
+        "isDataCache": BoolAttr.from_bool(is_data),
+    }
+
+
+def print_cache_hint(printer: Printer, op: Prefetch) -> None:
+    """The inverse of `parse_cache_hint`."""
+    printer.print_string(", write" if op.is_write.value.data else ", read")
+    printer.print_string(f", locality<{op.locality_hint.value.data}>")
+    printer.print_string(", data" if op.is_data_cache.value.data else ", instr")
+
+
+class Prefetch(Protocol):
+    """What the hints of `memref.prefetch` and `affine.prefetch` consist of."""
+
+    @property
+    def is_write(self) -> BoolAttr: ...
+    @property
+    def locality_hint(self) -> IntegerAttr: ...
+    @property
+    def is_data_cache(self) -> BoolAttr: ...
+
+
+def _parse_choice(parser: Parser, no: str, yes: str, what: str) -> bool:
+    """One of two keywords: whether it is the second."""
+    position = parser.pos
+    word = parser.parse_identifier()
+    if word not in (no, yes):
+        first, second = sorted((no, yes))
+        parser.raise_error(f"{what} has to be '{first}' or '{second}'", position)
+    return word == yes
+
+
+def _parse_element(parser: Parser) -> tuple[UnresolvedOperand, list[SSAValue]]:
+    """`%memref[indices]`."""
+    return parser.parse_unresolved_operand(), parse_indices(parser)
+
+
+@op_definition
+class DmaStartOp(IRDLOperation):
+    """Start a copy between memories; the tag tells when it is done."""
+
+    name = "memref.dma_start"
+    all_operands = var_operand_def()
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source, source_indices = _parse_element(parser)
+        parser.parse_punctuation(",")
+        target, target_indices = _parse_element(parser)
+        parser.parse_punctuation(",")
+        count = parser.parse_operand(INDEX)
+        parser.parse_punctuation(",")
+        tag, tag_indices = _parse_element(parser)
+        stride: list[SSAValue] = []
+        while parser.parse_optional_punctuation(",") is not None:
+            stride.append(parser.parse_operand(INDEX))
+        if len(stride) not in (0, 2):
+            parser.raise_error("expected two stride related operands")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        types = parse_types(parser)
+        if len(types) != 3:
+            parser.raise_error("fewer/more types expected", position)
+        source, target, tag = parser.resolve_operands((source, target, tag), types, position)
+        return cls.create(
+            operands=[source, *source_indices, target, *target_indices, count, tag, *tag_indices, *stride],
+            attributes=attributes,
+        )
+
+    @property
+    def parts(self) -> tuple[list[list[SSAValue]], list[SSAValue]]:
+        """Source, target, count and tag, each with its indices, and the two operands of a strided copy."""
+        rest = list(self.operands)
+        parts: list[list[SSAValue]] = []
+        for has_indices in (True, True, False, True):
+            length = 1
+            if has_indices:
+                if not rest or not is_ranked(rest[0].type):
+                    raise VerifyException("expected a buffer and its indices for source, destination and tag")
+                length += memref_type(rest[0]).get_num_dims()
+            parts.append(rest[:length])
+            del rest[:length]
+        return parts, rest
+
+    def print(self, printer: Printer) -> None:
+        parts, stride = self.parts
+        (source, *source_indices), (target, *target_indices), (count,), (tag, *tag_indices) = parts
+        printer.print_string(" ")
+        printer.print_ssa_value(source)
+        print_operands(printer, source_indices)
+        printer.print_string(", ")
+        printer.print_ssa_value(target)
+        print_operands(printer, target_indices)
+        printer.print_string(", ")
+        printer.print_ssa_value(count)
+        printer.print_string(", ")
+        printer.print_ssa_value(tag)
+        print_operands(printer, tag_indices)
+        for operand in stride:
+            printer.print_string(", ")
+            printer.print_ssa_value(operand)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        print_types(printer, (source.type, target.type, tag.type))
+
+    def verify_(self) -> None:
+        if len(self.operands) < 4:
+            raise VerifyException("expected at least 4 operands")
+        parts, stride = self.parts
+        for what, part in zip(("source", "destination", "number of elements", "tag"), parts, strict=True):
+            if any(not isinstance(index.type, IndexType) for index in (part if len(part) == 1 else part[1:])):
+                raise VerifyException(f"expected {what} indices to be of index type")
+        if len(stride) not in (0, 2):
+            raise VerifyException("incorrect number of operands")
+
+
+@op_definition
+class DmaWaitOp(IRDLOperation):
+    """Wait for the copy that a tag stands for."""
+
+    name = "memref.dma_wait"
+    tag = operand_def(MemRefType)
+    tag_indices = var_operand_def(IndexType)
+    num_elements = operand_def(IndexType)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$tag `[` $tag_indices `]` `,` $num_elements attr-dict `:` type($tag)"
+
+    def verify_(self) -> None:
+        rank = memref_type(self.tag).get_num_dims()
+        if len(self.tag_indices) != rank:
+            raise VerifyException(
+                "expected tagIndices to have the same number of elements as the tagMemRef rank, "
+                f"expected {rank}, but got {len(self.tag_indices)}"
+            )

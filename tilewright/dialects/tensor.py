@@ -1,0 +1,170 @@
+"""The tensor dialect: xDSL's, with operations that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects import tensor as xdsl_tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, TensorType, UnrankedTensorType, i64
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    base,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._amend import amended
+from tilewright.dialects._ods import ParentOp, op_definition
+from tilewright.dialects._syntax import (
+    INDEX,
+    parse_bare_operands,
+    parse_mixed_indices,
+    print_attributes,
+    print_mixed_indices,
+    resolve_all,
+    segments,
+)
+from tilewright.ir.constraints import described
+from tilewright.ir.diagnostics import VerifyError
+
+ANY_TENSOR = described(base(TensorType) | base(UnrankedTensorType), "tensor of any type values")
+
+
+@op_definition
+class BitcastOp(IRDLOperation):
+    """The same bits under another element type."""
+
+    name = "tensor.bitcast"
+    source = operand_def(ANY_TENSOR)
+    dest = result_def(ANY_TENSOR)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($dest)"
+
+
+@op_definition
+class RankOp(IRDLOperation):
+    """The number of dimensions of a tensor."""
+
+    name = "tensor.rank"
+    tensor = operand_def(ANY_TENSOR)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "$tensor attr-dict `:` type($tensor)"
+
+    def result_names(self) -> Sequence[str | None]:
+        return ("rank",)
+
+
+@op_definition
+class GenerateOp(IRDLOperation):
+    """A tensor whose elements the region computes from their indices."""
+
+    name = "tensor.generate"
+    dynamic_extents = var_operand_def(IndexType)
+    body = region_def("single_block")
+    result = result_def(TensorType)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        extents = resolve_all(parser, parse_bare_operands(parser), INDEX)
+        body = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(operands=extents, result_types=[parser.parse_type()], regions=[body], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.dynamic_extents, printer.print_ssa_value)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        expected = self.result.type.get_shape().count(DYNAMIC_INDEX)
+        if len(self.dynamic_extents) != expected:
+            raise VerifyException(
+                f"incorrect number of dynamic sizes, has {len(self.dynamic_extents)}, expected {expected}"
+            )
+
+    def verify_regions(self) -> None:
+        if any(argument.type != INDEX for argument in self.body.block.args):
+            raise VerifyError("all body arguments must be index", bare=True)
+        if len(self.body.block.args) != self.result.type.get_num_dims():
+            raise VerifyError("must have one body argument per input dimension", bare=True)
+        end = self.body.block.last_op
+        if not isinstance(end, xdsl_tensor.YieldOp) or end.operand_types[0] != self.result.type.element_type:
+            raise VerifyException("body must be terminated with a `yield` operation of the tensor element type")
+
+    def result_names(self) -> Sequence[str | None]:
+        return ("generated",)
+
+
+@op_definition
+class ParallelInsertSliceOp(IRDLOperation):
+    """One thread's part of the tensor that an `scf.forall` makes."""
+
+    name = "tensor.parallel_insert_slice"
+    source = operand_def(TensorType)
+    dest = operand_def(TensorType)
+    offsets = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    strides = var_operand_def(IndexType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_sizes = prop_def(DenseArrayBase.constr(i64))
+    static_strides = prop_def(DenseArrayBase.constr(i64))
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(ParentOp("scf.forall.in_parallel"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("into")
+        dest = parser.parse_unresolved_operand()
+        offsets, sizes, strides = (parse_mixed_indices(parser) for _ in range(3))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        source_value = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_keyword("into")
+        dest_value = parser.resolve_operand(dest, parser.parse_type())
+        return cls.create(
+            operands=[source_value, dest_value, *offsets[0], *sizes[0], *strides[0]],
+            properties={
+                "static_offsets": offsets[1],
+                "static_sizes": sizes[1],
+                "static_strides": strides[1],
+                "operandSegmentSizes": segments(1, 1, len(offsets[0]), len(sizes[0]), len(strides[0])),
+            },
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" into ")
+        printer.print_ssa_value(self.dest)
+        print_mixed_indices(printer, self.offsets, self.static_offsets)
+        printer.print_string(" ")
+        print_mixed_indices(printer, self.sizes, self.static_sizes)
+        printer.print_string(" ")
+        print_mixed_indices(printer, self.strides, self.static_strides)
+        print_attributes(printer, self, ("static_offsets", "static_sizes", "static_strides"))
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" into ")
+        printer.print_attribute(self.dest.type)
+
+
+TENSOR = amended(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])

@@ -1,0 +1,116 @@
+"""Operations made cheaply, from parts that are known to fit.
+
+xDSL's constructors flatten, check and copy what they are given, which costs several times what the operation does. Here
+the caller hands over finished lists: operands in order, one type per result, dictionaries that nobody else keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import LocationAttr, UnregisteredOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.irdl import IRDLOperation, OptionalDef
+
+_Defaults: TypeAlias = "tuple[tuple[str, Attribute], ...]"
+
+
+def create_operation(
+    op_class: type[Operation],
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute],
+    successors: Sequence[Block],
+    regions: Sequence[Region],
+    location: LocationAttr,
+) -> Operation:
+    """The same operation as `op_class.create` makes, which keeps the dictionaries instead of copying them."""
+    plan = _creation_plan(op_class)
+    if plan is None:
+        return op_class.create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+            successors=successors,
+            regions=regions,
+        )
+    op = op_class.__new__(op_class)
+    op.properties = properties
+    op.attributes = attributes
+    op.location = location
+    if operands:
+        op._operands = SSAValues(operands)
+        op._operand_uses = _use(op, operands)
+    if result_types:
+        if len(result_types) == 1:
+            op.results = SSAValues((OpResult(result_types[0], op, 0),))
+        else:
+            op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(result_types)])
+    if successors:
+        op._successors = tuple(successors)
+        op._successor_uses = _use(op, successors)
+    if regions:
+        op.regions = tuple(regions)
+        for region in regions:
+            region.parent = op
+    finish, default_properties, default_attributes = plan
+    for name, value in default_properties:
+        properties.setdefault(name, value)
+    for name, value in default_attributes:
+        attributes.setdefault(name, value)
+    if finish is not None:
+        finish(op)
+    return op
+
+
+def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:
+    uses: list[Use] = []
+    for index, value in enumerate(used):
+        next_use = value.first_use
+        use = Use(op, index, None, next_use)
+        if next_use is not None:
+            next_use._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    return tuple(uses)
+
+
+@cache
+def _creation_plan(
+    op_class: type[Operation],
+) -> tuple[Callable[[Operation], None] | None, _Defaults, _Defaults] | None:
+    """What a class wants beyond its fields: its own `__post_init__`, or the defaults that IRDL's would fill in."""
+    if issubclass(op_class, UnregisteredOp):
+        return None
+    finish = op_class.__post_init__
+    if finish is Operation.__post_init__:
+        return None, (), ()
+    if finish is not IRDLOperation.__post_init__ or not issubclass(op_class, IRDLOperation):
+        return finish, (), ()
+    definition = op_class.get_irdl_definition()
+    properties, attributes = (
+        tuple(
+            (name, part.default_value)
+            for name, part in parts.items()
+            if part.default_value is not None and not isinstance(part, OptionalDef)
+        )
+        for parts in (definition.properties, definition.attributes)
+    )
+    return None, properties, attributes
+
+
+def append_operation(block: Block, op: Operation) -> None:
+    """`block.add_op(op)` for an operation that is in no block and does not contain this one."""
+    op.parent = block
+    last = block._last_op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+        op._prev_op = last
+    block._last_op = op

@@ -1,0 +1,144 @@
+"""Where text came from: offsets in a source file as MLIR locations.
+
+An operation's location is made for every operation read and looked at for very few, so it holds an offset and finds
+line and column when asked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+_NO_METADATA = NoneAttr()
+
+
+class SourceFile:
+    """A named text in which an offset is a line and a column, both counted from one, columns in bytes as MLIR does."""
+
+    def __init__(self, text: str, name: str):
+        self.text = text
+        self.name = StringAttr(name)
+        self._one_byte_per_character = text.isascii()
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._line_starts, offset, hi=len(self._line_starts) - 1)
+        start = self._line_starts[line - 1]
+        if self._one_byte_per_character:
+            return line, offset - start + 1
+        return line, len(self.text[start:offset].encode(errors="surrogateescape")) + 1
+
+    def location(self, offset: int) -> SourceLocation:
+        """The place of a character, to be read as a `FileLineColLoc`."""
+        location = _new_location(SourceLocation)
+        _set_source(location, self)
+        _set_offset(location, offset)
+        return location
+
+
+class _Extensible:
+    """Lets a class have a base that xDSL declares final: it only guards against other definitions of the attribute."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        pass
+
+
+class SourceLocation(_Extensible, FileLineColLoc):  # pyright: ignore[reportGeneralTypeIssues]
+    """A `FileLineColLoc`, equal to any other of the same place, whose line and column are found on demand."""
+
+    __slots__ = ("offset", "source")
+    source: SourceFile
+    offset: int
+
+    @property
+    def filename(self) -> StringAttr:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.source.name
+
+    @property
+    def line(self) -> IntAttr:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return IntAttr(self.source.line_and_column(self.offset)[0])
+
+    @property
+    def column(self) -> IntAttr:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return IntAttr(self.source.line_and_column(self.offset)[1])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SourceLocation) and other.source is self.source:
+            return other.offset == self.offset
+        if not isinstance(other, FileLineColLoc) or isinstance(other, FileLineColRange):
+            return NotImplemented
+        return self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return hash(self.parameters)
+
+    def __repr__(self) -> str:
+        line, column = self.source.line_and_column(self.offset)
+        return f"SourceLocation({self.source.name.data}:{line}:{column})"
+
+
+class FileLineColRange(_Extensible, FileLineColLoc):  # pyright: ignore[reportGeneralTypeIssues]
+    """A stretch of a file: a `FileLineColLoc` of its start that also knows its end."""
+
+    end_line: IntAttr
+    end_column: IntAttr
+
+    def print_builtin(self, printer: Printer) -> None:
+        with printer.in_location():
+            printer.print_string_literal(self.filename.data)
+            printer.print_string(f":{self.line.data}:{self.column.data} to ")
+            printer.print_string("" if self.end_line == self.line else str(self.end_line.data))
+            printer.print_string(f":{self.end_column.data}")
+
+    def _ends(self) -> tuple[Attribute, ...]:
+        return (*self.parameters, self.end_line, self.end_column)
+
+    def __eq__(self, other: object) -> bool:
+        return self._ends() == other._ends() if isinstance(other, FileLineColRange) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._ends())
+
+
+def file_range(filename: StringAttr, line: int, column: int, end_line: int, end_column: int) -> FileLineColRange:
+    found = object.__new__(FileLineColRange)
+    ends = zip(("line", "column", "end_line", "end_column"), (line, column, end_line, end_column), strict=True)
+    vars(found).update(filename=filename, **{name: IntAttr(value) for name, value in ends})
+    return found
+
+
+def fuse(locations: Iterable[LocationAttr], metadata: Attribute = _NO_METADATA) -> LocationAttr:
+    """One location for several: each once, none that is unknown, and those of a fused one taken out of it."""
+    parts: dict[LocationAttr, None] = {}
+    for location in locations:
+        if isinstance(location, FusedLoc) and location.metadata == metadata:
+            parts.update(dict.fromkeys(cast(Iterable[LocationAttr], location.locations)))
+        elif not isinstance(location, UnknownLoc):
+            parts[location] = None
+    if isinstance(metadata, NoneAttr) and len(parts) < 2:
+        return next(iter(parts), UNKNOWN_LOC)
+    return FusedLoc(tuple(parts) or (UNKNOWN_LOC,), metadata)
+
+
+_new_location = object.__new__
+_set_source = SourceLocation.source.__set__  # type: ignore[attr-defined]
+_set_offset = SourceLocation.offset.__set__  # type: ignore[attr-defined]

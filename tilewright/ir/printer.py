@@ -1,0 +1,552 @@
+"""Programs as text, equal to what MLIR prints.
+
+`print_module` and `module_text` print a whole program. `Printer` has the interface of xDSL's printer, on which the
+`print` methods of operations and attributes rely; it collects pieces of text and writes them out at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import IO, Any, Protocol, TypeVar
+
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, UnregisteredOp
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Data,
+    Dialect,
+    OpaqueSyntaxAttribute,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl.declarative_assembly_format import PrintingState
+from xdsl.printer import Printer as XDSLPrinter
+from xdsl.traits import IsolatedFromAbove, IsTerminator
+
+from .aliases import Aliases, AliasNamer, alias_namer
+from .names import ValueNames, default_dialect_of
+from .print_attributes import (
+    AttributeText,
+    bytes_text,
+    dialect_symbol_text,
+    dictionary_text,
+    dimensions_text,
+    function_type_text,
+    integer_text,
+    keyword_text,
+    location_text,
+    string_text,
+    symbol_text,
+    text_function,
+)
+from .print_floats import float_text
+from .print_operations import OperationPrinter, operation_printer
+
+T = TypeVar("T")
+
+UNKNOWN_VALUE = "<<UNKNOWN SSA VALUE>>"
+FRAMES_PER_REGION = 24
+"""Upper bound of the Python calls that printing one more nested region takes."""
+
+
+class Sink(Protocol):
+    def append(self, text: str, /) -> None: ...
+
+
+class _StreamSink:
+    """Where text goes that is printed outside of any operation: directly to the stream."""
+
+    def __init__(self, stream: IO[str] | None):
+        self._stream = stream
+
+    def append(self, text: str, /) -> None:
+        (self._stream or sys.stdout).write(text)
+
+
+class _Delimited:
+    """Text printed on entering and on leaving; cheaper than a generator."""
+
+    __slots__ = ("_end", "_printer", "_start")
+
+    def __init__(self, printer: Printer, start: str, end: str):
+        self._printer, self._start, self._end = printer, start, end
+
+    def __enter__(self) -> None:
+        self._printer._out.append(self._start)
+
+    def __exit__(self, *exception: object) -> None:
+        self._printer._out.append(self._end)
+
+
+@dataclass(eq=False, repr=False)
+class Printer(XDSLPrinter):
+    """Prints operations, attributes and their parts; see `print_module` for whole programs."""
+
+    use_aliases: bool = field(default=False, kw_only=True)
+    """Print names such as `#map` for some attributes; only `print_module` writes out what they stand for."""
+
+    def __post_init__(self) -> None:
+        self._out: Sink = _StreamSink(self.stream)
+        self._names: ValueNames | None = None
+        self._values: dict[int, str] = {}
+        self._aliases = Aliases()
+        self._texts: dict[int, str] = {}
+        self._deferrable_texts: dict[int, str] = {}
+        self._kept: list[Attribute] = []
+        self._deferring = False
+        self._visiting = True
+        self._depth = 0
+        self._depths: dict[int, int] = {}
+        self._text_functions: dict[type[Attribute], tuple[AttributeText | None, AliasNamer | None]] = {}
+        self._operation_printers: dict[type[Operation], OperationPrinter | None] = {}
+        self._default_dialects: dict[type[Operation], str] = {}
+        self._default_dialect = "builtin"
+        self._used_resources: dict[str, dict[str, None]] = {}
+        self.format_state = PrintingState()
+        """What the directives of a declared format tell each other about spaces, where that is not known beforehand."""
+
+    # Text
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if "\n" in text:
+            indent = self._indent if indent is None else indent
+            text = text.replace("\n", "\n" + " " * (indent * self.indent_num_spaces))
+        self._out.append(text)
+
+    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
+        indent = self._indent if indent is None else indent
+        self._out.append("\n" + " " * (indent * self.indent_num_spaces))
+
+    def print_list(self, elems: Iterable[T], print_fn: Callable[[T], Any], delimiter: str = ", ") -> None:
+        out = self._out
+        first = True
+        for element in elems:
+            if first:
+                first = False
+            else:
+                out.append(delimiter)
+            print_fn(element)
+
+    def delimited(self, start: str, end: str) -> Any:
+        return _Delimited(self, start, end)
+
+    def in_angle_brackets(self) -> Any:
+        return _Delimited(self, "<", ">")
+
+    def in_braces(self) -> Any:
+        return _Delimited(self, "{", "}")
+
+    def in_parens(self) -> Any:
+        return _Delimited(self, "(", ")")
+
+    def in_square_brackets(self) -> Any:
+        return _Delimited(self, "[", "]")
+
+    def print_string_literal(self, string: str) -> None:
+        self._out.append(string_text(string))
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        self._out.append(bytes_text(bytestring))
+
+    def print_identifier_or_string_literal(self, string: str) -> None:
+        self._out.append(keyword_text(string))
+
+    def print_symbol_name(self, sym_name: str) -> None:
+        self._out.append(symbol_text(sym_name))
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        self._out.append(float_text(value, type))
+
+    def print_int(self, value: int, type: IntegerType | IndexType | None = None) -> None:
+        self._out.append(str(value) if type is None else integer_text(value, type))
+
+    def print_dimension_list(self, dims: Sequence[int]) -> None:
+        self._out.append(dimensions_text(dims)[:-1])
+
+    @contextmanager
+    def _captured(self):
+        """Collect what is printed in a list instead."""
+        outer, pieces = self._out, list[str]()
+        self._out = pieces
+        try:
+            yield pieces
+        finally:
+            self._out = outer
+
+    # Attributes
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        self._out.append(self.attribute_text(attribute))
+
+    def attribute_text(self, attribute: Attribute) -> str:
+        """The text of an attribute or type, which may be the mark of an alias."""
+        key = id(attribute)
+        text = self._texts.get(key)
+        if text is None:
+            return self._new_text(attribute)
+        if self._depths and self._depths.get(key, 0) > self._depth:
+            self._depth = self._depths[key]
+        return text
+
+    def _new_text(self, attribute: Attribute) -> str:
+        cls = type(attribute)
+        try:
+            function, namer = self._text_functions[cls]
+        except KeyError:
+            function, namer = self._text_functions[cls] = text_function(cls), alias_namer(cls)
+        outer_depth, self._depth = self._depth, 0
+        text = function(self, attribute) if function else self._dialect_attribute_text(attribute)
+        depth = self._depth + 1 if self._depth else 0
+        if namer is not None and self.use_aliases and (name := namer(attribute)) is not None:
+            depth = depth or 1
+            text = self._aliases.mark(attribute, name, text, depth, deferrable=self._deferring, visit=self._visiting)
+        key = id(attribute)
+        if depth:
+            self._depths[key] = depth
+        self._depth = max(outer_depth, depth)
+        self._texts[key] = text
+        self._kept.append(attribute)  # or another attribute could come to have the same id
+        return text
+
+    def _dialect_attribute_text(self, attribute: Attribute) -> str:
+        with self._captured() as pieces:
+            if (print_builtin := getattr(attribute, "print_builtin", None)) is not None:
+                print_builtin(self)
+                return "".join(pieces)
+            if isinstance(attribute, Data):
+                attribute.print_parameter(self)
+            elif isinstance(attribute, ParametrizedAttribute):
+                attribute.print_parameters(self)
+        sigil = "!" if isinstance(attribute, TypeAttribute) else "#"
+        if not isinstance(attribute, OpaqueSyntaxAttribute):
+            return f"{sigil}{attribute.name}{''.join(pieces)}"
+        dialect, _, name = attribute.name.partition(".")
+        space = " " if isinstance(attribute, SpacedOpaqueSyntaxAttribute) else ""
+        return dialect_symbol_text(sigil, dialect, name + space + "".join(pieces))
+
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        self._out.append(dictionary_text(self, attr_dict))
+
+    def print_op_attributes(
+        self,
+        attributes: Mapping[str, Attribute],
+        *,
+        reserved_attr_names: Iterable[str] = (),
+        print_keyword: bool = False,
+    ) -> bool:
+        if not attributes:
+            return False
+        if reserved_attr_names:
+            reserved = set(reserved_attr_names)
+            attributes = {name: value for name, value in attributes.items() if name not in reserved}
+            if not attributes:
+                return False
+        self._out.append(f"{' attributes' if print_keyword else ''} {dictionary_text(self, attributes)}")
+        return True
+
+    def _unvisited_text(self, attributes: Mapping[str, Attribute]) -> str:
+        """A dictionary in a place for which MLIR makes no aliases, though it uses those that there are."""
+        texts, self._texts, self._visiting = self._texts, {}, False
+        try:
+            return dictionary_text(self, attributes)
+        finally:
+            self._texts, self._visiting = texts, True
+
+    def print_resource_handle(self, dialect: str, handle: str) -> None:
+        self.use_resource(dialect, handle)
+        self._out.append(keyword_text(handle))
+
+    def use_resource(self, dialect: str, handle: str) -> None:
+        """Note that the resource has to be written out behind the program."""
+        self._used_resources.setdefault(dialect, {})[handle] = None
+
+    # Locations
+
+    def _operation_location(self, op: Operation) -> str:
+        """` loc(...)` for behind the operation. Asked for before it prints: that is the order of `#loc` numbers."""
+        location = op.location
+        text = self._deferrable_texts.get(id(location))
+        if text is None:
+            texts, self._texts, self._deferring = self._texts, self._deferrable_texts, True
+            try:
+                text = self.attribute_text(location)
+            finally:
+                self._texts, self._deferring = texts, False
+        return f" {text}" if text.startswith("loc(") else f" loc({text})"
+
+    def set_format_state(self, state: PrintingState) -> None:
+        self.format_state = state
+
+    # Values and blocks
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        text = self._values.get(id(value)) or self._missing_name(value)
+        self._out.append(text)
+        return text[1:]
+
+    def print_operand(self, operand: SSAValue) -> None:
+        self._out.append(self._values.get(id(operand)) or self._missing_name(operand))
+
+    def value_text(self, value: SSAValue) -> str:
+        """`%name` of a value."""
+        return self._values.get(id(value)) or self._missing_name(value)
+
+    def _missing_name(self, value: SSAValue) -> str:
+        """What a value is called that does not belong to what is being printed; if nothing is, name all around it."""
+        owner = value.owner
+        op = owner if isinstance(owner, Operation) else owner.parent_op()
+        if self._names is None and op is not None:
+            self._values |= ValueNames(_naming_scope(op), generic=self.print_generic_format).values
+        return self._values.setdefault(id(value), UNKNOWN_VALUE)
+
+    def print_operands(self, operands: Sequence[SSAValue]) -> None:
+        self._out.append(f"({', '.join([self.value_text(operand) for operand in operands])})")
+
+    def print_block_name(self, block: Block) -> str:
+        text = self.block_text(block)
+        self._out.append(text)
+        return text[1:]
+
+    def block_text(self, block: Block) -> str:
+        """`^name` of a block."""
+        if self._names is not None and (text := self._names.blocks.get(id(block))):
+            return text
+        region = block.parent
+        return f"^bb{region.blocks.index(block)}" if region is not None else "^bb0"
+
+    def print_successors(self, successors: Sequence[Block]) -> None:
+        if successors:
+            self._out.append(f"[{', '.join([self.block_text(block) for block in successors])}]")
+
+    def print_block_argument(
+        self, arg: BlockArgument, print_type: bool = True, *, attributes: Mapping[str, Attribute] | None = None
+    ) -> None:
+        """`%arg0: i32 {attributes} loc(...)`"""
+        self._out.append(self.value_text(arg))
+        if print_type:
+            self._out.append(f": {self.attribute_text(arg.type)}")
+        if attributes:
+            self._out.append(f" {self._unvisited_text(attributes)}")
+        if self.print_debuginfo:
+            self.attribute_text(arg.location)  # its alias is defined, though it is not used here
+            self._out.append(f" loc({location_text(self, arg.location)})")
+
+    # Blocks and regions
+
+    def print_block(self, block: Block, print_block_args: bool = True, print_block_terminator: bool = True) -> None:
+        if print_block_args:
+            self._print_label(block)
+        last = None
+        if not print_block_terminator and (end := block._last_op) is not None:
+            last = end if end.has_trait(IsTerminator, value_if_unregistered=False) else None
+        self._indent += 1
+        newline = "\n" + " " * (self._indent * self.indent_num_spaces)
+        op = block._first_op
+        while op is not last and op is not None:
+            self._out.append(newline)
+            self._print_operation(op)
+            op = op._next_op
+        self._indent -= 1
+
+    def _print_label(self, block: Block) -> None:
+        self._print_new_line()
+        self._out.append(self.block_text(block))
+        if block._args:
+            self._out.append("(")
+            self.print_list(block._args, self.print_block_argument)
+            self._out.append(")")
+        self._out.append(f":{self._predecessors_comment(block)}")
+
+    def _predecessors_comment(self, block: Block) -> str:
+        predecessors = [self.block_text(predecessor) for predecessor in block.predecessors()]
+        if len(predecessors) == 1:
+            return f"  // pred: {predecessors[0]}"
+        if predecessors:
+            predecessors.sort(key=lambda name: int(name.removeprefix("^bb")))
+            return f"  // {len(predecessors)} preds: {', '.join(predecessors)}"
+        return "" if block._prev_block is None else "  // no predecessors"
+
+    def print_region(
+        self,
+        region: Region,
+        print_entry_block_args: bool = True,
+        print_empty_block: bool = False,
+        print_block_terminators: bool = True,
+    ) -> None:
+        """A region in braces.
+
+        As in MLIR, and unlike xDSL, the label of an empty block is only printed on request, and only the entry block
+        can go without its terminator.
+        """
+        self._out.append("{")
+        block = region._first_block
+        if block is not None:
+            outer = self._default_dialect
+            self._default_dialect = self._default_dialect_in(region)
+            print_label = (print_empty_block and block._first_op is None) or (
+                print_entry_block_args and bool(block._args)
+            )
+            self.print_block(block, print_label, print_block_terminators)
+            while (block := block._next_block) is not None:
+                self.print_block(block)
+            self._default_dialect = outer
+        self._print_new_line()
+        self._out.append("}")
+
+    def _default_dialect_in(self, region: Region) -> str:
+        op = region.parent
+        if op is None:
+            return ""
+        name = self._default_dialects.get(type(op))
+        if name is None:
+            name = self._default_dialects[type(op)] = default_dialect_of(op)
+        return name
+
+    def print_regions(self, regions: Sequence[Region]) -> None:
+        if regions:
+            self._out.append(" (")
+            self.print_list(regions, lambda region: self.print_region(region, print_empty_block=True))
+            self._out.append(")")
+
+    # Operations
+
+    def print_op(self, op: Operation) -> None:
+        """Print an operation; the outermost call names all values around it and writes the text out."""
+        if self._names is not None:
+            self._print_operation(op)
+            return
+        names = ValueNames(_naming_scope(op), generic=self.print_generic_format)
+        self._names, self._values = names, names.values
+        recursion_limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(recursion_limit + names.max_depth * FRAMES_PER_REGION)
+        try:
+            with self._captured() as pieces:
+                self._print_operation(op)
+            self._out.append("".join(pieces))
+        finally:
+            sys.setrecursionlimit(recursion_limit)
+            self._names, self._values = None, {}
+
+    def _print_operation(self, op: Operation) -> None:
+        location = self._operation_location(op) if self.print_debuginfo else ""
+        if op.results:
+            assert self._names is not None
+            self._out.append(self._names.results[id(op)])
+        if self.print_generic_format:
+            self.print_generic_operation(op)
+        else:
+            cls = type(op)
+            try:
+                custom = self._operation_printers[cls]
+            except KeyError:
+                custom = self._operation_printers[cls] = operation_printer(cls)
+            if custom is None:
+                self.print_generic_operation(op)
+            else:
+                name, default = op.name, self._default_dialect
+                if default and name.startswith(default) and name.count(".") == 1 and name[len(default)] == ".":
+                    name = name[len(default) + 1 :]
+                self._out.append(name)
+                custom(op, self)
+        if location:
+            self._out.append(location)
+
+    def print_generic_operation(self, op: Operation) -> None:
+        """`"dialect.op"(%0) <{...}> ({...}) {...} : (i32) -> i32`"""
+        name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+        self._out.append(f'"{name}"')
+        self.print_op_with_default_format(op)
+
+    def print_op_with_default_format(self, op: Operation) -> None:
+        # the order in which MLIR looks for aliases here is not that of the text: what is inside comes first
+        regions = self._regions_text(op.regions) if op.regions else ""
+        types = function_type_text(self, [o.type for o in op._operands], [r.type for r in op.results])
+        properties, attributes = op.properties, op.attributes
+        unregistered = isinstance(op, UnregisteredOp)
+        if unregistered:
+            attributes = {name: value for name, value in attributes.items() if name != "op_name__"}
+        elif properties and attributes:
+            both = properties | attributes
+            for name in sorted(both):
+                self.attribute_text(both[name])
+        out = self._out
+        self.print_operands(op._operands)
+        self.print_successors(op._successors)
+        if properties:
+            text = self._unvisited_text(properties) if unregistered else dictionary_text(self, properties)
+            out.append(f" <{text}>")
+        out.append(regions)
+        if attributes:
+            out.append(f" {dictionary_text(self, attributes)}")
+        out.append(f" : {types}")
+
+    def _regions_text(self, regions: Sequence[Region]) -> str:
+        with self._captured() as pieces:
+            self.print_regions(regions)
+        return "".join(pieces)
+
+    def print_function_type(self, input_types: Iterable[Attribute], output_types: Iterable[Attribute]) -> None:
+        self._out.append(function_type_text(self, tuple(input_types), tuple(output_types)))
+
+    def print_operation_type(self, op: Operation) -> None:
+        self._out.append(function_type_text(self, op.operand_types, op.result_types))
+
+    # Files
+
+    def print_program(self, op: Operation, dialects: Iterable[Dialect] = ()) -> None:
+        """The operation with the definitions of its aliases and the resources that it mentions, and a final newline."""
+        self.use_aliases = True
+        with self._captured() as pieces:
+            self.print_op(op)
+        front, text, back = self._aliases.resolved("".join(pieces)) if self._aliases else ("", "".join(pieces), "")
+        self._out.append(f"{front}{text}\n{back}")
+        self.print_metadata(dialects)
+
+    def print_metadata(self, dialects: Iterable[Dialect]) -> None:
+        sections: list[str] = []
+        for dialect in dialects:
+            used = self._used_resources.get(dialect.name)
+            if used and (interface := dialect.get_interface(OpAsmDialectInterface)) is not None:
+                blobs = interface.build_resources(used)
+                entries = ",\n".join([f'      {keyword_text(key)}: "{blobs[key]}"' for key in used if key in blobs])
+                sections += [f"    {dialect.name}: {{\n{entries}\n    }}"] if entries else []
+        if sections:
+            self._out.append("\n{-#\n  dialect_resources: {\n" + ",\n".join(sections) + "\n  }\n#-}\n")
+
+
+def _naming_scope(op: Operation) -> Operation:
+    """The operation from which values are named when one alone is printed: around it, no value is in sight."""
+    while not op.has_trait(IsolatedFromAbove, value_if_unregistered=False) and (parent := op.parent_op()) is not None:
+        op = parent
+    return op
+
+
+def print_module(
+    op: Operation,
+    stream: IO[str] | None = None,
+    *,
+    generic: bool = False,
+    debuginfo: bool = False,
+    dialects: Iterable[Dialect] = (),
+) -> None:
+    """Print a program with the aliases and the resources of `dialects` that it mentions; to stdout by default."""
+    Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_program(op, dialects)
+
+
+def module_text(
+    op: Operation, *, generic: bool = False, debuginfo: bool = False, dialects: Iterable[Dialect] = ()
+) -> str:
+    """What `print_module` prints."""
+    out = StringIO()
+    print_module(op, out, generic=generic, debuginfo=debuginfo, dialects=dialects)
+    return out.getvalue()

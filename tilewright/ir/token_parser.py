@@ -1,0 +1,366 @@
+"""xDSL's parser interface at the level of tokens, on spellings instead of token objects, worded as MLIR words errors.
+
+Every method here keeps the contract of the method of the same name in `xdsl.parser`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import NoReturn, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import StringAttr
+from xdsl.parser import Parser as XdslParser
+from xdsl.parser import ParserState
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind, PunctuationSpelling
+
+from tilewright.ir.lexer import END, ReaderState, Tokens, string_value, token_kind
+from tilewright.ir.locations import SourceFile
+
+_T = TypeVar("_T")
+_BOOLEANS = {"true": True, "false": False}
+IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+DIGITS = frozenset("0123456789")
+
+
+class SyntaxFault(ParseError):
+    """A parse error with notes, each a text and the offset that it is about."""
+
+    def __init__(self, span: Span[str], message: str, *notes: tuple[int, str]):
+        super().__init__(span, message)
+        self.notes = notes
+
+
+class TokenParser(XdslParser):
+    """The part of the reader that knows tokens, and nothing of what they mean."""
+
+    tokens: Tokens
+    source: SourceFile
+    custom_op: str | None
+    """The operation whose own syntax is being read; MLIR names it in errors which that syntax raises."""
+
+    def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
+        text = input.decode(errors="surrogateescape") if isinstance(input, bytes) else input
+        self.tokens = Tokens(Input(text, name))
+        self.source = SourceFile(text, name)
+        self.custom_op = None
+        self.ctx = ctx
+        self.attribute_aliases = {}
+        self.dialect_resources = set()
+        self._parser_state = ReaderState(self.tokens)
+
+    # Errors
+
+    def raise_error(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, msg: str, at_position: Span[str] | int | None = None, end_position: int | None = None
+    ) -> NoReturn:
+        if at_position is None:
+            if self.tokens.is_bad(self.tokens.index):
+                self.tokens.raise_bad(self.tokens.index)
+            at_position = self.tokens.starts[self.tokens.index]
+        if isinstance(at_position, Span):
+            at_position = at_position.start
+        if msg.startswith("Expected "):
+            msg = msg[0].lower() + msg[1:].rstrip(".!")
+        self._fail(at_position, f"custom op '{self.custom_op}' {msg}" if self.custom_op else msg)
+
+    def _fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        raise SyntaxFault(Span(offset, offset, self.tokens.input), message, *notes)
+
+    def _fail_expecting(self, message: str) -> NoReturn:
+        """The current token is not what must come here: say so behind the last token, or at the token if it is none."""
+        if self.tokens.is_bad(self.tokens.index):
+            self.tokens.raise_bad(self.tokens.index)
+        self._fail(self._offset_behind_last(), message)
+
+    def _offset_behind_last(self) -> int:
+        """Where MLIR points when something is missing: behind what stands before it, over blank lines and comments."""
+        content = self.tokens.input.content
+        start = self.tokens.starts[self.tokens.index]
+        if self.tokens.texts[self.tokens.index] is END and start > 0:
+            start -= 1
+        offset = start
+        while True:
+            offset = len(content[:offset].rstrip(" \t")) if content[offset - 1 : offset] in " \t" else offset
+            if offset == 0:
+                return start
+            if content[offset - 1] not in "\r\n":
+                return offset
+            offset -= 1
+            line = max(content.rfind("\n", 0, offset), content.rfind("\r", 0, offset)) + 1
+            comment = content.find("//", line, offset)
+            offset = offset if comment == -1 else comment
+
+    # Tokens
+
+    @property
+    def _current_token(self) -> MLIRToken:
+        return self.tokens.token(self.tokens.index)
+
+    @property
+    def pos(self) -> int:
+        return self.tokens.starts[self.tokens.index]
+
+    def _resume_from(self, pos: int | ParserState[MLIRTokenKind, str]) -> None:
+        if isinstance(pos, int):
+            self.tokens.index = self.tokens.index_at(pos)
+        else:
+            self._parser_state = pos
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
+        token = self.tokens.token(self.tokens.index)
+        assert expected_kind is None or token.kind is expected_kind
+        self.tokens.index += 1
+        return token
+
+    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> MLIRToken | None:
+        text = self.tokens.texts[self.tokens.index]
+        return self._consume_token() if token_kind(text) is expected_kind else None
+
+    def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
+        token = self._parse_optional_token(expected_kind)
+        if token is None:
+            self._fail_expecting(error_msg[:1].lower() + error_msg[1:])
+        return token
+
+    def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
+        return self._consume_token() if token_kind(self.tokens.texts[self.tokens.index]) in expected_kinds else None
+
+    # Punctuation and keywords
+
+    def parse_optional_characters(self, text: str) -> str | None:
+        tokens = self.tokens
+        if tokens.texts[tokens.index] == text:
+            tokens.index += 1
+            return text
+        return None
+
+    def parse_characters(self, text: str, context_msg: str = "") -> str:
+        tokens = self.tokens
+        if tokens.texts[tokens.index] != text:
+            self._fail_expecting(f"expected '{text}'{context_msg}")
+        tokens.index += 1
+        return text
+
+    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
+        tokens = self.tokens
+        if tokens.texts[tokens.index] == punctuation:
+            tokens.index += 1
+            return punctuation
+        return None
+
+    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
+        tokens = self.tokens
+        if tokens.texts[tokens.index] != punctuation:
+            self._fail_expecting(f"expected '{punctuation}'{context_msg}")
+        tokens.index += 1
+        return punctuation
+
+    def parse_optional_keyword(self, keyword: str) -> str | None:
+        tokens = self.tokens
+        if tokens.texts[tokens.index] == keyword:
+            tokens.index += 1
+            return keyword
+        return None
+
+    def parse_keyword(self, keyword: str, context_msg: str = "") -> str:
+        if self.parse_optional_keyword(keyword) is None:
+            self.raise_error(f"expected '{keyword}'{context_msg}")
+        return keyword
+
+    def parse_optional_keyword_in(self, keywords: Collection[str]) -> str | None:
+        tokens = self.tokens
+        text = tokens.texts[tokens.index]
+        if text in keywords:
+            tokens.index += 1
+            return text
+        return None
+
+    def parse_keyword_in(self, keywords: Collection[str], context_msg: str = "") -> str:
+        keyword = self.parse_optional_keyword_in(keywords)
+        if keyword is None:
+            choices = ", ".join(f"'{choice}'" for choice in sorted(keywords))
+            self.raise_error(f"expected one of {choices}{context_msg}")
+        return keyword
+
+    def parse_optional_identifier(self) -> str | None:
+        tokens = self.tokens
+        text = tokens.texts[tokens.index]
+        if text[0] in IDENTIFIER_STARTS:
+            tokens.index += 1
+            return text
+        return None
+
+    def parse_identifier(self, context_msg: str = "") -> str:
+        identifier = self.parse_optional_identifier()
+        if identifier is None:
+            self.raise_error(f"expected valid keyword{context_msg}")
+        return identifier
+
+    # Literals
+
+    def parse_optional_boolean(self) -> bool | None:
+        tokens = self.tokens
+        value = _BOOLEANS.get(tokens.texts[tokens.index])
+        if value is not None:
+            tokens.index += 1
+        return value
+
+    def parse_boolean(self, context_msg: str = "") -> bool:
+        value = self.parse_optional_boolean()
+        if value is None:
+            self.raise_error(f"expected boolean literal{context_msg}")
+        return value
+
+    def parse_optional_integer(self, allow_boolean: bool = True, allow_negative: bool = True) -> int | None:
+        tokens = self.tokens
+        texts, index = tokens.texts, tokens.index
+        text = texts[index]
+        negative = allow_negative and text == "-"
+        if negative:
+            index += 1
+            text = texts[index]
+        if text[0] in DIGITS and "." not in text:
+            tokens.index = index + 1
+            value = integer_value(text)
+            return -value if negative else value
+        if negative:
+            tokens.index = index
+            self._fail_expecting("expected integer literal after '-'")
+        boolean = self.parse_optional_boolean() if allow_boolean else None
+        return None if boolean is None else int(boolean)
+
+    def parse_integer(self, allow_boolean: bool = True, allow_negative: bool = True, context_msg: str = "") -> int:
+        value = self.parse_optional_integer(allow_boolean, allow_negative)
+        if value is None:
+            self.raise_error(f"expected integer value{context_msg}")
+        return value
+
+    def parse_optional_float(self, *, allow_negative: bool = True) -> float | None:
+        tokens = self.tokens
+        index = tokens.index
+        negative = allow_negative and tokens.texts[index] == "-"
+        if negative:
+            index += 1
+        text = tokens.texts[index]
+        if text[0] in DIGITS and "." in text:
+            tokens.index = index + 1
+            return -float(text) if negative else float(text)
+        return None
+
+    def parse_float(self, *, allow_negative: bool = True) -> float:
+        value = self.parse_optional_float(allow_negative=allow_negative)
+        if value is None:
+            self.raise_error("expected floating point literal")
+        return value
+
+    def parse_optional_number(self, *, allow_boolean: bool = False) -> int | float | None:
+        value = self.parse_optional_float()
+        return self.parse_optional_integer(allow_boolean) if value is None else value
+
+    def parse_number(self, allow_boolean: bool = False, context_msg: str = "") -> int | float:
+        value = self.parse_optional_number(allow_boolean=allow_boolean)
+        if value is None:
+            self.raise_error(f"expected integer or floating point literal{context_msg}")
+        return value
+
+    def parse_optional_str_literal(self) -> str | None:
+        tokens = self.tokens
+        text = tokens.texts[tokens.index]
+        if text[0] != '"':
+            return None
+        value = string_value(text)
+        if not isinstance(value, str):
+            return None
+        self._check_text(value)
+        tokens.index += 1
+        return value
+
+    def _check_text(self, value: str) -> None:
+        """Refuse the stand-ins for bytes that were not UTF-8 in the source: nothing could print them."""
+        if not value.isascii() and any("\udc80" <= character <= "\udcff" for character in value):
+            self._fail(self.pos, "invalid UTF-8 in string literal")
+
+    def parse_str_literal(self, context_msg: str = "") -> str:
+        value = self.parse_optional_str_literal()
+        if value is None:
+            self.raise_error(f"expected string{context_msg}")
+        return value
+
+    def parse_optional_bytes_literal(self) -> bytes | None:
+        tokens = self.tokens
+        text = tokens.texts[tokens.index]
+        if text[0] != '"' or isinstance(value := string_value(text), str):
+            return None
+        tokens.index += 1
+        return value
+
+    def parse_optional_symbol_name(self) -> StringAttr | None:
+        tokens = self.tokens
+        text = tokens.texts[tokens.index]
+        if text[0] != "@":
+            return None
+        name = text[1:] if text[1] != '"' else string_value(text[1:])
+        if not isinstance(name, str):
+            self.raise_error("expected symbol name to be UTF-8")
+        self._check_text(name)
+        tokens.index += 1
+        return StringAttr(name)
+
+    def parse_symbol_name(self) -> StringAttr:
+        name = self.parse_optional_symbol_name()
+        if name is None:
+            self.raise_error("expected valid '@'-identifier for symbol name")
+        return name
+
+    # Lists
+
+    def parse_list(
+        self,
+        delimiter: XdslParser.Delimiter,
+        parse: Callable[[], _T],
+        separator: str = ",",
+        context_msg: str = "",
+    ) -> list[_T]:
+        tokens = self.tokens
+        texts = tokens.texts
+        brackets = delimiter.value
+        if brackets is not None:
+            self.parse_characters(brackets[0], context_msg)
+            if texts[tokens.index] == brackets[1]:
+                tokens.index += 1
+                return []
+        elements = [parse()]
+        while texts[tokens.index] == separator:
+            tokens.index += 1
+            elements.append(parse())
+        if brackets is not None:
+            self.parse_characters(brackets[1], context_msg)
+        return elements
+
+    def parse_optional_comma_separated_list(
+        self, delimiter: XdslParser.Delimiter, parse: Callable[[], _T], context_msg: str = ""
+    ) -> list[_T] | None:
+        if delimiter.value is None or self.tokens.texts[self.tokens.index] != delimiter.value[0]:
+            return None
+        return self.parse_list(delimiter, parse, ",", context_msg)
+
+    def parse_optional_undelimited_comma_separated_list(
+        self, parse_optional: Callable[[], _T | None], parse: Callable[[], _T]
+    ) -> list[_T] | None:
+        first = parse_optional()
+        if first is None:
+            return None
+        tokens = self.tokens
+        elements = [first]
+        while tokens.texts[tokens.index] == ",":
+            tokens.index += 1
+            elements.append(parse())
+        return elements
+
+
+def integer_value(text: str) -> int:
+    """The value of an integer literal, decimal or hexadecimal."""
+    return int(text, 16) if text[1:2] == "x" else int(text)

@@ -1,0 +1,28 @@
+"""MLIR types as LLVM types."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.ir import Attribute
+
+INDEX_BITS = 64
+
+
+def llvm_type(type: Attribute) -> ir.Type:
+    """The LLVM type of a scalar; `index` has 64 bits on every host we know."""
+    match type:
+        case IntegerType():
+            return ir.IntType(type.width.data)
+        case IndexType():
+            return ir.IntType(INDEX_BITS)
+        case Float32Type():
+            return ir.FloatType()
+        case Float64Type():
+            return ir.DoubleType()
+        case Float16Type():
+            return ir.HalfType()
+        case BFloat16Type():
+            return ir.IntType(16)
+        case _:
+            raise TypeError(f"no native type for {type}")

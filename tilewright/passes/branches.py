@@ -1,0 +1,84 @@
+"""Which operands a branch hands to which block argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import cf
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+_BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
+
+
+def is_branch(op: Operation) -> bool:
+    """Whether we know which operands go to which successor."""
+    return isinstance(op, _BRANCHES)
+
+
+def successor_operands(op: Operation, index: int) -> Sequence[SSAValue]:
+    """What the branch `op` passes to the arguments of its successor number `index`."""
+    match op:
+        case cf.BranchOp():
+            return op.arguments
+        case cf.ConditionalBranchOp():
+            return op.else_arguments if index else op.then_arguments
+        case cf.SwitchOp():
+            return op.case_operand[index - 1] if index else op.default_operands
+        case _:
+            raise ValueError(f"'{op.name}' is not a branch")
+
+
+def with_successor_operands(op: Operation, lists: Sequence[Sequence[SSAValue]]) -> None:
+    """Change what the branch `op` passes to each of its successors."""
+    passed = [value for values in lists for value in values]
+    match op:
+        case cf.BranchOp():
+            op.operands = passed
+        case cf.ConditionalBranchOp():
+            op.operands = (op.cond, *passed)
+            op.properties["operandSegmentSizes"] = sizes_attr([1, *map(len, lists)])
+        case cf.SwitchOp():
+            op.operands = (op.flag, *passed)
+            op.properties["operandSegmentSizes"] = sizes_attr([1, len(lists[0]), sum(map(len, lists[1:]))])
+            op.properties["case_operand_segments"] = sizes_attr([len(values) for values in lists[1:]])
+        case _:
+            raise ValueError(f"'{op.name}' is not a branch")
+
+
+def successor_argument(op: Operation, operand: int) -> BlockArgument | None:
+    """The block argument that receives operand number `operand` of `op`, if it is handed to one."""
+    if not is_branch(op):
+        return None
+    first = 0 if isinstance(op, cf.BranchOp) else 1
+    for index, block in enumerate(op.successors):
+        count = len(successor_operands(op, index))
+        if first <= operand < first + count:
+            return block.args[operand - first]
+        first += count
+    return None
+
+
+def post_order(entry: Block) -> list[Block]:
+    """The blocks that can be reached from `entry`, each after those first reached through it."""
+    order: list[Block] = []
+    seen = {entry}
+    stack: list[tuple[Block, Iterator[Block]]] = [(entry, _successors(entry))]
+    while stack:
+        block, remaining = stack[-1]
+        following = next((b for b in remaining if b not in seen), None)
+        if following is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, _successors(following)))
+    return order
+
+
+def _successors(block: Block) -> Iterator[Block]:
+    return iter(block.last_op.successors if block.last_op is not None else ())
+
+
+def sizes_attr(sizes: Sequence[int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, sizes)

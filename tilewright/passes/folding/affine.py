@@ -1,0 +1,6 @@
+"""stub"""
+
+from typing import Any
+
+FOLDERS: dict[str, Any] = {}
+PATTERNS: dict[str, Any] = {}

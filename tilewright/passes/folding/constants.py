@@ -1,0 +1,253 @@
+"""Constant attributes as numbers, and numbers as constant attributes.
+
+Integers are handled as bit patterns: a Python int in `[0, 2**width)`, where `index` is 64 bits wide. `signed` reads one as
+two's complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import arith, builtin
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.traits import ConstantLike
+
+from tilewright.passes.effects import facts_of
+from tilewright.passes.folding.floats import round_to
+
+INDEX_WIDTH = 64
+
+FloatType = builtin._FloatType
+
+INDEX = IndexType()
+I1 = builtin.i1
+TRUE = IntegerAttr(1, I1)
+FALSE = IntegerAttr(0, I1)
+
+
+def constant_of(value: SSAValue) -> Attribute | None:
+    """The attribute that `value` is known to be, where a constant operation defines it."""
+    if not isinstance(value, OpResult):
+        return None
+    op = value.op
+    if not facts_of(op).constant:
+        return None
+    return op.value if isinstance(op, arith.ConstantOp) else ConstantLike.get_constant_value(value)
+
+
+def element_type(type: Attribute) -> Attribute:
+    return cast(Attribute, type.element_type) if isinstance(type, VectorType | TensorType) else type
+
+
+def is_shaped(type: Attribute) -> bool:
+    return isinstance(type, VectorType | TensorType)
+
+
+def width_of(type: Attribute) -> int | None:
+    """The width in bits of an integer, index or float type, or of the elements of a shaped type."""
+    element = element_type(type)
+    if isinstance(element, IntegerType):
+        return element.width.data
+    if isinstance(element, IndexType):
+        return INDEX_WIDTH
+    return element.bitwidth if isinstance(element, FloatType) else None
+
+
+def int_width(type: Attribute) -> int | None:
+    """`width_of`, for integers and index alone."""
+    return None if isinstance(element_type(type), FloatType) else width_of(type)
+
+
+def mask(width: int) -> int:
+    return (1 << width) - 1
+
+
+def signed(bits: int, width: int) -> int:
+    return bits - (1 << width) if bits >> (width - 1) & 1 else bits
+
+
+def fits_signed(value: int, width: int) -> bool:
+    return -(1 << (width - 1)) <= value < 1 << (width - 1)
+
+
+def int_bits(attribute: Attribute | None) -> int | None:
+    """The bits of an integer attribute, or of each element of a splat of integers."""
+    if isinstance(attribute, IntegerAttr):
+        width = width_of(attribute.type)
+        return None if width is None else attribute.value.data & mask(width)
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute) and attribute.is_splat():
+        width = int_width(attribute.type)
+        return None if width is None else cast(int, next(iter(attribute.iter_values()))) & mask(width)
+    return None
+
+
+def float_value(attribute: Attribute | None) -> float | None:
+    """The number in a float attribute, or in each element of a splat of floats."""
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute) and attribute.is_splat():
+        return cast(float, next(iter(attribute.iter_values()))) if int_width(attribute.type) is None else None
+    return None
+
+
+def constant_bits(value: SSAValue) -> int | None:
+    return int_bits(constant_of(value))
+
+
+def constant_int(value: SSAValue) -> int | None:
+    """The integer that `value` is known to be, read as signed."""
+    bits = int_bits(constant_of(value))
+    width = width_of(value.type)
+    return None if bits is None or width is None else signed(bits, width)
+
+
+def scalar_int(value: SSAValue) -> int | None:
+    """`constant_int`, but of a scalar alone."""
+    return constant_int(value) if isinstance(constant_of(value), IntegerAttr) else None
+
+
+def is_zero(attribute: Attribute | None) -> bool:
+    return int_bits(attribute) == 0
+
+
+def is_one(attribute: Attribute | None) -> bool:
+    return int_bits(attribute) == 1
+
+
+def is_all_ones(attribute: Attribute | None) -> bool:
+    bits = int_bits(attribute)
+    if bits is None:
+        return False
+    width = width_of(cast(Any, attribute).type)
+    return width is not None and bits == mask(width)
+
+
+def int_attr(bits: int, type: Attribute) -> Attribute:
+    """The attribute of `type`, scalar or splat, whose bits (those that fit) are `bits`."""
+    element = element_type(type)
+    width = cast(int, width_of(element))
+    bits &= mask(width)
+    unsigned = isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
+    number = bits if unsigned else signed(bits, width)
+    if is_shaped(type):
+        return splat_attr(number, type)
+    return IntegerAttr(number, cast(IntegerType | IndexType, type))
+
+
+def float_attr(value: float, type: Attribute) -> Attribute:
+    """The attribute of `type`, scalar or splat, nearest to `value`."""
+    element = cast(FloatType, element_type(type))
+    value = round_to(value, element)
+    return splat_attr(value, type) if is_shaped(type) else FloatAttr(value, element)
+
+
+def number_attr(value: int | float, type: Attribute) -> Attribute:
+    if isinstance(element_type(type), FloatType):
+        return float_attr(float(value), type)
+    return int_attr(int(value), type)
+
+
+def zero_attr(type: Attribute) -> Attribute:
+    return number_attr(0, type)
+
+
+def bool_attr(value: bool, type: Attribute = I1) -> Attribute:
+    return int_attr(int(value), type)
+
+
+def index_attr(value: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(value, INDEX)
+
+
+def splat_attr(value: int | float, type: Attribute) -> Attribute:
+    return DenseIntOrFPElementsAttr.from_list(cast(Any, type), [cast(Any, value)])
+
+
+def has_static_shape(type: Attribute) -> bool:
+    return isinstance(type, VectorType | TensorType) and all(size >= 0 for size in type.get_shape())
+
+
+def elements_of(attribute: Attribute) -> list[Any] | None:
+    """The numbers in a dense attribute: one if it is a splat, else all."""
+    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+        return None
+    if len(attribute) and attribute.is_splat():
+        return [next(iter(attribute.iter_values()))]
+    return list(attribute.iter_values())
+
+
+def fold_elements(
+    attributes: Sequence[Attribute | None], result: Attribute, compute: Callable[..., int | float | None]
+) -> Attribute | None:
+    """Apply `compute` to constants, element by element where they are dense. It gives the element of type `result`, or
+    None where there is none, and then nothing is folded. Integers go in and out as bits.
+    """
+    if not all(isinstance(a, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr) for a in attributes):
+        return None
+    types = [cast(Any, a).type for a in attributes]
+    readers = [_reader(type) for type in types]
+    if not is_shaped(result):
+        numbers = [read(cast(Any, a).value.data) for a, read in zip(attributes, readers, strict=True)]
+        computed = compute(*numbers)
+        return None if computed is None else number_attr(computed, result)
+    columns = [elements_of(cast(Attribute, a)) for a in attributes]
+    if any(column is None for column in columns):
+        return None
+    lists = [[read(n) for n in cast(list[Any], column)] for column, read in zip(columns, readers, strict=True)]
+    length = max(map(len, lists))
+    lists = [numbers * length if len(numbers) == 1 else numbers for numbers in lists]
+    if length > 1 and length != prod(cast(Any, result).get_shape()):
+        return None
+    folded = [compute(*numbers) for numbers in zip(*lists, strict=True)]
+    if any(number is None for number in folded):
+        return None
+    return dense_attr(cast(list[int | float], folded), result)
+
+
+def dense_attr(numbers: Sequence[int | float], type: Attribute) -> Attribute:
+    """A dense attribute of all its elements, or of one that they all equal. Integers are given as bits."""
+    element = element_type(type)
+    if isinstance(element, FloatType):
+        values: list[Any] = [round_to(float(number), element) for number in numbers]
+    else:
+        width = cast(int, width_of(element))
+        values = [signed(int(number) & mask(width), width) for number in numbers]
+    return DenseIntOrFPElementsAttr.from_list(cast(Any, type), values)
+
+
+def _reader(type: Attribute) -> Callable[[Any], Any]:
+    width = int_width(type)
+    if width is None:
+        return lambda number: number
+    bits = mask(width)
+    return lambda number: number & bits
+
+
+@cache
+def op_class(name: str) -> type[Operation]:
+    """The class for operations called `name`: xDSL's, or ours where we amend it."""
+    from importlib import import_module
+
+    from tilewright.ir.context import dialect_table
+
+    module, _, attribute = dialect_table()[name.partition(".")[0]].partition(":")
+    operations = getattr(import_module(module), attribute).operations
+    return next(op for op in operations if op.name == name)
+
+
+def make_constant(value: Attribute) -> Operation:
+    """An `arith.constant`."""
+    return op_class("arith.constant").create(result_types=[cast(Any, value).type], properties={"value": value})

@@ -1,0 +1,183 @@
+"""IEEE arithmetic in the precision of a float type, rounding to nearest even.
+
+Sums, products, quotients and conversions are computed in double precision and rounded once more: for formats of at most
+24 bits of precision that gives the correctly rounded result.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from fractions import Fraction
+from typing import NamedTuple
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+
+FloatType = builtin._FloatType
+
+
+class Format(NamedTuple):
+    precision: int
+    """Significant bits, the hidden one included."""
+    max_exponent: int
+    """Of the largest finite number, as `2**max_exponent <= number`."""
+
+    @property
+    def min_exponent(self) -> int:
+        return 1 - self.max_exponent
+
+    @property
+    def largest(self) -> float:
+        return math.ldexp(2.0 - math.ldexp(1.0, 1 - self.precision), self.max_exponent)
+
+
+_FORMATS: dict[type[FloatType], Format] = {
+    BFloat16Type: Format(8, 127),
+    Float16Type: Format(11, 15),
+    Float32Type: Format(24, 127),
+    Float64Type: Format(53, 1023),
+}
+
+NAN = float("nan")
+
+
+def format_of(type: FloatType) -> Format | None:
+    """None for the formats that a Python float cannot hold."""
+    for cls, found in _FORMATS.items():
+        if isinstance(type, cls):
+            return found
+    return None
+
+
+def round_to(value: float | Fraction, type: FloatType) -> float:
+    """The number of `type` nearest to `value`, ties to even; infinity where that is too large."""
+    found = format_of(type)
+    if found is None:
+        return float(value)
+    if isinstance(value, float):
+        if found.precision == 53 or value == 0 or not math.isfinite(value):
+            return value
+        value = Fraction(value)
+    if value == 0:
+        return 0.0
+    sign = -1.0 if value < 0 else 1.0
+    magnitude = abs(value)
+    exponent = max(_floor_log2(magnitude), found.min_exponent)
+    scale = exponent - found.precision + 1
+    steps = round(magnitude / Fraction(2) ** scale)
+    try:
+        rounded = math.ldexp(float(steps), scale)
+    except OverflowError:
+        return sign * math.inf
+    return sign * (math.inf if rounded > found.largest else rounded)
+
+
+def _floor_log2(value: Fraction) -> int:
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= value else exponent - 1
+
+
+def is_exact(value: float, type: FloatType) -> bool:
+    """Whether `type` has the number `value`."""
+    return not math.isfinite(value) or round_to(value, type) == value
+
+
+def add(a: float, b: float) -> float:
+    return _nan(a, b) if a != a or b != b else _canonical(a + b)
+
+
+def subtract(a: float, b: float) -> float:
+    return _nan(a, b) if a != a or b != b else _canonical(a - b)
+
+
+def multiply(a: float, b: float) -> float:
+    return _nan(a, b) if a != a or b != b else _canonical(a * b)
+
+
+def divide(a: float, b: float) -> float:
+    if a != a or b != b:
+        return _nan(a, b)
+    if b == 0:
+        return NAN if a == 0 else math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b))
+    return _canonical(a / b)
+
+
+def remainder(a: float, b: float) -> float:
+    """With the sign of the dividend."""
+    if a != a or b != b:
+        return _nan(a, b)
+    return NAN if math.isinf(a) or b == 0 else math.fmod(a, b)
+
+
+def negate(a: float) -> float:
+    return -a
+
+
+def maximum(a: float, b: float) -> float:
+    """NaN if either is; +0 is greater than -0."""
+    if a != a or b != b:
+        return _nan(a, b)
+    if a == b:
+        return b if math.copysign(1.0, a) < 0 else a
+    return a if a > b else b
+
+
+def minimum(a: float, b: float) -> float:
+    if a != a or b != b:
+        return _nan(a, b)
+    if a == b:
+        return a if math.copysign(1.0, a) < 0 else b
+    return a if a < b else b
+
+
+def maximum_number(a: float, b: float) -> float:
+    """A number rather than NaN."""
+    if a != a:
+        return b
+    return a if b != b else maximum(a, b)
+
+
+def minimum_number(a: float, b: float) -> float:
+    if a != a:
+        return b
+    return a if b != b else minimum(a, b)
+
+
+def _nan(a: float, b: float) -> float:
+    return a if a != a else b
+
+
+def _canonical(value: float) -> float:
+    """Hardware may make a negative NaN where MLIR makes a positive one."""
+    return NAN if value != value else value
+
+
+def is_negative_zero(value: float | None) -> bool:
+    return value == 0 and math.copysign(1.0, value) < 0
+
+
+def is_positive_zero(value: float | None) -> bool:
+    return value == 0 and math.copysign(1.0, value) > 0
+
+
+_PACKED = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
+
+
+def to_bits(value: float, type: FloatType) -> int | None:
+    """The encoding of a number of `type`."""
+    if isinstance(type, BFloat16Type):
+        return int.from_bytes(struct.pack("<f", value), "little") >> 16
+    for cls, code in _PACKED.items():
+        if isinstance(type, cls):
+            return int.from_bytes(struct.pack(code, value), "little")
+    return None
+
+
+def from_bits(bits: int, type: FloatType) -> float | None:
+    if isinstance(type, BFloat16Type):
+        return struct.unpack("<f", (bits << 16).to_bytes(4, "little"))[0]
+    for cls, code in _PACKED.items():
+        if isinstance(type, cls):
+            return struct.unpack(code, bits.to_bytes(struct.calcsize(code), "little"))[0]
+    return None

@@ -1,0 +1,189 @@
+"""The operations of a TXN stream: one table for encoder, decoder, text form, tools and the C++ header.
+
+Sources: the word layouts of mlir-aie's TXN encoding header; the op headers of the public AIE driver (`xaie_txn.h`, also
+those behind version 1.0's compact forms); and what 5,256 production streams contain. The opcode is the low byte of an
+operation's first word. An operation with a size word may be longer than its fixed part: what follows is its payload
+(data of a block write, padding of the longer mask writes that AMD's own tools emit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from tilewright.device.layout import Field
+
+WORD_BYTES = 4
+
+
+class Opcode(IntEnum):
+    """Opcode numbers of the firmware's format (not those of the older driver enumeration)."""
+
+    WRITE = 0
+    BLOCKWRITE = 1
+    BLOCKSET = 2
+    MASKWRITE = 3
+    MASKPOLL = 4
+    NOOP = 5
+    PREEMPT = 6
+    MASKPOLL_BUSY = 7
+    LOADPDI = 8
+    LOAD_PM_START = 9
+    CREATE_SCRATCHPAD = 10
+    UPDATE_STATE_TABLE = 11
+    UPDATE_REG = 12
+    UPDATE_SCRATCH = 13
+    CONFIG_SHIMDMA_BD = 14
+    CONFIG_SHIMDMA_DMABUF_BD = 15
+    TCT = 0x80
+    DDR_PATCH = 0x81
+    READ_REGS = 0x82
+    RECORD_TIMER = 0x83
+    MERGE_SYNC = 0x84
+    CUSTOM_OP_NEXT = 0x85
+    CUSTOM_86 = 0x86
+    LOAD_PM_END_INTERNAL = 200
+
+
+def _word(index: int) -> Field:
+    """A field that is a whole word."""
+    return Field(index, 31, 0)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one operation lies in the stream; bits that no field names do not exist."""
+
+    fixed_words: int
+    """Words before the payload."""
+    size_word: int | None
+    """Index of the word that gives the operation's size in bytes; None where the length is always `fixed_words`."""
+    fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
+    default_payload_words: int = 0
+    """Payload that an operation gets when none is given: zeros up to the length that the compiler emits."""
+
+
+def _op_header(**fields: Field) -> dict[str, Field]:
+    """Version 0.1 ops begin with opcode, column, row, a pad byte and (to align the 64-bit address) a pad word."""
+    return {"op_column": Field(0, 15, 8), "op_row": Field(0, 23, 16), "op_pad": Field(0, 31, 24), **fields}
+
+
+_REGISTER = {"address": _word(2), "address_high": _word(3), "value": _word(4)}
+_WRITE = Layout(6, 5, _op_header(pad=_word(1), **_REGISTER))
+_MASK = Layout(7, 6, _op_header(pad=_word(1), **_REGISTER, mask=_word(5)))
+_BLOCKWRITE = Layout(
+    4,
+    3,
+    _op_header(column=Field(1, 7, 0), row=Field(1, 15, 8), pad=Field(1, 31, 16), address=_word(2)),
+)
+_PADDED = {"op_pad": Field(0, 31, 8)}
+_CUSTOM = Layout(2, 1, _PADDED)
+_STATE_TABLE = {
+    "state_table_index": Field(0, 15, 8),
+    "function": Field(0, 23, 16),
+    "op_pad": Field(0, 31, 24),
+    "function_argument": _word(1),
+}
+
+# What both versions share: fixed-length control operations, and custom operations with their size in word 1.
+_COMMON: dict[int, Layout] = {
+    Opcode.NOOP: Layout(1, None, _PADDED),
+    Opcode.PREEMPT: Layout(1, None, {"level": Field(0, 15, 8), "op_pad": Field(0, 31, 16)}),
+    Opcode.LOADPDI: Layout(
+        4,
+        None,
+        {
+            "op_pad": Field(0, 15, 8),
+            "id": Field(0, 31, 16),
+            "pdi_bytes": _word(1),
+            "address": _word(2),
+            "address_high": _word(3),
+        },
+    ),
+    Opcode.LOAD_PM_START: Layout(2, None, {"sequence_count": Field(0, 31, 8), "id": _word(1)}),
+    Opcode.CREATE_SCRATCHPAD: Layout(
+        4,
+        None,
+        {
+            "usage_type": Field(0, 15, 8),
+            "op_pad": Field(0, 31, 16),
+            "scratchpad_bytes": _word(1),
+            "address": _word(2),
+            "address_high": _word(3),
+        },
+    ),
+    Opcode.UPDATE_STATE_TABLE: Layout(2, None, _STATE_TABLE),
+    Opcode.UPDATE_REG: Layout(3, None, {**_STATE_TABLE, "address": _word(2)}),
+    Opcode.UPDATE_SCRATCH: Layout(1, None, _PADDED),
+    Opcode.TCT: Layout(
+        4,
+        1,
+        {
+            **_PADDED,
+            "direction": Field(2, 7, 0),
+            "row": Field(2, 15, 8),
+            "column": Field(2, 23, 16),
+            "tile_pad": Field(2, 31, 24),
+            "count_pad": Field(3, 7, 0),
+            "row_count": Field(3, 15, 8),
+            "column_count": Field(3, 23, 16),
+            "channel": Field(3, 31, 24),
+        },
+    ),
+    Opcode.DDR_PATCH: Layout(
+        11,
+        1,
+        {
+            **_PADDED,
+            "pad2": _word(2),
+            "pad3": _word(3),
+            "pad4": _word(4),
+            "action": _word(5),
+            "address": _word(6),
+            "address_high": _word(7),
+            "argument_index": _word(8),
+            "argument_index_high": _word(9),
+            "argument_offset": _word(10),
+        },
+        default_payload_words=1,
+    ),
+    Opcode.RECORD_TIMER: Layout(3, 1, {**_PADDED, "id": _word(2)}),
+    Opcode.MERGE_SYNC: Layout(4, 1, {**_PADDED, "value": _word(2), "pad": _word(3)}),
+    **dict.fromkeys(range(Opcode.CUSTOM_OP_NEXT, Opcode.LOAD_PM_END_INTERNAL), _CUSTOM),
+    Opcode.READ_REGS: _CUSTOM,
+}
+
+LAYOUTS: dict[tuple[int, int], dict[int, Layout]] = {
+    (0, 1): {
+        Opcode.WRITE: _WRITE,
+        Opcode.BLOCKWRITE: _BLOCKWRITE,
+        Opcode.MASKWRITE: _MASK,
+        Opcode.MASKPOLL: _MASK,
+        Opcode.MASKPOLL_BUSY: _MASK,
+        **_COMMON,
+    },
+    (1, 0): {
+        Opcode.WRITE: Layout(3, None, {**_PADDED, "address": _word(1), "value": _word(2)}),
+        Opcode.BLOCKWRITE: Layout(3, 2, {**_PADDED, "address": _word(1)}),
+        **{
+            number: Layout(4, None, {**_PADDED, "address": _word(1), "value": _word(2), "mask": _word(3)})
+            for number in (Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+        },
+        **_COMMON,
+    },
+}
+"""Layouts by stream version (major, minor), then by opcode."""
+
+
+def opcode_name(number: int) -> str:
+    return Opcode(number).name if number in Opcode._value2member_map_ else f"CUSTOM_{number:02X}"
+
+
+def opcode_number(name: str) -> int:
+    """The opcode called `name`; KeyError if there is none."""
+    if name in Opcode.__members__:
+        return Opcode[name]
+    if name.startswith("CUSTOM_") and len(name) == 9:
+        return int(name[7:], 16)
+    raise KeyError(name)

@@ -1,0 +1,216 @@
+"""A decoded TXN stream: its header, and its operations kept as columns of fields.
+
+Production streams have hundreds of thousands of operations, so the fields of all operations with one opcode are NumPy
+arrays; `Stream.operations` shows them one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.txn.errors import TxnError
+from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
+
+Words = npt.NDArray[np.uint32]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a stream says about its device; the counts in the four header words follow from the operations."""
+
+    major: int = 0
+    minor: int = 1
+    device_generation: int = 3
+    rows: int = 6
+    columns: int = 4
+    mem_tile_rows: int = 1
+    pad: int = 0
+    """Upper half of word 1: zero in every stream seen."""
+
+    @property
+    def version(self) -> tuple[int, int]:
+        return self.major, self.minor
+
+
+class Operation:
+    """One operation: an opcode, its fields as attributes (`op.address`), and its payload words."""
+
+    __slots__ = ("fields", "opcode", "payload")
+
+    opcode: int
+    fields: dict[str, int]
+    payload: Words
+
+    def __init__(self, opcode: int, payload: npt.ArrayLike | None = None, **fields: int):
+        self.opcode = opcode
+        self.fields = fields
+        self.payload = np.asarray(() if payload is None else payload, dtype=np.uint32)
+
+    @property
+    def name(self) -> str:
+        return opcode_name(self.opcode)
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(f"{self.name} has no field {name!r}; it has {', '.join(self.fields)}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Operation)
+            and self.opcode == other.opcode
+            and self.fields == other.fields
+            and np.array_equal(self.payload, other.payload)
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={value:#x}" for name, value in self.fields.items() if value]
+        if len(self.payload):
+            parts.append(f"payload={self.payload.tolist()}")
+        return f"{self.name}({', '.join(parts)})"
+
+
+@dataclass
+class Group:
+    """All operations of one opcode, field by field."""
+
+    layout: Layout
+    positions: Indices
+    """Index of each of them among all operations of the stream."""
+    fields: dict[str, Words]
+    payload: Words
+    """Their payloads, one after the other."""
+    payload_starts: Indices
+    """Where in `payload` each of them begins; one entry more than there are operations."""
+
+    def operation(self, opcode: int, row: int) -> Operation:
+        payload = self.payload[self.payload_starts[row] : self.payload_starts[row + 1]]
+        return Operation(opcode, payload, **{name: int(column[row]) for name, column in self.fields.items()})
+
+
+@dataclass
+class Stream:
+    """A header and operations in order, as columns by opcode."""
+
+    header: Header
+    opcodes: npt.NDArray[np.uint8]
+    groups: dict[int, Group] = field(repr=False)
+
+    @property
+    def operations(self) -> Operations:
+        return Operations(self)
+
+    @staticmethod
+    def of(header: Header, operations: Iterable[Operation]) -> Stream:
+        """Gather single operations into columns; fields that are not given are 0."""
+        ops = list(operations)
+        layouts = layouts_of(header)
+        rows: dict[int, list[int]] = {}
+        for position, op in enumerate(ops):
+            rows.setdefault(op.opcode, []).append(position)
+        groups = {
+            opcode: _gather(opcode, _layout(layouts, opcode), [ops[p] for p in positions], positions)
+            for opcode, positions in rows.items()
+        }
+        return Stream(header, np.array([op.opcode for op in ops], dtype=np.uint8), groups)
+
+
+class Operations(Sequence[Operation]):
+    """The operations of a stream, made when asked for."""
+
+    def __init__(self, stream: Stream):
+        self._stream = stream
+        self._rows: Indices | None = None
+
+    def __len__(self) -> int:
+        return len(self._stream.opcodes)
+
+    @overload
+    def __getitem__(self, index: int) -> Operation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Operation]: ...
+    def __getitem__(self, index: int | slice) -> Operation | list[Operation]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if self._rows is None:
+            self._rows = np.empty(len(self), dtype=np.int64)
+            for group in self._stream.groups.values():
+                self._rows[group.positions] = np.arange(len(group.positions))
+        opcode = int(self._stream.opcodes[index])
+        return self._stream.groups[opcode].operation(opcode, int(self._rows[index]))
+
+    def __iter__(self) -> Iterator[Operation]:
+        return (self[i] for i in range(len(self)))
+
+
+def layouts_of(header: Header) -> Mapping[int, Layout]:
+    if header.version not in LAYOUTS:
+        known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
+        raise TxnError(0, "unsupported TXN version {}.{}; known are {}".format(*header.version, known))
+    return LAYOUTS[header.version]
+
+
+def _layout(layouts: Mapping[int, Layout], opcode: int) -> Layout:
+    if opcode not in layouts:
+        raise TxnError(None, f"opcode {opcode} ({opcode_name(opcode)}) has no known layout in this stream's version")
+    return layouts[opcode]
+
+
+def _gather(opcode: int, layout: Layout, ops: list[Operation], positions: list[int]) -> Group:
+    for op in ops:
+        _check_fields(op, layout)
+    payloads = [
+        op.payload if len(op.payload) else np.zeros(layout.default_payload_words, dtype=np.uint32) for op in ops
+    ]
+    if layout.size_word is None and any(len(p) for p in payloads):
+        raise TxnError(None, f"{opcode_name(opcode)} takes no payload")
+    starts = np.concatenate(([0], np.cumsum([len(p) for p in payloads], dtype=np.int64)))
+    columns = {name: np.array([op.fields.get(name, 0) for op in ops], dtype=np.uint32) for name in layout.fields}
+    return Group(layout, np.array(positions, dtype=np.int64), columns, _joined(payloads), starts)
+
+
+def _joined(payloads: list[Words]) -> Words:
+    return np.concatenate(payloads) if payloads else np.empty(0, dtype=np.uint32)
+
+
+def _check_fields(op: Operation, layout: Layout) -> None:
+    for name, value in op.fields.items():
+        bits = layout.fields.get(name)
+        if bits is None:
+            raise TxnError(None, f"{op.name} has no field {name!r}; it has {', '.join(layout.fields)}")
+        if value not in bits.limits:
+            raise TxnError(None, f"{op.name}: {name} = {value} does not fit; its range is [0:{bits.limits[-1]}]")
+
+
+def write(address: int, value: int) -> Operation:
+    """Set one 32-bit register."""
+    return Operation(Opcode.WRITE, address=address, value=value)
+
+
+def mask_write(address: int, value: int, mask: int) -> Operation:
+    """Set the bits of a register that `mask` has."""
+    return Operation(Opcode.MASKWRITE, address=address, value=value, mask=mask)
+
+
+def block_write(address: int, data: npt.ArrayLike, column: int = 0, row: int = 0) -> Operation:
+    """Set consecutive registers."""
+    return Operation(Opcode.BLOCKWRITE, data, address=address, column=column, row=row)
+
+
+def sync(column: int, row: int, direction: int, channel: int, columns: int = 1, rows: int = 1) -> Operation:
+    """Wait for task-complete tokens of a DMA channel (direction 0 is S2MM, 1 is MM2S)."""
+    fields: dict[str, Any] = {"column_count": columns, "row_count": rows}
+    return Operation(Opcode.TCT, column=column, row=row, direction=direction, channel=channel, **fields)
+
+
+def address_patch(address: int, argument_index: int, argument_offset: int) -> Operation:
+    """Put a host buffer's address plus an offset into a descriptor's address words."""
+    fields: dict[str, Any] = {"argument_index": argument_index, "argument_offset": argument_offset}
+    return Operation(Opcode.DDR_PATCH, address=address, **fields)

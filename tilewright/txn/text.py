@@ -1,0 +1,248 @@
+"""TXN streams as text that people read and edit, and that assembles back to the same bytes.
+
+    txn 0.1 generation 4 columns 8 rows 6 mem_tile_rows 1
+    write shim(0,0) DMA.MM2S0.queue = 0x80000003
+    sync shim(0,0) S2MM 0 columns 1 rows 1
+
+A register is named by its tile and its place in it, or given as a number. Fields that the phrase of an operation does
+not mention are written behind it in braces when they are not zero, payload words in brackets. `#` begins a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from tilewright.device import DEVICES, DeviceModel, DmaDirection
+from tilewright.device.register_names import find_address, name_address
+from tilewright.txn.errors import TxnError
+from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name, opcode_number
+from tilewright.txn.stream import Header, Operation, Stream, layouts_of
+
+# One phrase per operation: {field:form}; `[]` is the payload. Operations without a phrase are their name and fields.
+PHRASES = {
+    Opcode.WRITE: "write {address:register} = {value:hex}",
+    Opcode.MASKWRITE: "maskwrite {address:register} = {value:hex} mask {mask:hex}",
+    Opcode.MASKPOLL: "maskpoll {address:register} == {value:hex} mask {mask:hex}",
+    Opcode.MASKPOLL_BUSY: "maskpoll_busy {address:register} == {value:hex} mask {mask:hex}",
+    Opcode.BLOCKWRITE: "blockwrite {address:register} =",
+    Opcode.TCT: "sync column {column:int} row {row:int} {direction:direction} {channel:int} "
+    "columns {column_count:int} rows {row_count:int}",
+    Opcode.DDR_PATCH: "patch {address:register} = argument {argument_index:int} + {argument_offset:hex}",
+    Opcode.PREEMPT: "preempt level {level:int}",
+    Opcode.LOADPDI: "loadpdi {id:int} bytes {pdi_bytes:int} address {address:hex}",
+    Opcode.CREATE_SCRATCHPAD: "create_scratchpad bytes {scratchpad_bytes:int}",
+    Opcode.UPDATE_REG: "update_reg {address:register} += entry {state_table_index:int} function {function:int} "
+    "{function_argument:hex}",
+}
+_HEADER = (
+    "txn {major}.{minor} generation {device_generation} columns {columns} rows {rows} mem_tile_rows {mem_tile_rows}"
+)
+_HEADER_WANTED = "expected 'txn MAJOR.MINOR generation N columns N rows N mem_tile_rows N'"
+_NUMBER = r"0[xX][0-9a-fA-F]+|\d+"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a field's value is written and read."""
+
+    pattern: str
+    write: Callable[[int, DeviceModel | None], str]
+    read: Callable[[str, DeviceModel | None], int]
+
+
+def _write_register(address: int, model: DeviceModel | None) -> str:
+    return (model and name_address(model, address)) or f"{address:#010x}"
+
+
+def _read_register(text: str, model: DeviceModel | None) -> int:
+    if re.fullmatch(_NUMBER, text):
+        return int(text, 0)
+    if model is None:
+        raise ValueError(f"the device of this stream is not known: give {text!r} as a number")
+    return find_address(model, text)
+
+
+def _write_direction(value: int, _: DeviceModel | None) -> str:
+    return DmaDirection(value).name if value in tuple(DmaDirection) else str(value)
+
+
+def _read_direction(text: str, _: DeviceModel | None) -> int:
+    return int(text) if text.isdigit() else DmaDirection[text]
+
+
+FORMS = {
+    "hex": Form(_NUMBER, lambda value, _: f"{value:#010x}", lambda text, _: int(text, 0)),
+    "int": Form(_NUMBER, lambda value, _: str(value), lambda text, _: int(text, 0)),
+    "register": Form(rf"{_NUMBER}|\w+\(\d+,\d+\) [\w.+]+", _write_register, _read_register),
+    "direction": Form(r"S2MM|MM2S|\d+", _write_direction, _read_direction),
+}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase split at its fields, and the pattern that reads it back."""
+
+    literals: tuple[str, ...]
+    fields: tuple[tuple[str, Form], ...]
+    pattern: re.Pattern[str]
+
+
+@cache
+def _phrase(opcode: int) -> Phrase:
+    source = PHRASES[Opcode(opcode)] if opcode in PHRASES else opcode_name(opcode).lower()
+    parts = re.split(r"\{(\w+):(\w+)\}", source)
+    fields = tuple((name, FORMS[form]) for name, form in zip(parts[1::3], parts[2::3], strict=True))
+    pattern = "".join(
+        _literal(text) + (f"({fields[i][1].pattern})" if i < len(fields) else "") for i, text in enumerate(parts[::3])
+    )
+    return Phrase(tuple(parts[::3]), fields, re.compile(pattern))
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"\\? ", r"\\s+", re.escape(text))
+
+
+def model_of(header: Header) -> DeviceModel | None:
+    """The device that a header describes, if we know one."""
+    for model in DEVICES.values():
+        described = (model.txn_generation, model.columns, model.rows, model.mem_rows)
+        if described == (header.device_generation, header.columns, header.rows, header.mem_tile_rows):
+            return model
+    return None
+
+
+def operation_text(op: Operation, layout: Layout, model: DeviceModel | None) -> str:
+    """One line of text for one operation."""
+    phrase = _phrase(op.opcode)
+    text = phrase.literals[0]
+    for (name, form), literal in zip(phrase.fields, phrase.literals[1:], strict=True):
+        text += form.write(op.fields[name], model) + literal
+    shown = {name for name, _ in phrase.fields}
+    rest = [f"{name} = {value:#x}" for name, value in op.fields.items() if value and name not in shown]
+    default = [0] * layout.default_payload_words
+    if op.payload.tolist() != default:
+        text += " [" + ", ".join(f"{word:#010x}" for word in op.payload.tolist()) + "]"
+    return text + (" {" + ", ".join(rest) + "}" if rest else "")
+
+
+def disassemble(stream: Stream) -> Iterator[str]:
+    """The lines of a stream's text."""
+    header, model, layouts = stream.header, model_of(stream.header), layouts_of(stream.header)
+    yield _HEADER.format_map(vars(header)) + (f" pad {header.pad}" if header.pad else "")
+    for op in stream.operations:
+        yield operation_text(op, layouts[op.opcode], model)
+
+
+class TextError(TxnError):
+    """Text that cannot be assembled; `line` and `column` count from 1."""
+
+    def __init__(self, line: int, column: int, reason: str):
+        super().__init__(None, reason)
+        self.line, self.column = line, column
+
+
+def assemble(text: str) -> Stream:
+    """Read the text form; TextError with line and column where it is not one."""
+    header: Header | None = None
+    operations: list[Operation] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        code = line.split("#", 1)[0].rstrip()
+        if not code.strip():
+            continue
+        if header is None:
+            header = _read_header(code, number)
+            continue
+        operations.append(_read_operation(code, number, header))
+    if header is None:
+        raise TextError(1, 1, f"{_HEADER_WANTED} as the first line")
+    return Stream.of(header, operations)
+
+
+_HEADER_PATTERN = re.compile(
+    r"\s*txn\s+(?P<major>\d+)\.(?P<minor>\d+)\s+generation\s+(?P<device_generation>\d+)\s+columns\s+(?P<columns>\d+)"
+    r"\s+rows\s+(?P<rows>\d+)\s+mem_tile_rows\s+(?P<mem_tile_rows>\d+)(\s+pad\s+(?P<pad>\d+))?\s*"
+)
+
+
+def _read_header(code: str, line: int) -> Header:
+    found = _HEADER_PATTERN.fullmatch(code)
+    if not found:
+        raise TextError(line, 1, _HEADER_WANTED)
+    values = {name: int(value) for name, value in found.groupdict(default="0").items()}
+    for name, value in values.items():
+        if value > (0xFFFF if name == "pad" else 0xFF):
+            raise TextError(line, 1, f"{name} {value} does not fit into its byte of the header")
+    header = Header(**values)
+    if header.version not in LAYOUTS:
+        raise TextError(line, 1, "unsupported TXN version {}.{}".format(*header.version))
+    return header
+
+
+_MNEMONICS = {_phrase(opcode).literals[0].split()[0]: opcode for opcode in PHRASES}
+
+
+def _read_operation(code: str, line: int, header: Header) -> Operation:
+    start = len(code) - len(code.lstrip())
+    mnemonic = code.split()[0]
+    try:
+        opcode = _MNEMONICS[mnemonic] if mnemonic in _MNEMONICS else opcode_number(mnemonic.upper())
+    except (KeyError, ValueError):
+        raise TextError(line, start + 1, f"unknown operation {mnemonic!r}") from None
+    layout = layouts_of(header).get(opcode)
+    if layout is None:
+        raise TextError(line, start + 1, f"{mnemonic} has no known layout in this stream's version")
+    phrase, model = _phrase(opcode), model_of(header)
+    found = phrase.pattern.match(code, start)
+    if not found:
+        example = "".join(_example(opcode))
+        raise TextError(line, start + 1, f"expected '{example}'")
+    fields: dict[str, int] = {}
+    for index, (name, form) in enumerate(phrase.fields, start=1):
+        try:
+            fields[name] = form.read(found[index], model)
+        except (ValueError, KeyError) as error:
+            raise TextError(line, found.start(index) + 1, str(error)) from None
+    payload, more = _read_rest(code, found.end(), line)
+    fields |= more
+    for name, value in fields.items():
+        if name not in layout.fields:
+            raise TextError(line, start + 1, f"{mnemonic} has no field {name!r}; it has {', '.join(layout.fields)}")
+        if value not in layout.fields[name].limits:
+            raise TextError(line, start + 1, f"{name} = {value:#x} does not fit into its bits")
+    if payload is not None and layout.size_word is None:
+        raise TextError(line, start + 1, f"{mnemonic} takes no payload")
+    words = payload if payload is not None else [0] * layout.default_payload_words
+    return Operation(opcode, np.array(words, dtype=np.uint32), **{n: fields.get(n, 0) for n in layout.fields})
+
+
+def _example(opcode: int) -> Iterator[str]:
+    phrase = _phrase(opcode)
+    for index, literal in enumerate(phrase.literals):
+        yield literal
+        if index < len(phrase.fields):
+            yield phrase.fields[index][0].upper()
+
+
+_PAYLOAD = re.compile(rf"\s*\[((?:\s*(?:{_NUMBER})\s*(?:,|(?=\])))*\s*)\]")
+_FIELDS = re.compile(rf"\s*\{{((?:\s*\w+\s*=\s*(?:{_NUMBER})\s*(?:,|(?=\}})))*\s*)\}}")
+
+
+def _read_rest(code: str, at: int, line: int) -> tuple[list[int] | None, dict[str, int]]:
+    """Payload in brackets and fields in braces, both optional."""
+    payload: list[int] | None = None
+    fields: dict[str, int] = {}
+    if found := _PAYLOAD.match(code, at):
+        payload, at = [int(word, 0) for word in re.findall(_NUMBER, found[1])], found.end()
+        if any(word > 0xFFFFFFFF for word in payload):
+            raise TextError(line, found.start(1) + 1, "a payload word has 32 bits")
+    if found := _FIELDS.match(code, at):
+        pairs = re.findall(rf"(\w+)\s*=\s*({_NUMBER})", found[1])
+        fields, at = {name: int(value, 0) for name, value in pairs}, found.end()
+    if code[at:].strip():
+        raise TextError(line, at + 1, f"unexpected {code[at:].strip()!r}")
+    return payload, fields
