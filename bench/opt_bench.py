@@ -61,20 +61,20 @@ def standard_program(operations: int) -> str:
 
 
 def npu_parts() -> Iterator[tuple[ModuleOp, int]]:
-    """The valid programs among the tests of aiex, and their sizes."""
+    """The valid programs among the tests of aiex, and their sizes; without memrefs of types that MLIR does not know."""
     for path in sorted(ROOT.glob("tests/filecheck/dialects/aiex/*.mlir")):
         for _, text in split_input(path.read_text(encoding="utf-8")):
             try:
                 module = parse_source(make_context(), text, path.name)
             except DiagnosedError:
                 continue
-            if not verify(module):
+            if not verify(module) and "x!" not in text:
                 yield module, sum(1 for _ in module.walk())
 
 
 def npu_program(operations: int) -> tuple[str, str]:
     """About that many operations, in custom and in generic form: the programs above, over and over."""
-    parts = [(module_text(m), module_text(m, generic=True), size) for m, size in npu_parts()]
+    parts = [(module_text(m), foreign_text(m), size) for m, size in npu_parts()]
     custom, generic, total = list[str](), list[str](), 0
     while total < operations:
         for own, plain, size in sorted(parts, key=lambda part: part[2]):
@@ -83,6 +83,11 @@ def npu_program(operations: int) -> tuple[str, str]:
                 generic.append(plain)
                 total += size
     return "\n".join(custom), "\n".join(generic)
+
+
+def foreign_text(module: ModuleOp) -> str:
+    """The generic form; references to globals are made unknown too: the device around them is no symbol table there."""
+    return module_text(module, generic=True).replace('"memref.get_global"', '"foreign.get_global"')
 
 
 def aiex_coverage() -> str:

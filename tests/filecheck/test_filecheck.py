@@ -1,4 +1,4 @@
-"""Runs the RUN lines of every `.mlir` file here, in this process: `tilewright` and `filecheck` are called, not started."""
+"""Runs the RUN lines of every `.mlir` file here in this process: `tilewright` and `filecheck` are not started anew."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Ended:
 def test_file(path: Path, tmp_path: Path) -> None:
     lines = run_lines(path.read_text(encoding="utf-8"))
     assert lines, "no RUN line"
+    substitutions = {"%s": str(path), "%S": str(path.parent), "%t": str(tmp_path / "t"), "%T": str(tmp_path)}
     for line in lines:
-        substitutions = {"%s": str(path), "%S": str(path.parent), "%t": str(tmp_path / "t"), "%T": str(tmp_path)}
         words = [re.sub(r"%[sStT]\b", lambda m: substitutions[m[0]], w) for w in split_words(line)]
         for pipeline in split_list(words, "&&"):
             ended = run_pipeline(pipeline)

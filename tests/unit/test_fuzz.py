@@ -1,7 +1,7 @@
 """Damaged programs end in success or in diagnostics: never another exception, never a hang.
 
-300 mutations of the shipped programs by default, more with `make fuzz N=20000` or TILEWRIGHT_FUZZ=20000. The numbers are
-seeds: `TILEWRIGHT_FUZZ_SEED=1234` runs that one alone and writes its program to stdout.
+300 mutations of the shipped programs by default, more with `make fuzz N=20000` or TILEWRIGHT_FUZZ=20000. Each has its
+own number: TILEWRIGHT_FUZZ_SEED=1234 runs that one alone and prints its program.
 """
 
 from __future__ import annotations

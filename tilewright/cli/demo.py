@@ -84,7 +84,7 @@ def contents(occupant: Occupant) -> Iterator[str]:
     for name, size in occupant.buffers:
         yield f"buffer {escape(name)}, {size} B"
     if occupant.locks:
-        yield f"{occupant.locks} locks"
+        yield f"{occupant.locks} lock{'s' * (occupant.locks > 1)}"
     if occupant.reads:
         yield f"reads  {escape(' '.join(occupant.reads))}"
     if occupant.writes:

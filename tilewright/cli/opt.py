@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
@@ -17,7 +18,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, collect, errors_in, fail, showing_operations
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
-from tilewright.ir.printer import module_text
+from tilewright.ir.printer import Printer, module_text
 from tilewright.ir.split_input import split_input
 from tilewright.ir.verifier import operation_text, verify
 
@@ -58,7 +59,8 @@ def _process(
     """The text that a part of the input becomes, empty if there was an error, and what was reported on the way."""
     with collect() as found:
         try:
-            return _transform(ctx, arguments, name, lines_before, text), found
+            result = _transform(ctx, arguments, name, lines_before, text)
+            return "" if errors_in(found) else result, found
         except DiagnosedError as error:
             found += error.diagnostics
         except RecursionError:
@@ -88,7 +90,11 @@ def _read(ctx: Context, name: str, text: str) -> ModuleOp:
 
 
 def _text(ctx: Context, arguments: Arguments, op: Operation) -> str:
-    """What MLIR's tools print: the program, and an empty line."""
+    """What MLIR's tools print: the program and, unless it is printed without aliases, an empty line."""
+    if arguments.local_scope:
+        text = StringIO()
+        Printer(text, print_generic_format=arguments.generic, print_debuginfo=arguments.debug_info).print_op(op)
+        return f"{text.getvalue()}\n"
     dialects = list(ctx.loaded_dialects)
     return module_text(op, generic=arguments.generic, debuginfo=arguments.debug_info, dialects=dialects) + "\n"
 

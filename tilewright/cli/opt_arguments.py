@@ -41,7 +41,7 @@ class Arguments:
     print_after: str = ""
     dump_pipeline: bool = False
     only_print: str | None = None
-    """`help`, `dialects` or `passes`: print that and do nothing else."""
+    """`help`, `version`, `dialects` or `passes`: print that and do nothing else."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,7 @@ FLAGS = {
     "dump-pass-pipeline": Flag("dump_pipeline", "print the pipeline that is run"),
     "show-dialects": Flag("only_print", "print the names of the dialects", implied="dialects"),
     "list-passes": Flag("only_print", "print the names of the passes", implied="passes"),
+    "version": Flag("only_print", "print the version", implied="version"),
     "help": Flag("only_print", "print this text", implied="help"),
     "h": Flag("only_print", "the same", implied="help"),
 }

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from textwrap import fill, wrap
 
+from tilewright import __version__
 from tilewright.cli.opt_arguments import FLAGS, PROGRAM, Flag
 from tilewright.ir.context import dialect_table
-from tilewright.ir.pass_options import options_of
+from tilewright.ir.pass_options import Option, options_of
 from tilewright.passes import PASSES, find_pass
 
-COLUMN = 46
+COLUMN, WIDTH = 44, 110
 
 
 def print_about(subject: str) -> None:
-    """Print `help`, or the names of the `dialects` or `passes`, one a line."""
+    """Print `help`, the `version`, or the names of the `dialects` or `passes`, one a line."""
     match subject:
         case "dialects":
             print("\n".join(sorted(dialect_table())))
+        case "version":
+            print(f"tilewright {__version__}")
         case "passes":
             print("\n".join(sorted(PASSES)))
         case _:
@@ -26,10 +31,10 @@ def print_about(subject: str) -> None:
 def _help() -> Iterator[str]:
     yield f"USAGE: {PROGRAM} [options] [passes] [FILE]\n"
     yield "Reads a program from FILE or stdin, checks it, runs the passes in the order given and prints the result.\n"
-    yield f"Available Dialects: {', '.join(sorted(dialect_table()))}\n"
-    yield "OPTIONS:\n"
+    yield fill(f"Available Dialects: {', '.join(sorted(dialect_table()))}", WIDTH, subsequent_indent="  ")
+    yield "\nOPTIONS:\n"
     for name, flag in FLAGS.items():
-        yield _row(_spelling(name, flag), flag.help)
+        yield from _rows(_spelling(name, flag), flag.help)
     yield "\nPASSES, as `--name`, `--name=option=value` or `--name='option=value other=value'`:\n"
     for name in sorted(PASSES):
         yield from _pass_rows(name)
@@ -38,14 +43,17 @@ def _help() -> Iterator[str]:
 def _pass_rows(name: str) -> Iterator[str]:
     pass_type = find_pass(name)
     assert pass_type is not None
-    yield _row(f"--{name}", (pass_type.__doc__ or "").strip().split("\n")[0].rstrip("."))
+    about = sys.modules[pass_type.__module__].__doc__ or ""
+    yield from _rows(f"--{name}", about.strip().split("\n")[0].rstrip("."))
     for option in options_of(pass_type):
-        default = "" if option.default in (None, "", ()) else f" (default: {_shown(option.default)})"
-        yield _row(f"  {option.name}=<{option.placeholder}>", f"  {option.help}{default}")
+        yield from _rows(f"  {option.name}=<{option.placeholder}>", _option_help(option))
 
 
-def _shown(default: object) -> str:
-    return str(default).lower() if isinstance(default, bool) else str(default)
+def _option_help(option: Option) -> str:
+    if option.default is None or option.default in ("", ()):
+        return option.help
+    default = str(option.default).lower() if isinstance(option.default, bool) else option.default
+    return f"{option.help} (default: {default})".strip()
 
 
 def _spelling(name: str, flag: Flag) -> str:
@@ -56,5 +64,12 @@ def _spelling(name: str, flag: Flag) -> str:
     return f"--{name}=<{flag.value}>" if flag.value else f"--{name}"
 
 
-def _row(left: str, right: str) -> str:
-    return f"  {left:{COLUMN}} - {right}".rstrip(" -")
+def _rows(left: str, right: str) -> Iterator[str]:
+    """`left` and, behind it or below it, the text `right` in a column."""
+    lines = wrap(right, WIDTH - COLUMN - 5)
+    if len(left) > COLUMN and lines:
+        yield f"  {left}"
+        left = ""
+    yield f"  {left:{COLUMN}} - {lines[0]}" if lines else f"  {left}"
+    for line in lines[1:]:
+        yield f"  {'':{COLUMN}}   {line}"

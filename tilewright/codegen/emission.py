@@ -18,13 +18,12 @@ from xdsl.traits import SymbolTable
 from tilewright.device import DeviceModel
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
-from tilewright.dialects.aiex import firmware, instructions
+from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import fail_op
+from tilewright.txn.host_buffers import address_offset
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
 
 WORD_MASK = 0xFFFFFFFF
-FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
-FOLDED_OFFSET = 0x80000000
 VERSION = (0, 1)
 
 
@@ -155,13 +154,13 @@ def _sync(emitter: Emitter, op: Operation) -> list[Word]:
 
 
 def _address_patch(emitter: Emitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuAddressPatchOp, op)
+    op = cast(queue.NpuAddressPatchOp, op)
     argument = op.arg_idx.value.data
     address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
-    if emitter.fold_ddr_offsets and argument >= FIRST_FOLDED_ARGUMENT:
+    if offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
         at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
-        words[at] = _plus(words[at], FOLDED_OFFSET)
+        words[at] = _plus(words[at], offset)
     return words
 
 
@@ -210,7 +209,7 @@ _EMIT: dict[type[Operation], Callable[[Emitter, Operation], list[Word]]] = {
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuSyncOp: _sync,
-    instructions.NpuAddressPatchOp: _address_patch,
+    queue.NpuAddressPatchOp: _address_patch,
     firmware.NpuPreemptOp: _preempt,
     firmware.NpuLoadPdiOp: _load_pdi,
     firmware.NpuCreateScratchpadOp: _create_scratchpad,

@@ -16,12 +16,12 @@ from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr, MemRefType, UnrankedMemRefType
-from xdsl.ir import Block, BlockArgument, Operation
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.emission import Emitter, Packed, Word
 from tilewright.device import DeviceModel
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aiex import instructions, tasks
+from tilewright.dialects.aiex import guards, tasks
 from tilewright.native.body import Body
 from tilewright.native.types import llvm_type
 from tilewright.txn.encode import header_words
@@ -33,10 +33,12 @@ I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 
 @dataclass(frozen=True)
 class Guard:
-    """A check in the generated code; `text` says what it demands of the value."""
+    """A check in the generated code: what it is about, what it demands, and the arguments that decide it."""
 
+    subject: str
     text: str
     location: LocationAttr
+    arguments: tuple[int, ...] = ()
 
 
 @dataclass
@@ -117,6 +119,25 @@ class _Builder(Body):
         builder.store(total, self.count)
         self._if_fits(end, lambda: self._store(start, words))
         self.pending, self.pending_operations = [], 0
+
+    def arguments_behind(self, value: SSAValue) -> tuple[int, ...]:
+        """Which scalar arguments a value is computed from."""
+        found: set[int] = set()
+        seen: set[SSAValue] = set()
+        waiting = [value]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            if isinstance(current, BlockArgument) and current in self.generator.arguments:
+                found.add(self.generator.arguments.index(current))
+            owner = current.owner if isinstance(current.owner, Operation) else current.owner.parent_op()
+            if owner is not None and owner.name != "aie.runtime_sequence":
+                waiting += owner.operands
+                last = owner.regions[-1].blocks.last if owner.regions else None
+                waiting += last.last_op.operands if last and last.last_op else ()
+        return tuple(sorted(found))
 
     def fail_unless(self, condition: ir.Value, value: ir.Value, guard: Guard) -> None:
         """Leave the function with the guard's number unless the condition holds."""
@@ -207,21 +228,22 @@ class _Builder(Body):
 
 
 def _assert_field(body: Body, op: Operation) -> None:
-    op, body = cast(instructions.NpuAssertBdFieldOp, op), cast(_Builder, body)
+    op, body = cast(guards.NpuAssertBdFieldOp, op), cast(_Builder, body)
     limit, value = op.max.value.data, body[op.value]
     fits = body.builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
-    guard = Guard(f"must be in [0:{limit}]", op.location)
+    guard = Guard("this descriptor field", f"must be in [0:{limit}]", op.location, body.arguments_behind(op.value))
     body.fail_unless(fits, body.builder.sext(value, I64), guard)
 
 
 def _assert_divisible(body: Body, op: Operation) -> None:
-    op, body = cast(instructions.NpuAssertBdDivisibleOp, op), cast(_Builder, body)
+    op, body = cast(guards.NpuAssertBdDivisibleOp, op), cast(_Builder, body)
     divisor, value, builder = op.divisor.value.data, body[op.value], body.builder
     remainder = builder.srem(value, ir.Constant(value.type, divisor))
     fits = builder.icmp_signed("==", remainder, ir.Constant(value.type, 0))
     if op.allow_unit is not None:
         fits = builder.or_(fits, builder.icmp_signed("==", value, ir.Constant(value.type, 1)))
-    guard = Guard(f"must be divisible by {divisor}" + (" or 1" if op.allow_unit is not None else ""), op.location)
+    text = f"must be divisible by {divisor}" + (" or be 1" if op.allow_unit is not None else "")
+    guard = Guard("this size or stride", text, op.location, body.arguments_behind(op.value))
     body.fail_unless(fits, builder.sext(value, I64), guard)
 
 
@@ -231,8 +253,9 @@ def _pop(body: Body, op: Operation) -> None:
     ids, head = body.pools[tile]
     free = builder.load(head, typ=I64)
     some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
-    text = "needs a free buffer descriptor on tile ({}, {}), and none is left".format(*tile)
-    body.fail_unless(some, free, Guard(text, op.location))
+    text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*tile)
+    everything = tuple(range(len(body.generator.arguments)))
+    body.fail_unless(some, free, Guard("", text, op.location, everything))
     last = builder.sub(free, ir.Constant(I64, 1))
     builder.store(last, head)
     body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
@@ -245,8 +268,8 @@ def _push(body: Body, op: Operation) -> None:
     ids, head = body.pools[tile]
     free = builder.load(head, typ=I64)
     room = builder.icmp_signed("<", free, ir.Constant(I64, body.emitter.model.num_bds(*tile)))
-    text = "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*tile)
-    body.fail_unless(room, free, Guard(text, op.location))
+    text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*tile)
+    body.fail_unless(room, free, Guard("", text, op.location))
     builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
     builder.store(builder.add(free, ir.Constant(I64, 1)), head)
 
@@ -256,8 +279,8 @@ def _nothing(body: Body, op: Operation) -> None:
 
 
 _HANDLERS: Mapping[str, Callable[[Body, Operation], None]] = {
-    instructions.NpuAssertBdFieldOp.name: _assert_field,
-    instructions.NpuAssertBdDivisibleOp.name: _assert_divisible,
+    guards.NpuAssertBdFieldOp.name: _assert_field,
+    guards.NpuAssertBdDivisibleOp.name: _assert_divisible,
     tasks.DmaBdPoolPopOp.name: _pop,
     tasks.DmaBdPoolPushOp.name: _push,
     "memref.get_global": _nothing,

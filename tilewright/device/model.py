@@ -279,6 +279,8 @@ class DeviceModel:
         """Packet ids under which the tiles answer control packets and completion tokens."""
         if self.rows > len(CONTROLLER_IDS[0]):
             return {tile: tile.row for tile in self.tiles}
+        if not unique_per_column and self.columns > len(CONTROLLER_IDS):
+            raise ValueError(f"there are ids for {len(CONTROLLER_IDS)} columns, {self} has {self.columns}")
         return {tile: CONTROLLER_IDS[0 if unique_per_column else tile.column][tile.row] for tile in self.tiles}
 
     # Registers.

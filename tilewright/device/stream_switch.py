@@ -37,7 +37,7 @@ class StreamSwitch:
     slaves: Ports
     masters: Ports
     wired: Mapping[WireBundle, Mapping[WireBundle, Rule]]
-    numbered_only: Ports = field(default_factory=dict[WireBundle, int])  # slave ports that exist but cannot be routed
+    numbered_only: Ports = field(default_factory=dict[WireBundle, int])  # slave ports with a number and no wires
 
     def sources(self, bundle: WireBundle) -> int:
         return self.slaves.get(bundle, 0) - self.numbered_only.get(bundle, 0)

@@ -1,7 +1,7 @@
 """Changing the definition of an operation that xDSL ships.
 
-Our operations derive from xDSL's of the same name, so that code which knows only xDSL's class still recognises them.
-xDSL's own decorator refuses to derive from a finished operation; `amend` takes its place.
+xDSL's class itself is changed. There is one class for each operation, then, whoever imports it from where: what a pass
+makes with xDSL's constructors, or xDSL's own code makes, prints and verifies as what our reader makes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xdsl.irdl.operations import (
 )
 
 from tilewright.dialects._ods import _add_syntax
+from tilewright.ir.create import with_cheap_create
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 _Named = TypeVar("_Named")
@@ -37,25 +38,32 @@ _FIELDS = (
 
 
 def amend(cls: type[OpT]) -> type[OpT]:
-    """Finish a class derived from one of xDSL's operations, possibly with mixins before it in the list of bases.
+    """Move what a class says into the operation of xDSL's that it derives from, and give that.
 
-    What the class and its mixins declare replaces the declaration of the same name, or is added; the rest is inherited:
-    operands, results, regions, properties, options, traits, syntax. The verifier is not inherited: xDSL words its
+    What the class and the mixins before it declare replaces the declaration of the same name, or is added; the rest
+    stays: operands, results, regions, properties, options, traits, syntax, methods. The verifier goes: xDSL words its
     errors differently, so a class without `verify_` is checked against its constraints alone.
+
+    The class that was written is thrown away: its methods cannot say `super()`.
     """
-    finished = next(c for c in cls.__mro__[1:] if "get_irdl_definition" in vars(c))
+    amended = next(c for c in cls.__mro__[1:] if "get_irdl_definition" in vars(c))
+    amended = cast(type[OpT], amended)
     body: dict[str, Any] = {}
-    for part in reversed(cls.__mro__[: cls.__mro__.index(finished)]):
+    for part in reversed(cls.__mro__[: cls.__mro__.index(amended)]):
         body |= vars(part)
-    definition = cast(type[IRDLOperation], finished).get_irdl_definition()
-    if fields := {name: value for name, value in body.items() if _is_declaration(name, value)}:
+    definition = amended.get_irdl_definition()
+    fields = {name: value for name, value in body.items() if _is_declaration(name, value)}
+    if fields:
         definition = _amended_definition(cls, definition, fields)
         for name, value in get_accessors_from_op_def(definition, None).items():
-            setattr(cls, name, value)
-    type.__setattr__(cls, "verify_", _verifier(definition, body.get("verify_")))
-    if cls.assembly_format is not None and "parse" not in body:
-        _add_syntax(cls, cls.assembly_format)
-    return cls
+            setattr(amended, name, value)
+    for name, value in body.items():
+        if name == "__doc__" or not (name in fields or name.startswith("__")):
+            setattr(amended, name, value)
+    type.__setattr__(amended, "verify_", _verifier(definition, body.get("verify_")))
+    if amended.assembly_format is not None and "parse" not in body:
+        _add_syntax(amended, amended.assembly_format)
+    return with_cheap_create(amended)
 
 
 def _is_declaration(name: str, value: object) -> bool:
@@ -63,8 +71,8 @@ def _is_declaration(name: str, value: object) -> bool:
 
 
 def _amended_definition(cls: type[IRDLOperation], old: OpDef, fields: dict[str, Any]) -> OpDef:
-    own = type(cls.__name__, (IRDLOperation,), fields | {"name": cls.name, "__annotations__": {}})
-    new = OpDef.from_pyrdl(own)
+    frame: dict[str, Any] = {"name": cls.name, "assembly_format": None, "custom_directives": (), "__annotations__": {}}
+    new = OpDef.from_pyrdl(cast(Any, type(cls.__name__, (), fields | frame)))
     return OpDef(
         old.name,
         operands=_merged(old.operands, new.operands),

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr
+from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr, parse_body, print_body
 
 
 def compile_format(source: str, definition: OpDef) -> FormatProgram:
@@ -89,15 +89,12 @@ class EnumVariable(AttributeVariable):
 class BodyVariable(RegionVariable):
     """A region whose implicit terminator is shown only if it says something."""
 
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.set(state, parse_body(parser))
+
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         state.print_whitespace(printer)
         print_body(printer, self.get(op))
-
-
-def print_body(printer: Printer, region: Region) -> None:
-    last = region.last_block.last_op if region.last_block else None
-    is_bare = last is not None and not (last.attributes or last.properties or last.operands or last.results)
-    printer.print_region(region, print_block_terminators=not is_bare)
 
 
 class OdsFormatParser(FormatParser):

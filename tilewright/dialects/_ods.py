@@ -13,13 +13,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i32
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition
 from xdsl.irdl.constraints import AttrConstraint
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
+
+from tilewright.ir.create import with_cheap_create
 
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -142,10 +144,8 @@ class ImplicitTerminator(SingleBlockImplicitTerminator):
                     raise VerifyException(f"expects regions to end with '{self.op_type.name}', found '{last.name}'")
 
     def ensure(self, op: Operation) -> None:
-        """Terminate the regions of a new operation."""
+        """Terminate the blocks of a new operation; a copy gets its blocks, and their ends, after it exists."""
         for region in op.regions:
-            if region.first_block is None:
-                region.add_block(Block())
             for block in region.blocks:
                 last = block.last_op
                 if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
@@ -153,12 +153,27 @@ class ImplicitTerminator(SingleBlockImplicitTerminator):
 
 
 class BlockOp(IRDLOperation):
-    """An operation whose regions are terminated as soon as it exists."""
+    """An operation whose blocks are terminated as soon as it exists."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for trait in self.get_traits_of_type(ImplicitTerminator):
             trait.ensure(self)
+
+
+def parse_body(parser: Parser) -> Region:
+    """A region that has its block even if there is nothing in it."""
+    region = parser.parse_region()
+    if region.first_block is None:
+        region.add_block(Block())
+    return region
+
+
+def print_body(printer: Printer, region: Region) -> None:
+    """A region without its terminator, unless that says something."""
+    last = region.last_block.last_op if region.last_block else None
+    is_bare = last is not None and not (last.attributes or last.properties or last.operands or last.results)
+    printer.print_region(region, print_block_terminators=not is_bare)
 
 
 def op_definition(cls: type[OpT]) -> type[OpT]:
@@ -168,7 +183,7 @@ def op_definition(cls: type[OpT]) -> type[OpT]:
     cls = irdl_op_definition(cls)
     if source is not None:
         _add_syntax(cls, source)
-    return cls
+    return with_cheap_create(cls)
 
 
 def _add_syntax(cls: type[IRDLOperation], source: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import ConstantOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
+
+from tilewright.dialects.arith import ConstantOp, TruncIOp
 
 
 def insert_before(parser: Parser, op: Operation) -> None:

@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import VerifyException
 
+from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
 
-def verify_flow(source: Operation | str, target: str, given: Sequence[Attribute], needed: Sequence[Attribute]) -> None:
-    """The types that a terminator (or `parent`) passes on must be those that `target` (`parent`, `Region #0`) takes."""
-    origin = source if isinstance(source, str) else f"Operation {source.name}"
-    edge = f"along control flow edge from {origin} to {target}: "
+def verify_flow(
+    branch: Operation,
+    target: str,
+    given: Sequence[Attribute],
+    needed: Sequence[Attribute],
+    source: str | None = None,
+) -> None:
+    """The types that `branch` passes on must be those that `target` (`parent`, `Region #0`) takes.
+
+    It is a terminator, or with `source="parent"` the operation with the regions itself.
+    """
+    edge = f"along control flow edge from {source or f'Operation {branch.name}'} to {target}: "
+    note = (branch, "region branch point")
     if len(given) != len(needed):
-        raise VerifyException(
-            f"{edge}region branch point has {len(given)} operands, but region successor needs {len(needed)} inputs"
+        raise VerifyError(
+            f"{edge}region branch point has {len(given)} operands, but region successor needs {len(needed)} inputs",
+            note,
         )
     for number, (have, want) in enumerate(zip(given, needed, strict=True)):
         if have != want:
-            raise VerifyException(
+            raise VerifyError(
                 f"{edge}successor operand type #{number} {quoted(have)} should match "
-                f"successor input type #{number} {quoted(want)}"
+                f"successor input type #{number} {quoted(want)}",
+                note,
             )

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 from xdsl.dialects import tensor as xdsl_tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, TensorType, UnrankedTensorType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FixedBitwidthType,
+    IndexType,
+    TensorType,
+    UnrankedTensorType,
+    i64,
+)
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -36,6 +45,7 @@ from tilewright.dialects._syntax import (
 )
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.shown import quoted
 
 ANY_TENSOR = described(base(TensorType) | base(UnrankedTensorType), "tensor of any type values")
 
@@ -49,6 +59,24 @@ class BitcastOp(IRDLOperation):
     dest = result_def(ANY_TENSOR)
     traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `to` type($dest)"
+
+    def verify_(self) -> None:
+        source, target = self.source.type, self.dest.type
+        if _shape(source) != _shape(target) or _width(source) != _width(target):
+            raise VerifyException(
+                f"operand type {quoted(source)} and result type {quoted(target)} are cast incompatible"
+            )
+
+
+def _shape(type: Attribute) -> tuple[int, ...] | None:
+    """The shape of a tensor; None if it has no rank."""
+    return cast(TensorType, type).get_shape() if isinstance(type, TensorType) else None
+
+
+def _width(type: Attribute) -> int | None:
+    """The width of a tensor's elements in bits, if they have one."""
+    element = cast("TensorType | UnrankedTensorType", type).element_type
+    return element.bitwidth if isinstance(element, FixedBitwidthType) else None
 
 
 @op_definition

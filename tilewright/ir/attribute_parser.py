@@ -1,58 +1,44 @@
-"""Builtin attributes of MLIR, locations among them, and the way to those of dialects."""
+"""Builtin attributes of MLIR, and the way to those of dialects."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from immutabledict import immutabledict
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
-    CallSiteLoc,
     DictionaryAttr,
-    FileLineColLoc,
     IntAttr,
-    LocationAttr,
-    NameLoc,
-    NoneAttr,
     StridedLayoutAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnknownLoc,
     UnregisteredAttr,
 )
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
-from tilewright.ir.affine_parser import AffineParser
-from tilewright.ir.locations import file_range, fuse
+from tilewright.ir.distinct import DistinctAttr
+from tilewright.ir.location_parser import LocationParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.type_parser import FALSE, TRUE
 
 UNIT = UnitAttr()
 
+_IN_RAW_BODY = re.compile(r'->|"(?:[^"\\\n]++|\\.)*+"|[<>()\[\]{}"]')
+_CLOSING = {">": "<", ")": "(", "]": "[", "}": "{"}
+
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 
 
-class PendingLocation(NamedTuple):
-    """A location given by an alias that was not defined yet, and what stands in for it."""
-
-    stand_in: LocationAttr
-    alias: str
-    offset: int
-
-
-class AttributeParser(AffineParser):
+class AttributeParser(LocationParser):
     """The part of the reader that knows attributes."""
-
-    pending_locations: dict[int, PendingLocation]
-    """By the id of what stands in for them."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
         super().__init__(ctx, input, name)
-        self.pending_locations = {}
         self._attributes: dict[str, Attribute] = {"true": TRUE, "false": FALSE, "unit": UNIT}
         self._spelled_attributes: dict[str, Attribute] = {}
         self._keyword_attributes: dict[str, Callable[[], Attribute]] = {
@@ -63,6 +49,7 @@ class AttributeParser(AffineParser):
             "strided": self._parse_strided_layout_attr,
             "dense_resource": self._parse_builtin_dense_resource_attr,
             "opaque": self._parse_builtin_opaque_attr,
+            "distinct": self._parse_distinct_attr,
             "loc": self._parse_location_attr,
         }
 
@@ -198,6 +185,17 @@ class AttributeParser(AffineParser):
     def _parse_builtin_dict_attr(self) -> DictionaryAttr:
         return DictionaryAttr(immutabledict(self.parse_optional_dictionary_attr_dict()))
 
+    def _parse_distinct_attr(self) -> DistinctAttr:
+        self.parse_characters("[", " after 'distinct'")
+        identifier = self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if identifier is None:
+            self._fail_expecting("expected distinct ID")
+        self.parse_characters("]", " to close distinct ID")
+        self.parse_characters("<", " after distinct ID")
+        referenced = UNIT if self.tokens.texts[self.tokens.index] == ">" else self.parse_attribute()
+        self.parse_characters(">", " to close distinct attribute")
+        return DistinctAttr(IntAttr(identifier), referenced)
+
     def _parse_strided_layout_attr(self) -> StridedLayoutAttr:
         self.parse_characters("<", " after 'strided'")
         strides = self.parse_list(self.Delimiter.SQUARE, self._parse_stride)
@@ -254,6 +252,23 @@ class AttributeParser(AffineParser):
             return data_class(data_class.parse_parameter(self))
         return self._fail_unknown_symbol(dialect, mnemonic, "type" if is_type else "attribute")
 
+    def _raw_scan_balanced(self, pos: int) -> int:
+        """The offset of the `>` that closes the brackets open before `pos`, whatever stands in between."""
+        open_brackets = ["<"]
+        for match in _IN_RAW_BODY.finditer(self.tokens.input.content, pos):
+            text = match[0]
+            if text == '"':
+                self._fail(match.start(), "expected '\"' in string literal")
+            if text in "<([{":
+                open_brackets.append(text)
+            elif text in _CLOSING:
+                if open_brackets[-1] != _CLOSING[text]:
+                    break
+                open_brackets.pop()
+                if not open_brackets:
+                    return match.start()
+        return self._fail(pos - 1, f"unbalanced '{open_brackets[-1]}' character in pretty dialect name")
+
     def _fail_unknown_symbol(self, dialect: str, mnemonic: str, kind: str) -> NoReturn:
         """The mnemonic of a dialect's attribute or type was read, and is not known."""
         self.tokens.index -= 1
@@ -272,96 +287,3 @@ class AttributeParser(AffineParser):
     def _known_dialects(self) -> tuple[int, str]:
         """A note for whoever misspelt a dialect."""
         return self.pos, f"Available dialects: {', '.join(sorted(self.ctx.registered_dialect_names))}"
-
-    # Locations
-
-    def parse_optional_location(self) -> LocationAttr | None:
-        """`loc(...)`, if present. An alias may be defined further down: then a stand-in, until the file is read."""
-        tokens = self.tokens
-        if tokens.texts[tokens.index] != "loc":
-            return None
-        tokens.index += 1
-        self.parse_characters("(", " in location")
-        text = tokens.texts[tokens.index]
-        if text[0] == "#" and "." not in text and text not in self.attribute_aliases:
-            found: LocationAttr = object.__new__(UnknownLoc)
-            self.pending_locations[id(found)] = PendingLocation(found, text, self.pos)
-            tokens.index += 1
-        else:
-            found = self._parse_location()
-        self.parse_characters(")", " in location")
-        return found
-
-    def _parse_location_attr(self) -> LocationAttr:
-        self.parse_characters("(", " in inline location")
-        found = self._parse_location()
-        self.parse_characters(")", " in inline location")
-        return found
-
-    def _parse_location(self) -> LocationAttr:
-        return self._nested(self._parse_location_instance)
-
-    def _parse_location_instance(self) -> LocationAttr:
-        start = self.pos
-        text = self.tokens.texts[self.tokens.index]
-        if text[0] == "#":
-            return self.check_location(start, self.parse_attribute())
-        if text[0] == '"':
-            return self._parse_file_or_name_location()
-        match self.parse_optional_identifier():
-            case "unknown":
-                return UnknownLoc()
-            case "callsite":
-                return self._parse_call_site()
-            case "fused":
-                return self._parse_fused()
-            case _:
-                self.tokens.index -= text[0] in IDENTIFIER_STARTS
-                return self._fail_expecting("expected location instance")
-
-    def check_location(self, offset: int, attribute: Attribute) -> LocationAttr:
-        if not isinstance(attribute, LocationAttr):
-            self._fail(offset, f"expected location, but found '{attribute}'")
-        return attribute
-
-    def _parse_file_or_name_location(self) -> LocationAttr:
-        name = StringAttr(self.parse_str_literal())
-        if self.parse_optional_characters(":") is None:
-            if self.parse_optional_characters("(") is None:
-                return NameLoc(name, NoneAttr())
-            child = self._parse_location()
-            self.parse_characters(")", " after child location of NameLoc")
-            return NameLoc(name, NoneAttr() if isinstance(child, UnknownLoc) else child)
-        line = self._parse_position("line")
-        column = self._parse_position("column") if self.parse_optional_characters(":") is not None else 0
-        if self.parse_optional_keyword("to") is None:
-            return FileLineColLoc(name, IntAttr(line), IntAttr(column))
-        end_line = line if self.tokens.texts[self.tokens.index] == ":" else self._parse_position("line")
-        self.parse_characters(":", " in FileLineColRange")
-        end_column = self._parse_position("column")
-        if (end_line, end_column) == (line, column):
-            return FileLineColLoc(name, IntAttr(line), IntAttr(column))
-        return file_range(name, line, column, end_line, end_column)
-
-    def _parse_position(self, what: str) -> int:
-        value = self.parse_optional_integer(allow_boolean=False, allow_negative=False)
-        if value is None:
-            self._fail_expecting(f"expected integer {what} number in FileLineColRange")
-        return value
-
-    def _parse_call_site(self) -> CallSiteLoc:
-        self.parse_characters("(", " in callsite location")
-        callee = self._parse_location()
-        if self.parse_optional_keyword("at") is None:
-            self._fail_expecting("expected 'at' in callsite location")
-        caller = self._parse_location()
-        self.parse_characters(")", " in callsite location")
-        return CallSiteLoc(callee, caller)
-
-    def _parse_fused(self) -> LocationAttr:
-        metadata: Attribute = NoneAttr()
-        if self.parse_optional_characters("<") is not None:
-            metadata = self.parse_attribute()
-            self.parse_characters(">", " after fused location metadata")
-        parts = self.parse_list(self.Delimiter.SQUARE, self._parse_location, context_msg=" in fused location")
-        return fuse(parts, metadata)

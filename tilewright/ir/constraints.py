@@ -172,8 +172,24 @@ def _describe_type(attribute: Attribute) -> str | None:
 def _describe_alternatives(constraint: AnyOf[Attribute]) -> str | None:
     if constraint == AnyFloatConstr:
         return "floating-point"
+    if (elementwise := _describe_elementwise(constraint)) is not None:
+        return elementwise
     parts = [describe(part) for part in constraint.attr_constrs]
     return None if None in parts else " or ".join(cast(list[str], parts))
+
+
+def _describe_elementwise(constraint: AnyOf[Attribute]) -> str | None:
+    """A scalar, or vectors and tensors of such."""
+    bases = constraint.get_bases()
+    if bases is None or not {VectorType, TensorType} <= bases:
+        return None
+    scalars = bases - {VectorType, TensorType}
+    if scalars == {IntegerType, IndexType}:
+        return "signless-integer-like"
+    if scalars == {IntegerType}:
+        exact = any(isinstance(part, EqAttrConstraint) for part in constraint.attr_constrs)
+        return "bool-like" if exact else "signless-fixed-width-integer-like"
+    return "floating-point-like" if scalars == AnyFloatConstr.get_bases() else None
 
 
 def _describe_parametrized(constraint: ParamAttrConstraint[Any]) -> str | None:
@@ -182,7 +198,8 @@ def _describe_parametrized(constraint: ParamAttrConstraint[Any]) -> str | None:
     if constraint == SignlessIntegerConstraint:
         return "signless integer"
     if base in _CONTAINERS:
-        element = describe(parameters[1])
+        names = [name for name, _ in constraint.base_attr.get_irdl_definition().parameters]
+        element = describe(parameters[names.index("element_type")])
         return _CONTAINERS[base].format(element) if element else None
     if base is IntegerAttr and isinstance(parameters[1], EqAttrConstraint):
         element = _describe_type(parameters[1].attr)
@@ -255,9 +272,7 @@ def _segment_sizes(
 ) -> Sequence[int]:
     name = option.attribute_name
     attribute = option.container(op).get(name)
-    if not isinstance(attribute, DenseArrayBase):
-        raise VerifyException(f"requires attribute '{name}'")
-    sizes = attribute.get_values()
+    sizes = attribute.get_values() if isinstance(attribute, DenseArrayBase) else (0,) * len(declared)
     if len(sizes) != len(declared):
         raise VerifyException(
             f"'{name}' attribute for specifying {kind.name} segments must have {len(declared)} elements, "

@@ -6,14 +6,16 @@ the caller hands over finished lists: operands in order, one type per result, di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import LocationAttr, UnregisteredOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 
+_OperationT = TypeVar("_OperationT", bound=Operation)
+_NOTHING: Mapping[str, Attribute] = {}
 _Defaults: TypeAlias = "tuple[tuple[str, Attribute], ...]"
 
 
@@ -57,6 +59,8 @@ def create_operation(
     if regions:
         op.regions = tuple(regions)
         for region in regions:
+            if region.parent is not None:
+                raise ValueError("Cannot add region that is already attached on an operation.")
             region.parent = op
     finish, default_properties, default_attributes = plan
     for name, value in default_properties:
@@ -66,6 +70,28 @@ def create_operation(
     if finish is not None:
         finish(op)
     return op
+
+
+def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
+    """Give a class a `create` that does what xDSL's does, in less time."""
+    type.__setattr__(op_class, "create", classmethod(_create))
+    return op_class
+
+
+def _create(
+    cls: type[_OperationT],
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NOTHING,
+    attributes: Mapping[str, Attribute] = _NOTHING,
+    location: LocationAttr | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> _OperationT:
+    where = UNKNOWN_LOC if location is None else location
+    op = create_operation(cls, operands, result_types, dict(properties), dict(attributes), successors, regions, where)
+    return cast(_OperationT, op)
 
 
 def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:

@@ -7,9 +7,10 @@ an object per token; whoever asks xDSL's way, for a token with kind and span, ge
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import NoReturn, cast
 
 from xdsl.parser import ParserState
@@ -97,19 +98,28 @@ def string_value(literal: str) -> str | bytes:
         return raw
 
 
+class _Spellings(dict[str, str]):
+    """One string for all tokens spelt alike, which saves memory and hashes once; what is no token is marked as such."""
+
+    def __missing__(self, text: str) -> str:
+        spelling = self[text] = _BAD + text if len(text) == 1 and _is_bad(text) else text
+        return spelling
+
+
 class Tokens(Lexer[MLIRTokenKind, str]):
     """The tokens of an input and the place of the reader in them; to xDSL, a lexer."""
 
     texts: list[str]
-    starts: list[int]
+    starts: array[int]
     index: int
     """Where the reader is: the token that it looks at next."""
 
     def __init__(self, input: Input[str]):
         self.input = input
         self.texts = []
-        self.starts = []
+        self.starts = array("q")
         self.index = 0
+        self._spellings = _Spellings()
         for first, last in self._chunks():
             self._lex_chunk(first, last)
         self.texts.append(END)
@@ -127,11 +137,8 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         pieces = list(chain.from_iterable(cast(list[tuple[str, str]], _TOKEN.findall(self.input.content, first, last))))
         while pieces and not pieces[-1]:
             del pieces[-2:]
-        self.starts.extend(list(accumulate(map(len, pieces), initial=first))[1::2])
-        texts = pieces[1::2]
-        if bad := {text for text in set(texts) if len(text) == 1 and _is_bad(text)}:
-            texts = [_BAD + text if text in bad else text for text in texts]
-        self.texts.extend(texts)
+        self.starts.extend(islice(accumulate(map(len, pieces), initial=first), 1, None, 2))
+        self.texts.extend(map(self._spellings.__getitem__, pieces[1::2]))
 
     def end(self, index: int) -> int:
         """The offset behind a token."""
@@ -212,14 +219,13 @@ class Tokens(Lexer[MLIRTokenKind, str]):
                 index += 1
             if self.starts[index] == start:
                 break
-            text = match[2]
-            texts.append(_BAD + text if len(text) == 1 and _is_bad(text) else text)
+            texts.append(self._spellings[match[2]])
             starts.append(start)
             offset = match.end()
         else:
             index = len(self.starts) - 1
         self.texts[first:index] = texts
-        self.starts[first:index] = starts
+        self.starts[first:index] = array("q", starts)
         return found
 
 

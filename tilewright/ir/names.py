@@ -93,11 +93,12 @@ RESULT_NAMES: dict[str, str | Namer] = {
 
 
 def _inputs_then(name: str) -> Callable[[Operation, int], Names]:
-    """`%in`, `%in_0` ... for the elements that come from inputs, and `name` for those of the outputs."""
+    """`%in`, `%in_0` ... for the elements that come from inputs, and `name` for those of the outputs, one for each."""
 
     def names(op: Operation, region_index: int) -> Names:
-        structured = cast(Any, op)
-        return ("in",) * len(structured.inputs) + (name,) * (len(op._operands) - len(structured.inputs))
+        outputs = getattr(op, "outputs", None)
+        count = len(outputs) if outputs is not None else 1
+        return ("in",) * (len(op._operands) - count) + (name,) * count
 
     return names
 

@@ -10,58 +10,28 @@ from __future__ import annotations
 import gc
 import struct
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
-from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
-from xdsl.parser import Parser as XdslParser
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError, VerifyException
-from xdsl.utils.lexer import Input, Span
 
-from tilewright.ir.attribute_parser import AttributeParser
-from tilewright.ir.create import append_operation, create_operation
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, VerifyError
+from tilewright.ir.create import create_operation
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, VerifyError, location_of
 from tilewright.ir.lexer import END
 from tilewright.ir.locations import SourceLocation
+from tilewright.ir.region_parser import RegionParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, SyntaxFault, integer_value
 from tilewright.ir.type_parser import MAX_NESTING
+from tilewright.ir.value_parser import ForwardReference, Operand
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[Parser], Operation]]"
 """The name of an operation, its dialect and what reads it in its own syntax."""
-
-
-class Operand(UnresolvedOperand):
-    """The use of a value by name, with the span made when asked for."""
-
-    __slots__ = ("index", "input", "name", "start")
-
-    def __init__(self, name: str, index: int, start: int, input: Input[str]):
-        self.name = name
-        self.index = index
-        self.start = start
-        self.input = input
-
-    @property
-    def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return Span(self.start, self.start + 1 + len(self.name), self.input)
-
-    @property
-    def operand_name(self) -> str:
-        return self.name
-
-
-class ForwardReference(ForwardDeclaredValue[Attribute]):
-    """A value used before its definition, with the place of its first use."""
-
-    def __init__(self, type: Attribute, offset: int):
-        super().__init__(type)
-        self.offset = offset
 
 
 class _ResultName(NamedTuple):
@@ -70,11 +40,8 @@ class _ResultName(NamedTuple):
     offset: int
 
 
-class Parser(AttributeParser):
-    """The part of the reader that knows operations, regions and values."""
-
-    definition_offsets: dict[str, int]
-    """Where each value in scope got its name."""
+class Parser(RegionParser):
+    """The part of the reader that knows operations and files."""
 
     inferred_types: dict[tuple[int | None, ...], tuple[Sequence[Attribute], object]]
     """Types that followed from others, by the identity of a rule and of those others, which are kept alive here."""
@@ -82,18 +49,8 @@ class Parser(AttributeParser):
     literals: dict[tuple[int, str, str], Attribute]
     """What a number or keyword stood for in a format, by the identity of the place in the format."""
 
-    pending_ops: list[Operation]
-    """What the custom form of an operation brings about besides it, to be put before it."""
-
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
         super().__init__(ctx, input, name)
-        self.ssa_values = {}
-        self.blocks = {}
-        self.forward_block_references = {}
-        self.forward_ssa_references = {}
-        self.definition_offsets = {}
-        self.pending_ops = []
-        self._names_in_region: list[str] = []
         self.inferred_types = {}
         self.literals = {}
         self._generic_classes: dict[str, type[Operation]] = {}
@@ -184,102 +141,6 @@ class Parser(AttributeParser):
         elif self.parse_optional_str_literal() is None:
             self.parse_boolean()
 
-    # Values
-
-    def parse_optional_unresolved_operand(self) -> Operand | None:
-        tokens = self.tokens
-        texts, index = tokens.texts, tokens.index
-        text = texts[index]
-        if text[0] != "%":
-            return None
-        tokens.index = index + 1
-        if texts[index + 1][0] != "#":
-            return Operand(text[1:], 0, tokens.starts[index], tokens.input)
-        tokens.index = index + 2
-        number = texts[index + 1][1:]
-        if not number.isdigit():
-            self._fail(tokens.starts[index + 1], "invalid SSA value result number")
-        return Operand(text[1:], int(number), tokens.starts[index], tokens.input)
-
-    def parse_unresolved_operand(self, msg: str = "expected SSA operand") -> Operand:
-        operand = self.parse_optional_unresolved_operand()
-        if operand is None:
-            self._fail_expecting(msg)
-        return operand
-
-    def resolve_operand(self, operand: UnresolvedOperand, type: _AttributeT) -> SSAValue[_AttributeT]:
-        name = operand.name if isinstance(operand, Operand) else operand.operand_name
-        index = operand.index
-        values = self.ssa_values.get(name)
-        if values is not None:
-            if index >= len(values):
-                self._fail(operand.span.start, "reference to invalid result number")
-            value = values[index]
-            if value._type is type or value._type == type:
-                return value  # pyright: ignore[reportReturnType]
-            self._fail_prior_type(operand, value, self.definition_offsets[name], type)
-        references = self.forward_ssa_references.setdefault(name, {})
-        value = references.get(index)
-        if value is None:
-            value = references[index] = ForwardReference(type, operand.span.start)
-        elif value.type != type:
-            self._fail_prior_type(operand, value, cast(ForwardReference, value).offset, type)
-        return cast(SSAValue[_AttributeT], value)
-
-    def _fail_prior_type(self, operand: UnresolvedOperand, value: SSAValue, offset: int, type: Attribute) -> NoReturn:
-        self._fail(
-            operand.span.start,
-            f"use of value '%{operand.operand_name}' expects different type than prior uses: "
-            f"'{type}' vs '{value.type}'",
-            (offset, "prior use here"),
-        )
-
-    def resolve_operands(
-        self, args: Sequence[UnresolvedOperand], input_types: Sequence[Attribute], error_pos: int
-    ) -> list[SSAValue]:
-        if len(args) != len(input_types):
-            self._fail_operand_types(error_pos, len(args), len(input_types))
-        resolve = self.resolve_operand
-        return [resolve(operand, type) for operand, type in zip(args, input_types, strict=True)]
-
-    def _fail_operand_types(self, offset: int, operands: int, types: int) -> NoReturn:
-        if self.custom_op is None:
-            self._fail(offset, f"expected {operands} operand types but had {types}")
-        self.raise_error(
-            f"number of operands and types do not match: got {operands} operands and {types} types", offset
-        )
-
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
-        self.define_values(name, tuple(values), span.start)
-
-    def define_values(self, name: str, values: tuple[SSAValue, ...], offset: int) -> None:
-        """Give values a name, from here to the end of the region."""
-        if name in self.ssa_values:
-            note = (self.definition_offsets[name], "previously defined here")
-            self._fail(offset, f"redefinition of SSA value '%{name}'", note)
-        self.ssa_values[name] = values
-        self.definition_offsets[name] = offset
-        self._names_in_region.append(name)
-        if name in self.forward_ssa_references:
-            self._resolve_references(name, values, offset)
-        if name[0] not in DIGITS:
-            for value in values:
-                value._name = name
-
-    def _resolve_references(self, name: str, values: tuple[SSAValue, ...], offset: int) -> None:
-        for index, reference in self.forward_ssa_references.pop(name).items():
-            used_at = cast(ForwardReference, reference).offset
-            if index >= len(values):
-                self.forward_ssa_references.setdefault(name, {})[index] = reference
-                continue
-            if reference.type != values[index].type:
-                self._fail(
-                    offset,
-                    f"definition of SSA value '%{name}#{index}' has type '{values[index].type}'",
-                    (used_at, f"previously used here with type '{reference.type}'"),
-                )
-            reference.replace_all_uses_with(values[index])
-
     # Operations
 
     def parse_optional_operation(self) -> Operation | None:
@@ -300,11 +161,11 @@ class Parser(AttributeParser):
         location = self.source.location(tokens.starts[tokens.index])
         if name[0] in IDENTIFIER_STARTS:
             op = self._parse_custom_operation(name)
-            if texts[tokens.index] == "loc":
-                location = self.parse_optional_location() or location
             op.location = location
             if op.regions:
                 _locate_terminators(op)
+            if texts[tokens.index] == "loc":
+                op.location = self.parse_optional_location() or location
         elif name[0] == '"':
             op = self._parse_quoted_operation(location)
         else:
@@ -368,12 +229,14 @@ class Parser(AttributeParser):
         if found is None:
             found = self._find_custom_operation(name)
         full_name, dialect, parse = found
-        self.tokens.index += 1
-        outer, self.custom_op = self.custom_op, full_name
+        tokens = self.tokens
+        outer = self.custom_op, self.custom_op_offset
+        self.custom_op, self.custom_op_offset = full_name, tokens.starts[tokens.index]
+        tokens.index += 1
         stack.append(dialect)
         op = parse(self)
         stack.pop()
-        self.custom_op = outer
+        self.custom_op, self.custom_op_offset = outer
         return op
 
     def _find_custom_operation(self, name: str) -> _CustomSyntax:
@@ -482,173 +345,9 @@ class Parser(AttributeParser):
         self.parse_characters(">", " to close properties")
         return properties
 
-    # Regions and blocks
-
-    def parse_optional_argument(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, expect_type: bool = True
-    ) -> XdslParser.UnresolvedArgument | XdslParser.Argument | None:
-        tokens = self.tokens
-        if tokens.texts[tokens.index][0] != "%":
-            return None
-        span = Span(tokens.starts[tokens.index], tokens.end(tokens.index), tokens.input)
-        tokens.index += 1
-        if not expect_type:
-            return self.UnresolvedArgument(span)
-        self.parse_characters(":")
-        type = self.parse_type()
-        return self.Argument(span, type, self.parse_optional_location())
-
-    def parse_argument(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, *, expect_type: bool = True
-    ) -> XdslParser.UnresolvedArgument | XdslParser.Argument:
-        argument = self.parse_optional_argument(expect_type)
-        if argument is None:
-            self._fail_expecting("expected SSA operand")
-        return argument
-
-    def parse_region(self, arguments: Iterable[XdslParser.Argument] | None = None) -> Region:
-        region = self.parse_optional_region(arguments)
-        if region is None:
-            self._fail_expecting("expected '{' to begin a region")
-        return region
-
-    def parse_region_list(self) -> list[Region]:
-        if self.parse_optional_characters("(") is None:
-            return []
-        regions = self.parse_list(self.Delimiter.NONE, self.parse_region)
-        self.parse_characters(")", " to end region list")
-        return regions
-
-    def parse_optional_region(self, arguments: Iterable[XdslParser.Argument] | None = None) -> Region | None:
-        tokens = self.tokens
-        texts = tokens.texts
-        if texts[tokens.index] != "{":
-            return None
-        tokens.index += 1
-        self._descend()
-        outer = self.blocks, self.forward_block_references, self._names_in_region
-        self.blocks, self.forward_block_references, self._names_in_region = {}, {}, []
-        region = Region()
-        if arguments is not None:
-            if texts[tokens.index][0] == "^":
-                self._fail_expecting("invalid block name in region with named arguments")
-            block = Block()
-            self._add_arguments(block, ((a.name.text[1:], a.type, a.location, a.name.start) for a in arguments))
-            region.add_block(block)
-            self._parse_block_body(block)
-        elif texts[tokens.index][0] not in "^}":
-            block = Block()
-            region.add_block(block)
-            self._parse_block_body(block)
-        while texts[tokens.index] != "}":
-            region.add_block(self._parse_block())
-        tokens.index += 1
-        self._check_all_blocks_defined()
-        for name in self._names_in_region:
-            del self.ssa_values[name]
-        self.blocks, self.forward_block_references, self._names_in_region = outer
-        self.depth -= 1
-        return region
-
-    def _add_arguments(
-        self, block: Block, arguments: Iterable[tuple[str, Attribute, LocationAttr | None, int]]
-    ) -> None:
-        for index, (name, type, location, offset) in enumerate(arguments):
-            argument = block.insert_arg(type, index, location or self.source.location(offset))
-            self.define_values(name, (argument,), offset)
-
-    def _parse_block_body(self, block: Block) -> None:
-        tokens = self.tokens
-        texts = tokens.texts
-        while texts[tokens.index][0] not in "}^":
-            self._parse_operation_into(block)
-
-    def _parse_operation_into(self, block: Block) -> None:
-        op = self.parse_operation()
-        if self.pending_ops:
-            for pending in self.pending_ops:
-                pending.location = op.location
-                append_operation(block, pending)
-            self.pending_ops.clear()
-        append_operation(block, op)
-
-    def _parse_block(self) -> Block:
-        tokens = self.tokens
-        label, start = tokens.texts[tokens.index], self.pos
-        if label[0] != "^":
-            self._fail_expecting("expected block name")
-        tokens.index += 1
-        name = label[1:]
-        block, defined_at = self.blocks.get(name, (None, None))
-        if block is None:
-            block = self._new_block(name)
-        elif defined_at is not None:
-            self._fail(start, f"redefinition of block '{label}'", (defined_at.start, "previously defined here"))
-        self.forward_block_references.pop(name, None)
-        self.blocks[name] = block, Span(start, start + len(label), tokens.input)
-        if tokens.texts[tokens.index] == "(":
-            self._parse_optional_block_arg_list(block)
-        self.parse_characters(":", " after block name")
-        self._parse_block_body(block)
-        return block
-
-    def _new_block(self, name: str) -> Block:
-        block = Block()
-        if not Block.is_default_block_name(name) and name[0] not in DIGITS:
-            block._name = name
-        return block
-
-    def _parse_optional_block_arg_list(self, block: Block) -> Block | None:
-        if self.tokens.texts[self.tokens.index] != "(":
-            return None
-        arguments = self.parse_list(self.Delimiter.PAREN, self._parse_block_argument)
-        self._add_arguments(block, arguments)
-        return block
-
-    def _parse_block_argument(self) -> tuple[str, Attribute, LocationAttr | None, int]:
-        tokens = self.tokens
-        text, start = tokens.texts[tokens.index], self.pos
-        if text[0] != "%":
-            self._fail_expecting("expected SSA operand")
-        tokens.index += 1
-        if tokens.texts[tokens.index] != ":":
-            self._fail_expecting("expected ':' and type for SSA operand")
-        tokens.index += 1
-        type = self.parse_type()
-        return text[1:], type, self.parse_optional_location(), start
-
-    def parse_optional_successor(self) -> Block | None:
-        tokens = self.tokens
-        label = tokens.texts[tokens.index]
-        if label[0] != "^":
-            return None
-        block = self._get_block_from_name(Span(self.pos, self.pos + len(label), tokens.input))
-        tokens.index += 1
-        return block
-
-    def parse_successor(self) -> Block:
-        block = self.parse_optional_successor()
-        if block is None:
-            self._fail_expecting("expected block name")
-        return block
-
-    def _get_block_from_name(self, block_name: Span[str]) -> Block:
-        name = block_name.text[1:]
-        known = self.blocks.get(name)
-        if known is not None:
-            return known[0]
-        self.forward_block_references[name] = [block_name]
-        block = self._new_block(name)
-        self.blocks[name] = block, None
-        return block
-
-    def _check_all_blocks_defined(self) -> None:
-        for spans in self.forward_block_references.values():
-            self._fail(spans[0].start, "reference to an undefined block")
-
 
 def _locate_terminators(op: Operation) -> None:
-    """Terminators that the text leaves out are where their operation is."""
+    """Terminators that the text leaves out are where their operation is, whatever location is written behind it."""
     for region in op.regions:
         for block in region.blocks:
             last = block.last_op
@@ -695,15 +394,16 @@ def _parse_diagnostic(parser: Parser, error: ParseError) -> Diagnostic:
 
 
 def _stray_diagnostic(parser: Parser, error: Exception) -> Diagnostic:
-    text = str(error) or type(error).__name__
+    text, place = str(error) or type(error).__name__, parser.source.location(parser.pos)
     if isinstance(error, RecursionError):
         text = "nesting too deep"
     elif parser.custom_op and not (isinstance(error, VerifyError) and error.bare):
-        text = f"'{parser.custom_op}' op {text}"
-    diagnostic = parser._error(parser.pos, text)
-    if isinstance(error, VerifyError):
-        for at, note in error.notes:
-            diagnostic.note(at, note)
+        text, place = f"'{parser.custom_op}' op {text}", parser.source.location(parser.custom_op_offset)
+    if not isinstance(error, VerifyError):
+        return Diagnostic(Severity.ERROR, text, place)
+    diagnostic = Diagnostic(Severity.ERROR, text, place if error.at is None else location_of(error.at))
+    for at, note in error.notes:
+        diagnostic.note(at, note)
     return diagnostic
 
 

@@ -51,8 +51,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from .affine_text import is_identity, map_text, set_text
-from .print_floats import float_text
+from tilewright.ir.affine_text import is_identity, map_text, set_text
+from tilewright.ir.print_floats import float_text
 
 HEX_FROM_ELEMENTS = 101
 """Dense data with at least so many elements that are not all the same is written as one hexadecimal string."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import copysign, isfinite
+from math import copysign, frexp, isfinite
+from struct import pack, unpack
 
-from xdsl.dialects.builtin import AnyFloat, Float64Type
+from xdsl.dialects.builtin import AnyFloat, Float64Type, Float80Type, Float128Type
 
 PRECISION_BITS = {
     "f16": 11,
@@ -39,7 +40,7 @@ def float_text(value: float, type: AnyFloat) -> str:
     if value == 0.0:
         return "-0.000000e+00" if copysign(1.0, value) < 0 else "0.000000e+00"
     text = _short_form(value)
-    if _rounded(float(text), type) == value:
+    if _reads_back(text, value, type):
         return text
     text = _long_form(value, type)
     return text if "." in text else hex_text(value, type)
@@ -47,11 +48,31 @@ def float_text(value: float, type: AnyFloat) -> str:
 
 def hex_text(value: float, type: AnyFloat) -> str:
     """The bits of `value`, for what has no exact decimal literal: infinities, NaNs and large integers."""
+    if isinstance(type, Float80Type | Float128Type):
+        return f"0x{_wide_bits(value, type):X}"
     return f"0x{int.from_bytes(type.pack((value,)), 'little'):X}"
 
 
-def _rounded(value: float, type: AnyFloat) -> float:
-    return value if isinstance(type, Float64Type) else type.unpack(type.pack((value,)), 1)[0]
+def _wide_bits(value: float, type: Float80Type | Float128Type) -> int:
+    """The bits of a double in a wider format, which xDSL does not encode; both have 15 bits of exponent."""
+    (bits,) = unpack("<Q", pack("<d", value))
+    sign, exponent, fraction = bits >> 63, bits >> 52 & 0x7FF, bits & (1 << 52) - 1
+    exponent = 0x7FFF if exponent == 0x7FF else exponent - 0x3FF + 0x3FFF
+    if isinstance(type, Float80Type):
+        return sign << 79 | exponent << 64 | 1 << 63 | fraction << 11
+    return sign << 127 | exponent << 112 | fraction << 60
+
+
+def _reads_back(text: str, value: float, type: AnyFloat) -> bool:
+    """Whether the literal stands for exactly this value of the type."""
+    if isinstance(type, Float64Type):
+        return float(text) == value
+    if isinstance(type, Float80Type | Float128Type):
+        from fractions import Fraction
+
+        ulp = Fraction(2) ** (frexp(value)[1] - PRECISION_BITS[type.name])
+        return abs(Fraction(text) - Fraction(value)) * 2 < ulp
+    return type.unpack(type.pack((float(text),)), 1)[0] == value
 
 
 def _digits(value: float, count: int) -> tuple[str, str, int]:

@@ -41,7 +41,7 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.traits import SingleBlockImplicitTerminator
 
 if TYPE_CHECKING:
-    from .printer import Printer
+    from tilewright.ir.printer import Printer
 
 Step: TypeAlias = "Callable[[Any, Printer], None]"
 State: TypeAlias = tuple[bool, bool]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.ir import Attribute, Operation, Region
 
-from .print_formats import format_printer
+from tilewright.ir.context import load_definitions
+from tilewright.ir.print_formats import format_printer
 
 if TYPE_CHECKING:
-    from .printer import Printer
+    from tilewright.ir.printer import Printer
 
 OperationPrinter: TypeAlias = "Callable[[Any, Printer], None]"
 
@@ -80,12 +81,38 @@ def print_function(op: Any, printer: Printer) -> None:
         printer.print_region(op.body, print_entry_block_args=False)
 
 
-REPLACED: dict[str, OperationPrinter] = {"func.func": print_function}
+def _print_relabelled(keyword: str) -> OperationPrinter:
+    """`linalg.transpose` and `linalg.broadcast`; MLIR puts a space behind the list, whatever follows."""
+
+    def print_operation(op: Any, printer: Printer) -> None:
+        for label, value in zip(("ins", "outs"), op._operands, strict=True):
+            printer.print_string(f" {label}({printer.value_text(value)} : {printer.attribute_text(value.type)})")
+        numbers = ", ".join(map(str, op.properties[keyword].iter_values()))
+        printer.print_string(f" {keyword} = [{numbers}] ")
+        printer.print_op_attributes(op.attributes)
+
+    return print_operation
+
+
+def _print_then_space(op: Operation, printer: Printer) -> None:
+    """MLIR's format ends with a type that it only prints where it cannot be inferred, which it always can."""
+    op.print(printer)
+    printer.print_string(" ")
+
+
+REPLACED: dict[str, OperationPrinter] = {
+    "func.func": print_function,
+    "linalg.broadcast": _print_relabelled("dimensions"),
+    "linalg.transpose": _print_relabelled("permutation"),
+    "llvm.extractvalue": _print_then_space,
+    "llvm.insertvalue": _print_then_space,
+}
 """Printers for operations that xDSL defines."""
 
 
 def operation_printer(cls: type[Operation]) -> OperationPrinter | None:
     """What prints everything behind the name, or None where there is only the generic form."""
+    load_definitions(cls.dialect_name())
     if cls.print is Operation.print:
         return None
     if cls.name in REPLACED and cls.print.__module__.startswith("xdsl."):

@@ -1,293 +1,46 @@
 """Programs as text, equal to what MLIR prints.
 
 `print_module` and `module_text` print a whole program. `Printer` has the interface of xDSL's printer, on which the
-`print` methods of operations and attributes rely; it collects pieces of text and writes them out at once.
+`print` methods of operations and attributes rely. It comes in layers: text, attributes and, here, operations.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from io import StringIO
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO
 
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, UnregisteredOp
-from xdsl.ir import (
-    Attribute,
-    Block,
-    BlockArgument,
-    Data,
-    Dialect,
-    OpaqueSyntaxAttribute,
-    Operation,
-    ParametrizedAttribute,
-    Region,
-    SpacedOpaqueSyntaxAttribute,
-    SSAValue,
-    TypeAttribute,
-)
+from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SSAValue
 from xdsl.irdl.declarative_assembly_format import PrintingState
-from xdsl.printer import Printer as XDSLPrinter
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 
-from .aliases import Aliases, AliasNamer, alias_namer
-from .names import ValueNames, default_dialect_of
-from .print_attributes import (
-    AttributeText,
-    bytes_text,
-    dialect_symbol_text,
-    dictionary_text,
-    dimensions_text,
-    function_type_text,
-    integer_text,
-    keyword_text,
-    location_text,
-    string_text,
-    symbol_text,
-    text_function,
-)
-from .print_floats import float_text
-from .print_operations import OperationPrinter, operation_printer
-
-T = TypeVar("T")
+from tilewright.ir.names import ValueNames, default_dialect_of
+from tilewright.ir.print_aliased import AliasingPrinter
+from tilewright.ir.print_attributes import dictionary_text, function_type_text, keyword_text, location_text
+from tilewright.ir.print_operations import OperationPrinter, operation_printer
 
 UNKNOWN_VALUE = "<<UNKNOWN SSA VALUE>>"
 FRAMES_PER_REGION = 24
 """Upper bound of the Python calls that printing one more nested region takes."""
 
 
-class Sink(Protocol):
-    def append(self, text: str, /) -> None: ...
-
-
-class _StreamSink:
-    """Where text goes that is printed outside of any operation: directly to the stream."""
-
-    def __init__(self, stream: IO[str] | None):
-        self._stream = stream
-
-    def append(self, text: str, /) -> None:
-        (self._stream or sys.stdout).write(text)
-
-
-class _Delimited:
-    """Text printed on entering and on leaving; cheaper than a generator."""
-
-    __slots__ = ("_end", "_printer", "_start")
-
-    def __init__(self, printer: Printer, start: str, end: str):
-        self._printer, self._start, self._end = printer, start, end
-
-    def __enter__(self) -> None:
-        self._printer._out.append(self._start)
-
-    def __exit__(self, *exception: object) -> None:
-        self._printer._out.append(self._end)
-
-
 @dataclass(eq=False, repr=False)
-class Printer(XDSLPrinter):
-    """Prints operations, attributes and their parts; see `print_module` for whole programs."""
-
-    use_aliases: bool = field(default=False, kw_only=True)
-    """Print names such as `#map` for some attributes; only `print_module` writes out what they stand for."""
+class Printer(AliasingPrinter):
+    """Prints operations and what they are made of; see `print_module` for whole programs."""
 
     def __post_init__(self) -> None:
-        self._out: Sink = _StreamSink(self.stream)
+        super().__post_init__()
         self._names: ValueNames | None = None
         self._values: dict[int, str] = {}
-        self._aliases = Aliases()
-        self._texts: dict[int, str] = {}
-        self._deferrable_texts: dict[int, str] = {}
-        self._kept: list[Attribute] = []
-        self._deferring = False
-        self._visiting = True
-        self._depth = 0
-        self._depths: dict[int, int] = {}
-        self._text_functions: dict[type[Attribute], tuple[AttributeText | None, AliasNamer | None]] = {}
         self._operation_printers: dict[type[Operation], OperationPrinter | None] = {}
         self._default_dialects: dict[type[Operation], str] = {}
         self._default_dialect = "builtin"
-        self._used_resources: dict[str, dict[str, None]] = {}
         self.format_state = PrintingState()
         """What the directives of a declared format tell each other about spaces, where that is not known beforehand."""
-
-    # Text
-
-    def print_string(self, text: str, *, indent: int | None = None) -> None:
-        if "\n" in text:
-            indent = self._indent if indent is None else indent
-            text = text.replace("\n", "\n" + " " * (indent * self.indent_num_spaces))
-        self._out.append(text)
-
-    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
-        indent = self._indent if indent is None else indent
-        self._out.append("\n" + " " * (indent * self.indent_num_spaces))
-
-    def print_list(self, elems: Iterable[T], print_fn: Callable[[T], Any], delimiter: str = ", ") -> None:
-        out = self._out
-        first = True
-        for element in elems:
-            if first:
-                first = False
-            else:
-                out.append(delimiter)
-            print_fn(element)
-
-    def delimited(self, start: str, end: str) -> Any:
-        return _Delimited(self, start, end)
-
-    def in_angle_brackets(self) -> Any:
-        return _Delimited(self, "<", ">")
-
-    def in_braces(self) -> Any:
-        return _Delimited(self, "{", "}")
-
-    def in_parens(self) -> Any:
-        return _Delimited(self, "(", ")")
-
-    def in_square_brackets(self) -> Any:
-        return _Delimited(self, "[", "]")
-
-    def print_string_literal(self, string: str) -> None:
-        self._out.append(string_text(string))
-
-    def print_bytes_literal(self, bytestring: bytes) -> None:
-        self._out.append(bytes_text(bytestring))
-
-    def print_identifier_or_string_literal(self, string: str) -> None:
-        self._out.append(keyword_text(string))
-
-    def print_symbol_name(self, sym_name: str) -> None:
-        self._out.append(symbol_text(sym_name))
-
-    def print_float(self, value: float, type: AnyFloat) -> None:
-        self._out.append(float_text(value, type))
-
-    def print_int(self, value: int, type: IntegerType | IndexType | None = None) -> None:
-        self._out.append(str(value) if type is None else integer_text(value, type))
-
-    def print_dimension_list(self, dims: Sequence[int]) -> None:
-        self._out.append(dimensions_text(dims)[:-1])
-
-    @contextmanager
-    def _captured(self):
-        """Collect what is printed in a list instead."""
-        outer, pieces = self._out, list[str]()
-        self._out = pieces
-        try:
-            yield pieces
-        finally:
-            self._out = outer
-
-    # Attributes
-
-    def print_attribute(self, attribute: Attribute) -> None:
-        self._out.append(self.attribute_text(attribute))
-
-    def attribute_text(self, attribute: Attribute) -> str:
-        """The text of an attribute or type, which may be the mark of an alias."""
-        key = id(attribute)
-        text = self._texts.get(key)
-        if text is None:
-            return self._new_text(attribute)
-        if self._depths and self._depths.get(key, 0) > self._depth:
-            self._depth = self._depths[key]
-        return text
-
-    def _new_text(self, attribute: Attribute) -> str:
-        cls = type(attribute)
-        try:
-            function, namer = self._text_functions[cls]
-        except KeyError:
-            function, namer = self._text_functions[cls] = text_function(cls), alias_namer(cls)
-        outer_depth, self._depth = self._depth, 0
-        text = function(self, attribute) if function else self._dialect_attribute_text(attribute)
-        depth = self._depth + 1 if self._depth else 0
-        if namer is not None and self.use_aliases and (name := namer(attribute)) is not None:
-            depth = depth or 1
-            text = self._aliases.mark(attribute, name, text, depth, deferrable=self._deferring, visit=self._visiting)
-        key = id(attribute)
-        if depth:
-            self._depths[key] = depth
-        self._depth = max(outer_depth, depth)
-        self._texts[key] = text
-        self._kept.append(attribute)  # or another attribute could come to have the same id
-        return text
-
-    def _dialect_attribute_text(self, attribute: Attribute) -> str:
-        with self._captured() as pieces:
-            if (print_builtin := getattr(attribute, "print_builtin", None)) is not None:
-                print_builtin(self)
-                return "".join(pieces)
-            if isinstance(attribute, Data):
-                attribute.print_parameter(self)
-            elif isinstance(attribute, ParametrizedAttribute):
-                attribute.print_parameters(self)
-        sigil = "!" if isinstance(attribute, TypeAttribute) else "#"
-        if not isinstance(attribute, OpaqueSyntaxAttribute):
-            return f"{sigil}{attribute.name}{''.join(pieces)}"
-        dialect, _, name = attribute.name.partition(".")
-        space = " " if isinstance(attribute, SpacedOpaqueSyntaxAttribute) else ""
-        return dialect_symbol_text(sigil, dialect, name + space + "".join(pieces))
-
-    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
-        self._out.append(dictionary_text(self, attr_dict))
-
-    def print_op_attributes(
-        self,
-        attributes: Mapping[str, Attribute],
-        *,
-        reserved_attr_names: Iterable[str] = (),
-        print_keyword: bool = False,
-    ) -> bool:
-        if not attributes:
-            return False
-        if reserved_attr_names:
-            reserved = set(reserved_attr_names)
-            attributes = {name: value for name, value in attributes.items() if name not in reserved}
-            if not attributes:
-                return False
-        self._out.append(f"{' attributes' if print_keyword else ''} {dictionary_text(self, attributes)}")
-        return True
-
-    def _unvisited_text(self, attributes: Mapping[str, Attribute]) -> str:
-        """A dictionary in a place for which MLIR makes no aliases, though it uses those that there are."""
-        texts, self._texts, self._visiting = self._texts, {}, False
-        try:
-            return dictionary_text(self, attributes)
-        finally:
-            self._texts, self._visiting = texts, True
-
-    def print_resource_handle(self, dialect: str, handle: str) -> None:
-        self.use_resource(dialect, handle)
-        self._out.append(keyword_text(handle))
-
-    def use_resource(self, dialect: str, handle: str) -> None:
-        """Note that the resource has to be written out behind the program."""
-        self._used_resources.setdefault(dialect, {})[handle] = None
-
-    # Locations
-
-    def _operation_location(self, op: Operation) -> str:
-        """` loc(...)` for behind the operation. Asked for before it prints: that is the order of `#loc` numbers."""
-        location = op.location
-        text = self._deferrable_texts.get(id(location))
-        if text is None:
-            texts, self._texts, self._deferring = self._texts, self._deferrable_texts, True
-            try:
-                text = self.attribute_text(location)
-            finally:
-                self._texts, self._deferring = texts, False
-        return f" {text}" if text.startswith("loc(") else f" loc({text})"
-
-    def set_format_state(self, state: PrintingState) -> None:
-        self.format_state = state
-
-    # Values and blocks
 
     def print_ssa_value(self, value: SSAValue) -> str:
         text = self._values.get(id(value)) or self._missing_name(value)
@@ -340,8 +93,6 @@ class Printer(XDSLPrinter):
         if self.print_debuginfo:
             self.attribute_text(arg.location)  # its alias is defined, though it is not used here
             self._out.append(f" loc({location_text(self, arg.location)})")
-
-    # Blocks and regions
 
     def print_block(self, block: Block, print_block_args: bool = True, print_block_terminator: bool = True) -> None:
         if print_block_args:
@@ -418,7 +169,8 @@ class Printer(XDSLPrinter):
             self.print_list(regions, lambda region: self.print_region(region, print_empty_block=True))
             self._out.append(")")
 
-    # Operations
+    def set_format_state(self, state: PrintingState) -> None:
+        self.format_state = state
 
     def print_op(self, op: Operation) -> None:
         """Print an operation; the outermost call names all values around it and writes the text out."""
@@ -500,8 +252,6 @@ class Printer(XDSLPrinter):
 
     def print_operation_type(self, op: Operation) -> None:
         self._out.append(function_type_text(self, op.operand_types, op.result_types))
-
-    # Files
 
     def print_program(self, op: Operation, dialects: Iterable[Dialect] = ()) -> None:
         """The operation with the definitions of its aliases and the resources that it mentions, and a final newline."""

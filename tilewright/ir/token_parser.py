@@ -41,11 +41,15 @@ class TokenParser(XdslParser):
     custom_op: str | None
     """The operation whose own syntax is being read; MLIR names it in errors which that syntax raises."""
 
+    custom_op_offset: int
+    """Where the name of that operation stands."""
+
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
         text = input.decode(errors="surrogateescape") if isinstance(input, bytes) else input
         self.tokens = Tokens(Input(text, name))
         self.source = SourceFile(text, name)
         self.custom_op = None
+        self.custom_op_offset = 0
         self.ctx = ctx
         self.attribute_aliases = {}
         self.dialect_resources = set()
@@ -67,6 +71,8 @@ class TokenParser(XdslParser):
         self._fail(at_position, f"custom op '{self.custom_op}' {msg}" if self.custom_op else msg)
 
     def _fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        if 0 < offset == self.tokens.input.len:
+            offset -= 1
         raise SyntaxFault(Span(offset, offset, self.tokens.input), message, *notes)
 
     def _fail_expecting(self, message: str) -> NoReturn:

@@ -6,21 +6,21 @@ operation that is isolated from above is checked by itself, so a module with two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from io import StringIO
 from types import FunctionType
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.ir.constraints import verify_definition
+from tilewright.ir.context import load_definitions
+from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import Diagnostic, VerifyError, from_verify_exception
-from tilewright.ir.dominance import dominator_preorder
+from tilewright.ir.dominance import first_misuse
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.ir.trait_rules import REGION_TRAITS, Check, trait_check
 
@@ -33,7 +33,7 @@ def verify(root: Operation) -> list[Diagnostic]:
 
 def _verify(root: Operation) -> list[Diagnostic]:
     errors = list[Diagnostic]()
-    definitions = _Definitions()
+    definitions = DefinitionCheck()
     pending: list[tuple[_Walk, int | None]] = [(_Walk(root, definitions), None)]
     while pending:
         walk, errors_before = pending.pop()
@@ -72,10 +72,17 @@ class _Rules(NamedTuple):
     """Whether values may be used before they are defined in its regions."""
 
 
+def _trait_order(trait: OpTrait) -> tuple[bool, str]:
+    """xDSL keeps traits in a set. As in MLIR, the place in the block comes last."""
+    return isinstance(trait, IsTerminator), type(trait).__name__
+
+
 @cache
 def _rules(op_type: type[Operation]) -> _Rules:
     registered = not issubclass(op_type, UnregisteredOp)
-    traits = tuple(op_type.traits) if registered else ()
+    if registered:
+        load_definitions(op_type.dialect_name())
+    traits = sorted(op_type.traits, key=_trait_order) if registered else ()
     definition = op_type.get_irdl_definition() if issubclass(op_type, IRDLOperation) else None
     own = [trait_check(trait) for trait in traits if not isinstance(trait, REGION_TRAITS)]
     of_regions = [trait_check(trait) for trait in traits if isinstance(trait, REGION_TRAITS)]
@@ -108,72 +115,31 @@ def _custom_verifier(op_type: type[Operation]) -> Check | None:
     return None if custom is Operation.verify_ else custom
 
 
-class _Definitions:
-    """Checks operations against their definitions, each shape of operation once."""
-
-    def __init__(self):
-        self.allowed = set[tuple[object, ...]]()
-        """Shapes that were found to be right."""
-        self.numbers = dict[Attribute, int]()
-        self.known = dict[int, int]()
-        """Numbers of the attributes met so far, by identity: most of them are met often."""
-
-    def check(self, definition: OpDef, op: Operation) -> None:
-        shape = self._shape(op)
-        if shape not in self.allowed:
-            verify_definition(definition, op)
-            self.allowed.add(shape)
-
-    def _shape(self, op: Operation) -> tuple[object, ...]:
-        """All that a definition can speak about; operations of one shape are equally right."""
-        known, properties, attributes = self.known.get, op.properties, op.attributes
-        parts: list[Attribute] = [value._type for value in op._operands]
-        parts += [result._type for result in op.results]
-        if properties:
-            parts += properties.values()
-        if attributes:
-            parts += attributes.values()
-        regions = list[int]()
-        for region in op.regions:
-            entry = region._first_block
-            regions.append(len(entry._args) if entry else -1)
-            regions.append(entry is region._last_block)
-            if entry:
-                parts += [argument._type for argument in entry._args]
-        return (
-            op.__class__,
-            len(op._operands),
-            len(op.results),
-            len(op._successors),
-            *properties,
-            *attributes,
-            *regions,
-            *[known(id(part)) or self._canonical(part) for part in parts],
-        )
-
-    def _canonical(self, attribute: Attribute) -> int:
-        """A number that all attributes equal to this one have in common."""
-        number = self.numbers.setdefault(attribute, len(self.numbers) + 1)
-        self.known[id(attribute)] = number
-        return number
-
-
 class _Frame:
     """An operation whose regions are being walked, and how far."""
 
-    __slots__ = "at", "block", "blocks", "isolated", "marks", "op", "reached", "rules"
+    __slots__ = "at", "block", "isolated", "next_block", "next_region", "op", "rules"
 
-    def __init__(self, op: Operation, rules: _Rules, reached: bool, isolated: int, visible: int):
-        self.op, self.rules, self.reached = op, rules, reached
+    def __init__(self, op: Operation, rules: _Rules, isolated: int):
+        self.op, self.rules = op, rules
         self.isolated = isolated
         """How many isolated operations were met before."""
-        self.blocks: list[tuple[Block, int, bool]] = []
-        """Blocks to come, last one first, with depth in the dominator tree, and whether anything leads to them."""
-        self.marks = [visible]
-        """How many values were visible before the block of each depth on the way to the current one."""
+        self.next_region = 0
+        self.next_block: Block | None = None
         self.block: Block | None = None
         self.at: Operation | None = None
         """The operation of `block` that comes next."""
+
+    def advance(self) -> bool:
+        """Go to the next block, if there is one."""
+        self.block = self.next_block
+        while self.block is None and self.next_region < len(self.op.regions):
+            self.block = self.op.regions[self.next_region]._first_block
+            self.next_region += 1
+        if self.block is None:
+            return False
+        self.at, self.next_block = self.block._first_op, self.block._next_block
+        return True
 
 
 class _Walk:
@@ -182,24 +148,18 @@ class _Walk:
     `run` looks at everything but the isolated operations inside. `finish` has what comes after those.
     """
 
-    def __init__(self, root: Operation, definitions: _Definitions):
+    def __init__(self, root: Operation, definitions: DefinitionCheck):
         self.current = self.root = root
         self.definitions = definitions
         self.isolated = list[Operation]()
         """Isolated operations inside, left for walks of their own."""
         self.postponed = list[tuple[Operation, Check]]()
         """Rules about regions with isolated operations in them."""
-        self.visible = set[int]()
-        """Identities of the values that may be used here."""
-        self.trail = list[int]()
-        """The same values in the order in which they became visible."""
-        self.misuse: tuple[Operation, int] | None = None
-        """The first operation and operand that use a value which is not visible."""
 
     def run(self) -> None:
         rules = _rules(type(self.root))
         self._check(self.root, rules)
-        frames = [self._enter(self.root, rules, reached=True)]
+        frames = [self._enter(self.root, rules)]
         while frames:
             frame = frames[-1]
             if inner := self._walk_block(frame):
@@ -207,76 +167,40 @@ class _Walk:
                 continue
             if frame.block:
                 self._check_end(frame, frame.block)
-            if frame.blocks:
-                self._start_block(frame)
-                continue
-            frames.pop()
-            self._leave(frame)
-            if frames:
-                self._show(frame.op.results)
+            if not frame.advance():
+                self._leave(frames.pop())
 
     def finish(self) -> None:
         for op, check in self.postponed:
             self.current = op
             check(op)
-        if self.misuse:
-            self._explain(*self.misuse)
+        misuse = first_misuse(self.root, _is_isolated, _is_graph)
+        if misuse:
+            self._explain(*misuse)
 
-    def _enter(self, op: Operation, rules: _Rules, reached: bool) -> _Frame:
+    def _enter(self, op: Operation, rules: _Rules) -> _Frame:
         """Look at the shape of an operation's regions and get ready to walk them."""
-        frame = _Frame(op, rules, reached, len(self.isolated), len(self.trail))
         for number, region in enumerate(op.regions):
             entry = region._first_block
-            if entry is None:
-                continue
-            if entry.first_use is not None:
-                raise VerifyError("entry block of region may not have predecessors", bare=True)
-            if entry is region._last_block:
-                frame.blocks.append((entry, 0, reached))
-                continue
-            if rules.graph and rules.definition:
+            if entry is not region._last_block and rules.graph and rules.definition:
                 raise VerifyException(f"expects graph region #{number} to have 0 or 1 blocks")
-            self._check_successors(region)
-            tree, unreached = dominator_preorder(region)
-            frame.blocks += [(block, depth, reached) for block, depth in tree]
-            frame.blocks += [(block, 0, False) for block in unreached]
-        frame.blocks.reverse()
-        return frame
-
-    def _check_successors(self, region: Region) -> None:
-        for block in region.blocks:
-            if block.last_op and any(successor.parent is not region for successor in block.last_op.successors):
-                self.current = block.last_op
-                raise VerifyException("branching to block of a different region")
-
-    def _start_block(self, frame: _Frame) -> None:
-        frame.block, depth, frame.reached = frame.blocks.pop()
-        frame.at = frame.block._first_op
-        self._hide(frame.marks[depth])
-        del frame.marks[depth + 1 :]
-        self._show(frame.block._args)
-        if frame.rules.graph:
-            for op in frame.block.ops:
-                self._show(op.results)
+            if entry is not None and entry.first_use is not None:
+                raise VerifyError("entry block of region may not have predecessors", bare=True)
+        return _Frame(op, rules, len(self.isolated))
 
     def _walk_block(self, frame: _Frame) -> _Frame | None:
         """Check operations, up to one with regions that belong to this walk; then give the frame for those."""
-        op, visible, trail = frame.at, self.visible, self.trail
+        op = frame.at
         while op is not None:
             rules = _rules(op.__class__)
-            if not rules.isolated or not op.regions:
+            if not op.regions:
                 self._check(op, rules)
-            for operand in op._operands:
-                if id(operand) not in visible and frame.reached and self.misuse is None:
-                    self._note_misuse(op, operand)
-            if op.regions:
-                if not rules.isolated:
-                    frame.at = op._next_op
-                    return self._enter(op, rules, frame.reached)
+            elif rules.isolated:
                 self.isolated.append(op)
-            for result in op.results:
-                visible.add(id(result))
-                trail.append(id(result))
+            else:
+                self._check(op, rules)
+                frame.at = op._next_op
+                return self._enter(op, rules)
             op = op._next_op
         frame.at = None
         return None
@@ -293,17 +217,16 @@ class _Walk:
 
     def _check_end(self, frame: _Frame, block: Block) -> None:
         """A block ends with a terminator, unless it is the only one of a region that can do without."""
-        frame.block = None
-        frame.marks.append(len(self.trail))
         region, last = block.parent, block._last_op
+        self.current = last or frame.op
+        if last and any(successor.parent is not region for successor in last._successors):
+            raise VerifyException("branching to block of a different region")
         single = region is not None and region._first_block is region._last_block
         if single and not frame.rules.needs_terminator:
             return
         if last is None:
-            self.current = frame.op
             raise VerifyError("empty block: expect at least a terminator", bare=True)
         if not _rules(type(last)).may_end_block:
-            self.current = last
             raise VerifyError(f"block with no terminator, has {operation_text(last)}", bare=True)
 
     def _leave(self, frame: _Frame) -> None:
@@ -314,21 +237,6 @@ class _Walk:
         else:
             for check in checks:
                 check(frame.op)
-        self._hide(frame.marks[0])
-
-    def _show(self, values: Sequence[SSAValue]) -> None:
-        for value in values:
-            self.visible.add(id(value))
-            self.trail.append(id(value))
-
-    def _hide(self, keep: int) -> None:
-        self.visible.difference_update(self.trail[keep:])
-        del self.trail[keep:]
-
-    def _note_misuse(self, op: Operation, operand: SSAValue) -> None:
-        outside = not self.root.is_ancestor(operand.owner)
-        if not outside or _rules(type(self.root)).isolated:
-            self.misuse = op, op._operands.index(operand)
 
     def _explain(self, op: Operation, number: int) -> None:
         self.current = op
@@ -338,6 +246,14 @@ class _Walk:
             raise VerifyError("using value defined outside the region", (self.root, note))
         note = _definition_note(op, operand)
         raise VerifyError(f"operand #{number} does not dominate this use", note, bare=True)
+
+
+def _is_isolated(op: Operation) -> bool:
+    return _rules(type(op)).isolated
+
+
+def _is_graph(op: Operation) -> bool:
+    return _rules(type(op)).graph
 
 
 def _definition_note(op: Operation, operand: SSAValue) -> tuple[Operation | None, str]:

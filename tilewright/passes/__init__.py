@@ -7,6 +7,7 @@ from importlib import import_module
 from tilewright.ir.pass_manager import Pass
 
 PASSES: dict[str, str] = {
+    "aie-assign-bd-ids": "assign_bd_ids:AssignBdIdsPass",
     "aie-assign-runtime-sequence-bd-ids": "assign_runtime_sequence_bd_ids:AssignRuntimeSequenceBdIdsPass",
     "aie-assign-tile-controller-ids": "assign_tile_controller_ids:AssignTileControllerIdsPass",
     "aie-ctrl-packet-infer-tiles": "ctrl_packet_infer_tiles:CtrlPacketInferTilesPass",
@@ -16,9 +17,19 @@ PASSES: dict[str, str] = {
     "aie-dma-to-npu": "dma_to_npu:DmaToNpuPass",
     "aie-generate-column-control-overlay": "generate_column_control_overlay:GenerateColumnControlOverlayPass",
     "aie-legalize-ctrl-packet": "legalize_ctrl_packet:LegalizeCtrlPacketPass",
+    "aie-lower-core-reset": "lower_core_reset:LowerCoreResetPass",
+    "aie-lower-dma-channel-reset": "lower_dma_channel_reset:LowerDmaChannelResetPass",
+    "aie-lower-dynamic-bd-pool": "lower_dynamic_bd_pool:LowerDynamicBdPoolPass",
+    "aie-lower-scratchpad-parameters": "lower_scratchpad_parameters:LowerScratchpadParametersPass",
+    "aie-lower-set-lock": "lower_set_lock:LowerSetLockPass",
+    "aie-materialize-bd-chains": "materialize_bd_chains:MaterializeBdChainsPass",
+    "aie-materialize-runtime-sequences": "materialize_runtime_sequences:MaterializeRuntimeSequencesPass",
+    "aie-npu-dma-lowering": "pipelines:NpuDmaLoweringPass",
     "aie-place-tiles": "place_tiles:PlaceTilesPass",
     "aie-substitute-shim-dma-allocations": "substitute_shim_dma_allocations:SubstituteShimDmaAllocationsPass",
     "aie-txn-to-ctrl-packet": "txn_to_ctrl_packet:TxnToCtrlPacketPass",
+    "aie-unroll-runtime-sequence-loops": "unroll_runtime_sequence_loops:UnrollRuntimeSequenceLoopsPass",
+    "aie-verify-runtime-rearm": "verify_runtime_rearm:VerifyRuntimeRearmPass",
     "canonicalize": "canonicalize:CanonicalizePass",
     "cse": "cse:CsePass",
     "symbol-dce": "symbol_dce:SymbolDcePass",

@@ -13,13 +13,13 @@ from xdsl.ir import Operation
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.bd_chains import DmaStartBdChainOp
 from tilewright.dialects.aiex.tasks import (
     DmaAwaitTaskOp,
     DmaBdPoolPopOp,
     DmaConfigureTaskForOp,
     DmaConfigureTaskOp,
     DmaFreeTaskOp,
-    DmaStartBdChainOp,
     DmaStartTaskOp,
 )
 from tilewright.ir.diagnostics import fail_op

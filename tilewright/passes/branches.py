@@ -1,4 +1,4 @@
-"""Which operands a branch hands to which block argument."""
+"""Blocks of a region and the branches between them: successors, predecessors, what is passed along."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import cf
 from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 _BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
 
@@ -82,3 +82,20 @@ def _successors(block: Block) -> Iterator[Block]:
 
 def sizes_attr(sizes: Sequence[int]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, sizes)
+
+
+def nested_regions(region: Region) -> Iterator[Region]:
+    for block in region.blocks:
+        for op in block.ops:
+            yield from op.regions
+
+
+def has_one_block(region: Region) -> bool:
+    return region.first_block is region.last_block
+
+
+def disconnect(block: Block) -> None:
+    """Remove every use that the operations in `block` make of values and blocks."""
+    for op in block.ops:
+        op.drop_all_references()
+        op.parent = block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.ir import Operation
@@ -39,7 +39,10 @@ class CanonicalizePass(Pass):
             max_iterations=None if self.max_iterations < 0 else self.max_iterations,
             max_rewrites=None if self.max_num_rewrites < 0 else self.max_num_rewrites,
         )
-        rewrite_with(op, self._patterns_of if self.disable_patterns or self.enable_patterns else patterns_of, config)
+        patterns = self._patterns_of if self.disable_patterns or self.enable_patterns else patterns_of
+        rewrite_with(op, patterns, config)
+        if self.test_convergence and rewrite_with(op, patterns, replace(config, max_iterations=1)):
+            emit_op_error(op, f"is not in canonical form after {self.max_iterations} iterations")
 
     def _patterns_of(self, op: Operation) -> Sequence[RewritePattern]:
         return [pattern for pattern in patterns_of(op) if self._is_enabled(pattern)]
@@ -47,6 +50,3 @@ class CanonicalizePass(Pass):
     def _is_enabled(self, pattern: RewritePattern) -> bool:
         name = pattern.name if isinstance(pattern, FunctionPattern) else type(pattern).__name__
         return name not in self.disable_patterns and (not self.enable_patterns or name in self.enable_patterns)
-
-
-_ = emit_op_error

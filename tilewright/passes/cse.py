@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -132,17 +132,17 @@ class _Eliminator:
             return
         if any(region.first_block is not region.last_block for region in op.regions):
             return
-        if is_memory_effect_free(op):
-            can_replace: Callable[[Operation], bool] = lambda _: True
-        elif effects_of(op) is Effect.READ:
-            can_replace = lambda existing: existing.parent is op.parent and not self._is_written_between(existing, op)
-        else:
+        reads = effects_of(op) is Effect.READ
+        if not reads and not is_memory_effect_free(op):
             return
         existing = known.find(op)
-        if existing is not None and can_replace(existing):
+        if existing is not None and not (reads and self._may_read_differently(existing, op)):
             self._replace(op, existing, known, ordered)
         else:
             known.add(op)
+
+    def _may_read_differently(self, first: Operation, second: Operation) -> bool:
+        return first.parent is not second.parent or self._is_written_between(first, second)
 
     def _replace(self, op: Operation, existing: Operation, known: _Known, ordered: bool) -> None:
         def is_open(use: Use) -> bool:

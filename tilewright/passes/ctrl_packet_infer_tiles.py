@@ -22,7 +22,8 @@ class CtrlPacketInferTilesPass(Pass):
         assert isinstance(op, DeviceOp)
         controller_ids = op.model.controller_ids()
         sequences = [sequence for sequence in op.body.ops if isinstance(sequence, RuntimeSequenceOp)]
-        packets = [p for s in sequences for p in s.body.block.ops if isinstance(p, NpuControlPacketOp)]
+        blocks = [sequence.body.first_block for sequence in sequences]
+        packets = [op for block in blocks if block for op in block.ops if isinstance(op, NpuControlPacketOp)]
         for packet in packets:
             tile = tile_at(op, *packet.place)
             if tile.controller_id is None:

@@ -73,8 +73,8 @@ class CtrlPacketToDmaPass(Pass):
         if op.model.arch is Arch.AIE1:
             return
         for sequence in op.body.ops:
-            if isinstance(sequence, RuntimeSequenceOp):
-                send_packets(sequence.body.block, op.model)
+            if isinstance(sequence, RuntimeSequenceOp) and sequence.body.first_block is not None:
+                send_packets(sequence.body.first_block, op.model)
 
 
 def send_packets(block: Block, model: DeviceModel) -> None:

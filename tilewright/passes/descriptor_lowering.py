@@ -19,12 +19,8 @@ from tilewright.dialects.aiex.access_pattern import ITERATION, HardwarePattern, 
 from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
-from tilewright.dialects.aiex.instructions import (
-    NpuAssertBdDivisibleOp,
-    NpuAssertBdFieldOp,
-    NpuSyncOp,
-    NpuWrite32Op,
-)
+from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdFieldOp
+from tilewright.dialects.aiex.instructions import NpuSyncOp, NpuWrite32Op
 from tilewright.passes.emission import Emitter, Number, known
 
 WORD_BYTES = 4

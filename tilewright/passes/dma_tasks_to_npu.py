@@ -10,16 +10,17 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilewright.device import TileId
-from tilewright.dialects.aiex.instructions import NpuPushQueueOp
+from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaStartTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.descriptor_lowering import wait_for_token
 from tilewright.passes.emission import Emitter
 from tilewright.passes.folding import patterns_of
-from tilewright.passes.legalization import Legalized
+from tilewright.passes.legalization import convert
 from tilewright.passes.rewriting import Config, Simplify, rewrite, rewrite_with
-from tilewright.passes.task_descriptors import checked_descriptors, link_descriptors, write_descriptor
+from tilewright.passes.task_checks import checked_descriptors, hoist_computations, link_descriptors
+from tilewright.passes.task_descriptors import write_descriptor
 
 
 def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
@@ -106,6 +107,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
         users = [use.operation for use in op.result.uses]
         if users:
             fail_op(op, "Cannot lower while op still has uses.", *((user, "Used here.") for user in users))
+        hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op)
         following = link_descriptors(descriptors)
         for descriptor in descriptors:
@@ -121,7 +123,7 @@ class DmaTasksToNpuPass(Pass):
     anchor = "aie.device"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, Legalized(StartTaskToPushQueue()), Legalized(AwaitTaskToSync()))
+        convert(op, {DmaStartTaskOp: StartTaskToPushQueue(), DmaAwaitTaskOp: AwaitTaskToSync()})
         # Branches and loops may still hand on tasks that nobody awaits any more.
         rewrite_with(
             op,

@@ -27,16 +27,9 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.access_pattern import ITERATION, AccessPattern, encode_integers
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
-from tilewright.dialects.aiex.instructions import (
-    NpuAddressPatchOp,
-    NpuBlockWriteOp,
-    NpuMaskWrite32Op,
-    NpuPushQueueOp,
-    NpuWrite32Op,
-    NpuWriteRTPOp,
-    Placed,
-)
+from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
+from tilewright.dialects.aiex.queue import NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
@@ -54,8 +47,7 @@ from tilewright.passes.descriptor_lowering import (
 )
 from tilewright.passes.device_tiles import tile_at
 from tilewright.passes.emission import Emitter, known
-from tilewright.passes.legalization import Legalized
-from tilewright.passes.rewriting import rewrite
+from tilewright.passes.legalization import convert
 
 WORD_BITS = 32
 WORD_MASK = (1 << WORD_BITS) - 1
@@ -145,7 +137,7 @@ def patch_buffer(op: NpuDmaMemcpyNdOp, place: TileId, emit: Emitter) -> None:
     if sequence is None:
         fail_op(op, "NpuDmaMemcpyNdOps must have RuntimeSequenceOp parent at time of lowering.")
     part = trace_to_argument(op.memref)
-    if part is None or part.argument.block is not sequence.body.block:
+    if part is None or part.argument.block is not sequence.body.first_block:
         fail_op(
             op,
             "memref must be a block argument or subview/cast/reinterpret_cast of a block argument with static offsets, "
@@ -178,8 +170,7 @@ class PushQueueToWrite32(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
-        emit, model = Emitter(rewriter), device_model(op)
-        place = TileId(op.column.value.data, op.row.value.data)
+        emit, model, place = Emitter(rewriter), device_model(op), op.place
         direction, channel = op.dma_direction, op.channel.value.data
         if op.issue_token:
             set_controller_id(op, place, model.channel_control_address(*place, direction, channel), emit)
@@ -289,12 +280,17 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        patterns = (
-            MemcpyToWriteBd(),
-            DmaWaitToSync(),
-            PushQueueToWrite32(),
-            RtpWriteToWrite32(),
-            BufferToAddress(),
-            WriteBdToBlockWrite(op),
+        relative = BufferToAddress()
+        convert(
+            op,
+            {
+                NpuDmaMemcpyNdOp: MemcpyToWriteBd(),
+                NpuDmaWaitOp: DmaWaitToSync(),
+                NpuPushQueueOp: PushQueueToWrite32(),
+                NpuWriteRTPOp: RtpWriteToWrite32(),
+                NpuWriteBdOp: WriteBdToBlockWrite(op),
+                NpuBlockWriteOp: relative,
+                NpuWrite32Op: relative,
+                NpuMaskWrite32Op: relative,
+            },
         )
-        rewrite(op, *map(Legalized, patterns))

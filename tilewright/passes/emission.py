@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.device.layout import Field
 from tilewright.dialects import arith
 from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aiex.attributes import i32_number
 
 Number = SSAValue | int
 """Known when compiling, or only at run time."""
@@ -19,7 +20,7 @@ Number = SSAValue | int
 
 def i32_constant(value: int) -> arith.ConstantOp:
     """A 32-bit pattern; programs show it as a signed number."""
-    return arith.ConstantOp(IntegerAttr(int(value), i32, truncate_bits=True))
+    return arith.ConstantOp.create(properties={"value": i32_number(value)}, result_types=[i32])
 
 
 def known(number: Number) -> int | None:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr, UnregisteredOp
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnregisteredOp
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
 from tilewright.ir.diagnostics import emit_error, emit_op_error
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.effects import children, facts_of, is_symbol
+from tilewright.passes.symbol_uses import references_in
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class _LiveSymbols:
                     "symbol uses",
                 )
                 return False
-            for reference in _references(user):
+            for reference in references_in(user):
                 for symbol in self._resolve(parent, reference):
                     self._mark(symbol, pending)
         return True
@@ -119,28 +120,6 @@ def _same_table(op: Operation) -> Iterator[Operation]:
     if not is_symbol_table(op):
         for child in children(op):
             yield from _same_table(child)
-
-
-def _references(op: Operation) -> Iterator[SymbolRefAttr]:
-    for attribute in (*op.properties.values(), *op.attributes.values()):
-        yield from _references_in(attribute)
-
-
-def _references_in(attribute: Attribute) -> Iterator[SymbolRefAttr]:
-    match attribute:
-        case SymbolRefAttr():
-            yield attribute
-        case ArrayAttr():
-            for element in attribute.data:
-                yield from _references_in(element)
-        case DictionaryAttr():
-            for element in attribute.data.values():
-                yield from _references_in(element)
-        case ParametrizedAttribute():
-            for parameter in attribute.parameters:
-                yield from _references_in(parameter)
-        case _:
-            pass
 
 
 def _erase_dead(table: Operation, live: set[Operation]) -> None:

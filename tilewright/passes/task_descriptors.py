@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from xdsl.dialects.arith import ConstantOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from tilewright.device import Arch, DmaDirection, LockAction, TileId
 from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.core import EndOp
-from tilewright.dialects.aie.dma import NextBdOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation, realizability_violation
-from tilewright.dialects.aiex.instructions import NpuAddressPatchOp, NpuMaskWrite32Op, NpuWrite32Op
+from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
+from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
-from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.argument_trace import trace_to_argument
 from tilewright.passes.descriptor_lowering import (
     WORD_BYTES,
@@ -33,61 +29,6 @@ from tilewright.passes.descriptor_lowering import (
     argument_offset,
 )
 from tilewright.passes.emission import Emitter, Number, known
-
-ALLOWED = (DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp)
-IN_THIS_TASK = "Error encountered while lowering this BD configuration."
-
-
-def checked_descriptors(task: DmaConfigureTaskOp) -> list[DmaBdOp]:
-    """The descriptors of a task, one for each block. An entry block that only jumps has none."""
-    entry = task.body.first_block
-    blocks = [b for b in task.body.blocks if not (b is entry and b.first_op is b.last_op) and b.last_op is not None]
-    return [_checked_descriptor(task, block) for block in blocks]
-
-
-def _checked_descriptor(task: DmaConfigureTaskOp, block: Block) -> DmaBdOp:
-    end = block.last_op
-    assert end is not None
-    for op in block.walk():
-        if not isinstance(op, ALLOWED):
-            note = "No lowering to NPU instructions available for this operation."
-            fail_op(task, "Unsupported operation within BD block.", (op, note))
-    descriptors = [op for op in block.ops if isinstance(op, DmaBdOp)]
-    if not descriptors:
-        text = "Block ending in this terminator does not contain a required aie.dma_bd operation."
-        fail(end, text, (task, IN_THIS_TASK))
-    if len(descriptors) > 1:
-        text = "This block contains multiple aie.dma_bd operations. Exactly one         is required."
-        fail_op(end, text, *((extra, "Extra aie.dma_bd operation here.") for extra in descriptors[1:]))
-    (bd,) = descriptors
-    if task.bd_id_val is None and bd.bd_id is None:
-        remedy = "Run the `--aie-assign-runtime-sequence-bd-ids` pass first or manually assign an ID to this buffer descriptor."
-        fail_op(bd, "Cannot lower buffer descriptor without assigned ID.", (bd, remedy), (task, IN_THIS_TASK))
-    locks = [op for op in block.ops if isinstance(op, UseLockOp)]
-    if len(locks) not in (0, 2):
-        fail_op(
-            locks[0],
-            f"BD blocks must have either 0 or 2 lock operations (acquire and release). Found {len(locks)} "
-            "lock operations.",
-        )
-    return bd
-
-
-def link_descriptors(descriptors: Iterable[DmaBdOp]) -> dict[DmaBdOp, int]:
-    """The number of the descriptor that follows each, for those that one follows."""
-    following: dict[DmaBdOp, int] = {}
-    for bd in descriptors:
-        end = bd.parent.last_op if bd.parent is not None else None
-        if isinstance(end, NextBdOp):
-            if bd.next_bd_id is not None:
-                note = "Potentially conflicting next buffer descriptor ID specified here."
-                fail_op(bd, "Cannot specify both next_bd_id attribute and aie.next_bd operation.", (end, note))
-            successor = next((op for op in end.dest.ops if isinstance(op, DmaBdOp)), None)
-            if successor is not None and successor.bd_id is not None:
-                following[bd] = successor.bd_id.value.data
-        elif bd.next_bd_id is not None:
-            following[bd] = bd.next_bd_id.value.data
-    return following
 
 
 def write_descriptor(

@@ -10,7 +10,7 @@ from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.rewriting import rewrite
+from tilewright.passes.legalization import convert
 
 
 class BlockWriteToControlPacket(RewritePattern):
@@ -25,4 +25,4 @@ class TxnToCtrlPacketPass(Pass):
     anchor = "aie.device"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, BlockWriteToControlPacket())
+        convert(op, {NpuBlockWriteOp: BlockWriteToControlPacket()})

@@ -18,7 +18,8 @@ aie.device(npu2) {
   memref.global "private" @words : memref<2xi32>
   aie.runtime_sequence() {
     %words = memref.get_global @words : memref<2xi32>
-    // expected-error@+1 {{Global symbol has no initial value}}
+    // expected-error@+2 {{Global symbol has no initial value}}
+    // expected-error@+1 {{failed to legalize operation}}
     aiex.npu.blockwrite(%words) {address = 118784 : ui32} : memref<2xi32>
   }
 }
@@ -27,7 +28,8 @@ aie.device(npu2) {
 
 aie.device(npu2) {
   aie.runtime_sequence(%words: memref<2xi32>) {
-    // expected-error@+1 {{Only MemRefs from memref.get_global are supported}}
+    // expected-error@+2 {{Only MemRefs from memref.get_global are supported}}
+    // expected-error@+1 {{failed to legalize operation}}
     aiex.npu.blockwrite(%words) {address = 118784 : ui32} : memref<2xi32>
   }
 }

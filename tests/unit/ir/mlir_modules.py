@@ -79,6 +79,8 @@ arith.constant dense<0.0> : vector<4xf32> => vector<4xf32>
 arith.constant dense<true> : vector<4xi1> => vector<4xi1>
 arith.constant dense<[[1.0, 2.0], [3.0, 4.5]]> : tensor<2x2xf32> => tensor<2x2xf32>
 arith.constant {x.a} 1 : i32 => i32
+arith.constant 5 : i32 => i32
+arith.constant 1.5 : f32 => f32
 math.absf %{f32} : f32 => f32
 math.absi %{i32} : i32 => i32
 math.sqrt %{f32} fastmath<fast> : f32 => f32
@@ -91,6 +93,18 @@ math.fpowi %{f32}, %{i32} : f32, i32 => f32
 math.atan2 %{f32}, %{f32} : f32 => f32
 math.copysign %{f32}, %{f32} : f32 => f32
 math.tanh %{vector<4xf32>} : vector<4xf32> => vector<4xf32>
+math.ctlz %{i32} : i32 => i32
+math.roundeven %{f32} : f32 => f32
+math.isnan %{f32} : f32 => i1
+index.constant 5 => index
+index.add %{index}, %{index} => index
+index.cmp slt(%{index}, %{index}) => i1
+index.casts %{i32} : i32 to index => index
+complex.create %{f32}, %{f32} : complex<f32> => complex<f32>
+complex.add %{complex<f32>}, %{complex<f32>} : complex<f32> => complex<f32>
+complex.re %{complex<f32>} : complex<f32> => f32
+complex.constant [1.0 : f32, 2.0 : f32] : complex<f32> => complex<f32>
+ub.poison : i32 => i32
 memref.alloc() : memref<4x8xi32> => memref<4x8xi32>
 memref.alloc(%{index}) : memref<?x8xf32> => memref<?x8xf32>
 memref.alloc() {alignment = 64 : i64} : memref<16xf32> => memref<16xf32>
@@ -117,6 +131,15 @@ memref.expand_shape %{memref<16xf32>} [[0, 1]] output_shape [4, 4] : memref<16xf
 memref.memory_space_cast %{memref<16xf32>} : memref<16xf32> to memref<16xf32, 1> => -
 memref.get_global @global : memref<4xf32> => -
 memref.atomic_rmw addf %{f32}, %{memref<16xf32>}[%{index}] : (f32, memref<16xf32>) -> f32 => f32
+memref.alloc() {alignment = 16 : i64} : memref<4x8xi32, 2> => memref<4x8xi32, 2>
+memref.subview %{memref<4x8xi32>}[0, 4] [2, 2] [1, 1] : memref<4x8xi32> to memref<2x2xi32, strided<[8, 1], offset: 4>> => -
+memref.extract_aligned_pointer_as_index %{memref<16xf32>} : memref<16xf32> -> index => index
+memref.atomic_rmw maxs %{i32}, %{memref<4x8xi32>}[%{index}, %{index}] : (i32, memref<4x8xi32>) -> i32 => i32
+memref.prefetch %{memref<16xf32>}[%{index}], read, locality<3>, data : memref<16xf32>
+memref.assume_alignment %{memref<16xf32>}, 16 : memref<16xf32> => -
+memref.transpose %{memref<4x8xi32>} (i, j) -> (j, i) : memref<4x8xi32> to memref<8x4xi32, strided<[1, 8]>> => -
+memref.alloca_scope { memref.alloca_scope.return }
+memref.extract_strided_metadata %{memref<4x8xi32>} : memref<4x8xi32> -> memref<i32>, index, index, index, index, index => -, index, index, index, index, index
 vector.broadcast %{f32} : f32 to vector<4xf32> => vector<4xf32>
 vector.load %{memref<16xf32>}[%{index}] : memref<16xf32>, vector<4xf32> => vector<4xf32>
 vector.store %{vector<4xf32>}, %{memref<16xf32>}[%{index}] : memref<16xf32>, vector<4xf32>
@@ -130,6 +153,21 @@ vector.bitcast %{vector<4xf32>} : vector<4xf32> to vector<4xi32> => vector<4xi32
 vector.create_mask %{index} : vector<4xi1> => vector<4xi1>
 vector.maskedstore %{memref<16xf32>}[%{index}], %{vector<4xi1>}, %{vector<4xf32>} : memref<16xf32>, vector<4xi1>, vector<4xf32>
 vector.shuffle %{vector<4xf32>}, %{vector<4xf32>} [0, 1, 5, 6] : vector<4xf32>, vector<4xf32> => vector<4xf32>
+vector.insert %{f32}, %{vector<4xf32>}[1] : f32 into vector<4xf32> => vector<4xf32>
+vector.transfer_read %{memref<16xf32>}[%{index}], %{f32} {in_bounds = [true]} : memref<16xf32>, vector<4xf32> => vector<4xf32>
+vector.shape_cast %{vector<4xf32>} : vector<4xf32> to vector<2x2xf32> => vector<2x2xf32>
+vector.transpose %{vector<2x2xf32>}, [1, 0] : vector<2x2xf32> to vector<2x2xf32> => vector<2x2xf32>
+vector.constant_mask [2] : vector<4xi1> => vector<4xi1>
+vector.maskedload %{memref<16xf32>}[%{index}], %{vector<4xi1>}, %{vector<4xf32>} : memref<16xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32> => vector<4xf32>
+vector.outerproduct %{vector<4xf32>}, %{vector<4xf32>} : vector<4xf32>, vector<4xf32> => -
+vector.extract_strided_slice %{vector<4xf32>} {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32> => vector<2xf32>
+vector.insert_strided_slice %{vector<2xf32>}, %{vector<4xf32>} {offsets = [0], strides = [1]} : vector<2xf32> into vector<4xf32> => vector<4xf32>
+vector.print %{vector<4xf32>} : vector<4xf32>
+vector.step : vector<4xindex> => -
+vector.contract {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"], kind = #vector.kind<add>} %{vector<4xf32>}, %{vector<4xf32>}, %{f32} : vector<4xf32>, vector<4xf32> into f32 => f32
+vector.interleave %{vector<4xf32>}, %{vector<4xf32>} : vector<4xf32> -> vector<8xf32> => -
+vector.from_elements %{f32}, %{f32} : vector<2xf32> => vector<2xf32>
+vector.to_elements %{vector<2xf32>} : vector<2xf32> => f32, f32
 tensor.empty() : tensor<2x2xf32> => tensor<2x2xf32>
 tensor.empty(%{index}) : tensor<?x4xf32> => tensor<?x4xf32>
 tensor.dim %{tensor<?x4xf32>}, %{index} : tensor<?x4xf32> => index
@@ -142,34 +180,57 @@ tensor.extract_slice %{tensor<?x4xf32>}[0, 0] [%{index}, 2] [1, 1] : tensor<?x4x
 tensor.insert_slice %{tensor<2x2xf32>} into %{tensor<?x4xf32>}[0, 0] [2, 2] [1, 1] : tensor<2x2xf32> into tensor<?x4xf32> => tensor<?x4xf32>
 tensor.collapse_shape %{tensor<2x2xf32>} [[0, 1]] : tensor<2x2xf32> into tensor<4xf32> => -
 tensor.pad %{tensor<2x2xf32>} low[1, 1] high[0, 0] { ^bb0(%a: index, %b: index): tensor.yield %{f32} : f32 } : tensor<2x2xf32> to tensor<3x3xf32> => -
+tensor.expand_shape %{tensor<2x2xf32>} [[0, 1], [2]] output_shape [1, 2, 2] : tensor<2x2xf32> into tensor<1x2x2xf32> => -
+tensor.reshape %{tensor<2x2xf32>}(%{tensor<1xi32>}) : (tensor<2x2xf32>, tensor<1xi32>) -> tensor<4xf32> => -
+tensor.generate %{index} { ^bb0(%a: index): tensor.yield %{f32} : f32 } : tensor<?xf32> => -
 bufferization.alloc_tensor() : tensor<2x2xf32> => tensor<2x2xf32>
 bufferization.to_tensor %{memref<16xf32>} restrict writable : memref<16xf32> to tensor<16xf32> => -
 bufferization.to_buffer %{tensor<2x2xf32>} : tensor<2x2xf32> to memref<2x2xf32> => -
+bufferization.to_tensor %{memref<16xf32>} : memref<16xf32> to tensor<16xf32> => -
+bufferization.clone %{memref<16xf32>} : memref<16xf32> to memref<16xf32> => memref<16xf32>
+bufferization.materialize_in_destination %{tensor<2x2xf32>} in %{tensor<2x2xf32>} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32> => tensor<2x2xf32>
 affine.apply affine_map<(d0) -> (d0 * 2 + 1)>(%{index}) => -
 affine.apply affine_map<(d0) -> (d0 mod 3 - d0 * 4)>(%{index}) => -
 affine.min affine_map<(d0) -> (d0, 10)>(%{index}) => -
 affine.for %a = 0 to 10 step 2 { affine.for %b = affine_map<(d0) -> (d0)>(%a) to min affine_map<(d0) -> (d0 + 4, 10)>(%a) { affine.store %{f32}, %{memref<16xf32>}[%a * 2 - %b mod 3] : memref<16xf32> } }
 affine.for %a = 0 to 10 iter_args(%b = %{f32}) -> (f32) { affine.yield %b : f32 } => f32
-ub.poison : i32 => i32
-complex.create %{f32}, %{f32} : complex<f32> => complex<f32>
-complex.add %{complex<f32>}, %{complex<f32>} : complex<f32> => complex<f32>
-complex.re %{complex<f32>} : complex<f32> => f32
-builtin.unrealized_conversion_cast %{i32} : i32 to i64 => i64
-builtin.unrealized_conversion_cast %{i32}, %{i32} : i32, i32 to i64, f32 => i64, f32
-func.call @one(%{i32}) : (i32) -> i32 => i32
-func.call @none() : () -> ()
-func.call @two(%{f32}, %{index}) : (f32, index) -> (i32, f32) => i32, f32
-"t.many"(%{i32}, %{f32}) : (i32, f32) -> (i32, f32, index) => i32, f32, index
-"t.properties"() <{p = 1 : i32}> {a} : () -> ()
-"t.regions"() ({ }, { ^bb0: }) {z = affine_map<(d0) -> (d0)>} : () -> ()
-cf.assert %{i1}, "message"
+affine.max affine_map<(d0, d1) -> (d0 - d1, 10)>(%{index}, %{index}) => index
+affine.load %{memref<16xf32>}[0] : memref<16xf32> => f32
+affine.store %{f32}, %{memref<16xf32>}[5] : memref<16xf32>
+affine.vector_load %{memref<16xf32>}[4] : memref<16xf32>, vector<4xf32> => vector<4xf32>
+affine.parallel (%i, %j) = (0, 0) to (10, 10) step (2, 1) { "t.x"(%i) : (index) -> () }
+affine.for %i = 0 to 10 { %v = affine.load %{memref<16xf32>}[%i + 3] : memref<16xf32> }
+affine.delinearize_index %{index} into (2, 3) : index, index => index, index
+affine.linearize_index [%{index}, %{index}] by (2, 3) : index => index
 scf.for %a = %{i32} to %{i32} step %{i32} : i32 { "t.use"(%a) : (i32) -> () }
 scf.index_switch %{index} -> i32 case 1 { scf.yield %{i32} : i32 } default { scf.yield %{i32} : i32 } => i32
 scf.execute_region -> i32 { scf.yield %{i32} : i32 } => i32
 scf.parallel (%a, %b) = (%{index}, %{index}) to (%{index}, %{index}) step (%{index}, %{index}) { "t.use"(%a) : (index) -> () scf.reduce }
+scf.if %{i1} { "t.x"() : () -> () }
+scf.if %{i1} { "t.x"() : () -> () } else { "t.y"() : () -> () }
+scf.if %{i1} -> (i32, f32) { scf.yield %{i32}, %{f32} : i32, f32 } else { scf.yield %{i32}, %{f32} : i32, f32 } => i32, f32
+scf.for %i = %{index} to %{index} step %{index} { "t.x"(%i) : (index) -> () }
+scf.for unsigned %i = %{i32} to %{i32} step %{i32} : i32 { "t.x"(%i) : (i32) -> () }
+scf.for %i = %{index} to %{index} step %{index} iter_args(%a = %{i32}, %b = %{f32}) -> (i32, f32) { scf.yield %a, %b : i32, f32 } => i32, f32
+scf.for %i = %{index} to %{index} step %{index} { "t.x"(%i) : (index) -> () } {x.a = 1 : i32}
+scf.while (%a = %{i32}) : (i32) -> i32 { scf.condition(%{i1}) %a : i32 } do { ^bb0(%b: i32): scf.yield %b : i32 } => i32
+scf.while : () -> () { scf.condition(%{i1}) } do { scf.yield }
+scf.while (%a = %{i32}) : (i32) -> f32 { scf.condition(%{i1}) %{f32} : f32 } do { ^bb0(%b: f32): scf.yield %{i32} : i32 } attributes {x.y} => f32
+scf.index_switch %{index} case 1 { "t.x"() : () -> () scf.yield } case 5 { scf.yield } default { scf.yield }
+scf.execute_region { "t.x"() : () -> () scf.yield }
+scf.parallel (%i) = (%{index}) to (%{index}) step (%{index}) init (%{f32}) -> f32 { scf.reduce(%{f32} : f32) { ^bb0(%a: f32, %b: f32): %c = arith.addf %a, %b : f32 scf.reduce.return %c : f32 } } => f32
+scf.forall (%i, %j) in (4, 5) { "t.x"(%i) : (index) -> () }
+scf.forall (%i) in (%{index}) shared_outs(%o = %{tensor<2x2xf32>}) -> (tensor<2x2xf32>) { scf.forall.in_parallel { } } => tensor<2x2xf32>
+cf.assert %{i1}, "message"
+func.call @one(%{i32}) : (i32) -> i32 => i32
+func.call @none() : () -> ()
+func.call @two(%{f32}, %{index}) : (f32, index) -> (i32, f32) => i32, f32
+func.constant @one : (i32) -> i32 => -
+func.call_indirect %{(i32) -> i32}(%{i32}) : (i32) -> i32 => i32
+builtin.unrealized_conversion_cast %{i32} : i32 to i64 => i64
+builtin.unrealized_conversion_cast %{i32}, %{i32} : i32, i32 to i64, f32 => i64, f32
 linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%{memref<16xf32>} : memref<16xf32>) outs(%{memref<16xf32>} : memref<16xf32>) { ^bb0(%a: f32, %b: f32): linalg.yield %a : f32 }
-linalg.fill ins(%{f32} : f32) outs(%{memref<16xf32>} : memref<16xf32>)
-linalg.matmul ins(%{tensor<2x2xf32>}, %{tensor<2x2xf32>} : tensor<2x2xf32>, tensor<2x2xf32>) outs(%{tensor<2x2xf32>} : tensor<2x2xf32>) -> tensor<2x2xf32> => tensor<2x2xf32>
+linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%{tensor<2x2xf32>} : tensor<2x2xf32>) outs(%{tensor<2x2xf32>} : tensor<2x2xf32>) attrs = {x.y = 1 : i32} { ^bb0(%a: f32, %b: f32): %c = linalg.index 0 : index linalg.yield %a : f32 } -> tensor<2x2xf32> => tensor<2x2xf32>
 llvm.mlir.constant(5 : i32) : i32 => i32
 llvm.add %{i32}, %{i32} : i32 => i32
 llvm.icmp "slt" %{i32}, %{i32} : i32 => i1
@@ -177,7 +238,45 @@ llvm.alloca %{i32} x i32 : (i32) -> !llvm.ptr => !llvm.ptr
 llvm.load %{!llvm.ptr} : !llvm.ptr -> i32 => i32
 llvm.store %{i32}, %{!llvm.ptr} : i32, !llvm.ptr
 llvm.getelementptr %{!llvm.ptr}[%{i32}] : (!llvm.ptr, i32) -> !llvm.ptr, i32 => !llvm.ptr
+llvm.mlir.constant(1.0 : f32) : f32 => f32
+llvm.add %{i32}, %{i32} overflow<nsw> : i32 => i32
+llvm.mul %{i64}, %{i64} : i64 => i64
+llvm.fadd %{f32}, %{f32} : f32 => f32
+llvm.getelementptr %{!llvm.ptr}[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(i32, i32)> => !llvm.ptr
+llvm.mlir.zero : !llvm.ptr => !llvm.ptr
+llvm.mlir.undef : !llvm.struct<(i32, f32)> => !llvm.struct<(i32, f32)>
+llvm.insertvalue %{i32}, %{!llvm.struct<(i32, f32)>}[0] : !llvm.struct<(i32, f32)> => !llvm.struct<(i32, f32)>
+llvm.extractvalue %{!llvm.struct<(i32, f32)>}[1] : !llvm.struct<(i32, f32)> => f32
+llvm.zext %{i8} : i8 to i32 => i32
+llvm.ptrtoint %{!llvm.ptr} : !llvm.ptr to i64 => i64
+llvm.intr.fabs(%{f32}) : (f32) -> f32 => f32
+llvm.select %{i1}, %{i32}, %{i32} : i1, i32 => i32
+llvm.bitcast %{i32} : i32 to f32 => f32
+llvm.sitofp %{i32} : i32 to f32 => f32
+emitc.call_opaque "f"(%{i32}) : (i32) -> i32 => i32
+emitc.add %{i32}, %{i32} : (i32, i32) -> i32 => i32
+"t.many"(%{i32}, %{f32}) : (i32, f32) -> (i32, f32, index) => i32, f32, index
+"t.properties"() <{p = 1 : i32}> {a} : () -> ()
+"t.regions"() ({ }, { ^bb0: }) {z = affine_map<(d0) -> (d0)>} : () -> ()
+"t.op"() {a = 1 : i32, b = [1, 2], c = {x = 1.0, y}, d = "s", e} : () -> ()
+"t.region"() ({ "t.a"() : () -> () }, { ^bb0(%a: i32): "t.b"(%a) : (i32) -> () }) : () -> ()
 """.strip().splitlines()
+
+ALONE = """
+affine.if affine_set<(d0) : (d0 - 5 >= 0, -d0 + 10 >= 0)>(%{index}) { "t.x"() : () -> () }
+affine.apply affine_map<(d0)[s0] -> (d0 + s0 floordiv 4)>(%{index})[%{index}] => index
+""".strip().splitlines()
+"""Operations that are not valid everywhere: their index must not come from any other loop than an affine one."""
+
+WITH_IMPLIED_BODY = """
+linalg.fill ins(%{f32} : f32) outs(%{memref<16xf32>} : memref<16xf32>)
+linalg.fill ins(%{f32} : f32) outs(%{tensor<2x2xf32>} : tensor<2x2xf32>) -> tensor<2x2xf32> => tensor<2x2xf32>
+linalg.matmul ins(%{tensor<2x2xf32>}, %{tensor<2x2xf32>} : tensor<2x2xf32>, tensor<2x2xf32>) outs(%{tensor<2x2xf32>} : tensor<2x2xf32>) -> tensor<2x2xf32> => tensor<2x2xf32>
+linalg.add ins(%{memref<16xf32>}, %{memref<16xf32>} : memref<16xf32>, memref<16xf32>) outs(%{memref<16xf32>} : memref<16xf32>)
+linalg.transpose ins(%{tensor<2x2xf32>} : tensor<2x2xf32>) outs(%{tensor<2x2xf32>} : tensor<2x2xf32>) permutation = [1, 0] => tensor<2x2xf32>
+linalg.broadcast ins(%{memref<16xf32>} : memref<16xf32>) outs(%{memref<4x16xf32>} : memref<4x16xf32>) dimensions = [0]
+""".strip().splitlines()
+"""Operations whose body only the generic form shows, where xDSL writes the same in another way."""
 
 DECLARATIONS = """
 memref.global "private" @global : memref<4xf32>
@@ -439,7 +538,7 @@ class _Writer:
                 (type,),
             )
         else:
-            self.emit(f'"t.make"() : () -> {type}', (type,))
+            self.emit(f'"t.make"() : () -> ({type})', (type,))
         return self.scopes[-1][type][-1]
 
     def dictionary(self, prefix: str = "") -> str:

@@ -133,6 +133,12 @@ func.func @"odd name"() {
 "t.f"() {a = 0x7F800000 : f32, b = 0xFF800000 : f32, c = 0x7FC00000 : f32, d = 0x7FF0000000000000 : f64} : () -> ()
 "t.f"() {a = 0x7C00 : f16, b = 0xFF80 : bf16, c = -0.0 : f32, d = [0x7FF8000000000000 : f64], e = 1.953125e-03 : f16} : () -> ()
 """,
+    "attributes: floats of all widths": """
+"t.f"() {a = 1.0 : f80, b = 0.1 : f80, c = 0.1 : f128, d = 16777217.0 : f80, e = -16777217.0 : f128, f = 0.3 : tf32} : () -> ()
+"t.f"() {a = 0.3 : f8E4M3FN, b = 1.5 : f8E5M2, c = 0.5 : f4E2M1FN, d = 2.0 : f8E8M0FNU, e = 1.0 : f6E2M3FN} : () -> ()
+"t.f"() {a = 0.3 : f8E4M3FNUZ, b = 0.4 : f8E3M4, c = 0x7F : f8E4M3FN, d = 0x80 : f8E5M2FNUZ} : () -> ()
+"t.f"() {a = dense<[1.0, 0.3]> : tensor<2xf8E4M3FN>, b = array<f16: 0.3, 1.0e-5>, c = dense<[0.3, 2.0]> : tensor<2xbf16>} : () -> ()
+""",
     "attributes: strings and symbols": r"""
 "t.s"() {a = "plain", b = "q\"q", c = "back\\slash", d = "line\0Afeed\09tab", e = "\C3\A9\00", f = ""} : () -> ()
 "t.s"() {a = @sym, b = @a::@b::@c, c = @"with space"::@"1", d = @_x$y.z} : () -> ()

@@ -60,15 +60,23 @@ def check_printed(flags: tuple[str, ...], programs: tuple[str, ...], indices: It
     assert not different, f"{len(different)} lines differ\n" + "\n".join(different[:50])
 
 
-SINGLE_OPERATIONS = tuple(mlir_modules.single_operation(row) for row in mlir_modules.OPERATIONS)
+ROWS = [*mlir_modules.OPERATIONS, *mlir_modules.ALONE]
+SINGLE_OPERATIONS = tuple(mlir_modules.single_operation(row) for row in ROWS)
+IMPLIED_BODIES = tuple(mlir_modules.single_operation(row) for row in mlir_modules.WITH_IMPLIED_BODY)
 FEATURE_TEXTS = tuple(FEATURES.values())
 
 
 @needs_mlir_opt
 @pytest.mark.parametrize("flags", FORMS)
-@pytest.mark.parametrize("index", range(len(SINGLE_OPERATIONS)), ids=mlir_modules.OPERATIONS)
+@pytest.mark.parametrize("index", range(len(SINGLE_OPERATIONS)), ids=ROWS)
 def test_operation_prints_as_in_mlir(index: int, flags: tuple[str, ...]):
     check_printed(flags, SINGLE_OPERATIONS, [index])
+
+
+@needs_mlir_opt
+@pytest.mark.parametrize("index", range(len(IMPLIED_BODIES)), ids=mlir_modules.WITH_IMPLIED_BODY)
+def test_operation_with_implied_body_prints_as_in_mlir(index: int):
+    check_printed((), IMPLIED_BODIES, [index])
 
 
 @needs_mlir_opt

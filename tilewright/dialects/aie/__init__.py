@@ -12,12 +12,14 @@ from tilewright.dialects.aie import (
     flows,
     locks,
     objectfifo,
+    objectfifo_storage,
     objectfifo_types,
     objectfifo_uses,
     sequence,
     switchbox,
     tiles,
     trace,
+    trace_config,
     trace_event,
 )
 
@@ -32,9 +34,11 @@ OPERATIONS = [
     switchbox,
     cascade,
     objectfifo,
+    objectfifo_storage,
     objectfifo_uses,
     sequence,
     trace,
+    trace_config,
 ]
 ATTRIBUTES = [attributes, objectfifo_types, trace_event]
 

@@ -99,7 +99,11 @@ class StructAttr(ParametrizedAttribute):
             if name not in names or name in found:
                 parser.raise_error(f"duplicate or unknown struct parameter name: {name}", position)
             parser.parse_punctuation("=")
-            found[name] = IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
+            position = parser.pos
+            number = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            if number >= 1 << cls.BITS:
+                parser.raise_error("integer value too large", position)
+            found[name] = IntAttr(number)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_entry)
         for name in names:

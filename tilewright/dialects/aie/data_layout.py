@@ -7,6 +7,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, IndexType, MemRefType, UnrankedMemRefType, VectorType
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 INDEX_BITS = 64
 
@@ -24,7 +25,7 @@ def type_bits(type: Attribute) -> int:
             *outer, inner = type.get_shape()
             return prod(outer) * _power_of_two_from(inner) * type_bytes(type.element_type) * 8
         case _:
-            raise TypeError(f"the size of {type} is not known")
+            raise VerifyException(f"the size of {type} is not known")
 
 
 def type_bytes(type: Attribute) -> int:

@@ -160,7 +160,9 @@ class PacketFlowOp(BlockOp):
         return [op for op in self.ports.ops if isinstance(op, kind)]
 
     def verify_(self) -> None:
-        for op in self.ports.block.ops:
+        if not self.ports.blocks:
+            raise VerifyException("should have non-empty body")
+        for op in self.ports.ops:
             if not isinstance(op, PacketSourceOp | PacketDestOp | EndOp):
                 raise VerifyError("cannot be contained in a PacketFlow op", at=op)
         if not self.ports_of(PacketSourceOp):

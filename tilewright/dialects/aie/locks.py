@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -123,10 +123,10 @@ class UseLockOp(IRDLOperation):
     @property
     def constant(self) -> int | None:
         """The lock value where an `arith.constant` gives it."""
-        from xdsl.dialects.arith import ConstantOp
-
         owner = self.value.owner
-        attr = owner.value if isinstance(owner, ConstantOp) else None
+        if not isinstance(owner, Operation) or owner.name != "arith.constant":
+            return None
+        attr = owner.properties["value"]
         return attr.value.data if isinstance(attr, IntegerAttr) else None
 
     @classmethod

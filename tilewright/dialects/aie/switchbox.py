@@ -18,6 +18,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import NUM_ARBITERS, NUM_MSELS, DeviceModel, TileId, TileType, WireBundle
 from tilewright.dialects._ods import (
@@ -179,6 +180,10 @@ class PacketRulesOp(BlockOp):
     def source(self) -> Port:
         return Port(enum_value(WireBundle, self.source_bundle), self.source_channel.value.data)
 
+    def verify_(self) -> None:
+        if not self.rules.blocks:
+            raise VerifyException("should have non-empty body")
+
 
 @op_definition
 class SwitchboxOp(BlockOp, TileElement):
@@ -202,8 +207,10 @@ class SwitchboxOp(BlockOp, TileElement):
         tile = tile_of(self.tile)
         if tile is None or tile.place is None or not tile.is_placed:
             return
+        if not self.connections.blocks:
+            raise VerifyException("should have non-empty body")
         check = _SwitchCheck(device_model(self), tile.place)
-        for op in self.connections.block.ops:
+        for op in self.connections.ops:
             check.visit(op)
 
 
@@ -307,8 +314,10 @@ class ShimMuxOp(BlockOp, TileElement):
     def verify_(self) -> None:
         if not self.require_tile("shim tile", TileType.ShimNOCTile, TileType.ShimPLTile).is_placed:
             return
+        if not self.connections.blocks:
+            raise VerifyException("should have non-empty body")
         dests: set[Port] = set()
-        for op in self.connections.block.ops:
+        for op in self.connections.ops:
             match op:
                 case ConnectOp():
                     if op.dest in dests:

@@ -23,7 +23,6 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DeviceName, TileId, TileResources, TileType, model
-from tilewright.dialects._formats import print_body
 from tilewright.dialects._ods import (
     BlockOp,
     ImplicitTerminator,
@@ -32,11 +31,13 @@ from tilewright.dialects._ods import (
     enum_value,
     i32_attr,
     op_definition,
+    parse_body,
+    print_body,
 )
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr, parse_enum
 from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
-from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike, name_at
+from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol
 from tilewright.ir.diagnostics import VerifyError
 
@@ -96,7 +97,7 @@ class DeviceOp(Target, BlockOp):
         parser.parse_punctuation(")")
         if (symbol := parser.parse_optional_symbol_name()) is not None:
             properties["sym_name"] = symbol
-        body = parser.parse_region()
+        body = parse_body(parser)
         more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         return cls.create(properties=properties | more, attributes=attributes, regions=[body])
 
@@ -293,5 +294,3 @@ def _parse_coordinate(parser: Parser) -> int | None:
 
 
 OPS: Sequence[type[IRDLOperation]] = [DeviceOp, TileOp, LogicalTileOp]
-
-__all__ = ["OPS", "DeviceOp", "LogicalTileOp", "TileOp", "name_at"]

@@ -6,17 +6,12 @@ from collections import Counter
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    FlatSymbolRefAttrConstr,
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
-    SymbolRefAttr,
-    i32,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     lazy_traits_def,
@@ -26,15 +21,6 @@ from xdsl.irdl import (
     region_def,
     traits_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    irdl_custom_directive,
-)
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
@@ -44,7 +30,6 @@ from tilewright.dialects._ods import (
     ImplicitTerminator,
     ParentOp,
     enum_attr,
-    enum_to_attr,
     enum_value,
     i32_attr,
     op_definition,
@@ -53,7 +38,7 @@ from tilewright.dialects.aie.attributes import DIRECTION, WIRE_BUNDLE
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import device_model, parent_of_type, tile_of
-from tilewright.dialects.aie.trace_event import TraceEventAttr, parse_event, print_event
+from tilewright.dialects.aie.trace_event import TraceEventAttr
 from tilewright.ir.diagnostics import VerifyError
 
 MAX_EVENTS = 8  # slots of a trace unit
@@ -90,10 +75,6 @@ class EdgeTrigger(Keyword):
     RISING = 1
     FALLING = 2
     BOTH = 3
-
-
-class TraceShimRouting(Keyword):
-    single = 0
 
 
 PACKET_TYPE = enum_attr(TracePacketType, "Packet type identifier for parsing")
@@ -318,104 +299,6 @@ class TraceEdgeEventOp(_InTrace):
             )
 
 
-@op_definition
-class TraceConfigOp(BlockOp):
-    """A trace as the register writes that set it up."""
-
-    name = "aie.trace.config"
-
-    tile = operand_def(INDEX)
-    sym_name = prop_def(SymbolNameConstraint())
-    packet_type = opt_prop_def(PACKET_TYPE)
-    body = region_def("single_block")
-
-    traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$sym_name `(` $tile `)` (`packet_type` `=` $packet_type^)? $body attr-dict"
-
-
-@irdl_custom_directive
-class TraceRegValue(CustomDirective):
-    """A number, or an event that will become one."""
-
-    value: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        number = parser.parse_optional_integer(allow_boolean=False)
-        self.value.set(state, parse_event(parser) if number is None else IntegerAttr(number, i32, truncate_bits=True))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        state.print_whitespace(printer)
-        value: Attribute | None = self.value.get(op)
-        if value is not None:
-            print_event(printer, value)
-
-
-@op_definition
-class TraceRegOp(IRDLOperation):
-    """One write to a field of a register, or to the bits of it that a mask selects."""
-
-    name = "aie.trace.reg"
-
-    reg_name = prop_def(StringAttr)
-    field = opt_prop_def(StringAttr)
-    value = prop_def(AnyAttr())
-    mask = opt_prop_def(i32_attr())
-    comment = opt_prop_def(StringAttr)
-
-    traits = traits_def(ParentOp("aie.trace.config"))
-    irdl_options = (ParsePropInAttrDict(),)
-    custom_directives = (TraceRegValue,)
-    assembly_format = (
-        "`register` `=` $reg_name (`field` `=` $field^)? `value` `=` custom<TraceRegValue>($value) "
-        "(`mask` `=` $mask^)? (`comment` `=` $comment^)? attr-dict"
-    )
-
-
-@op_definition
-class TraceHostConfigOp(IRDLOperation):
-    """The host buffer that a sequence's traces go to."""
-
-    name = "aie.trace.host_config"
-
-    buffer_size = prop_def(i32_attr())  # bytes
-    reuse_output_buffer = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-    routing = prop_def(
-        enum_attr(TraceShimRouting, "Shim tile routing strategy for trace collection"),
-        default_value=enum_to_attr(TraceShimRouting.single),
-    )
-    egress_shim_col = prop_def(i32_attr(), default_value=IntegerAttr(0, i32))
-
-    traits = traits_def(ParentOp("aie.runtime_sequence"))
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict"
-
-    def verify_(self) -> None:
-        if self.buffer_size.value.data <= 0:
-            raise VerifyException("buffer_size must be positive")
-        if self.egress_shim_col.value.data < 0:
-            raise VerifyException("egress_shim_col must be >= 0")
-
-
-@op_definition
-class TraceStartConfigOp(IRDLOperation):
-    """Switch a trace on."""
-
-    name = "aie.trace.start_config"
-
-    trace_config = prop_def(FlatSymbolRefAttrConstr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$trace_config attr-dict"
-
-    def __init__(self, trace: str):
-        super().__init__(properties={"trace_config": SymbolRefAttr(trace)})
-
-    def verify_(self) -> None:
-        if not self.trace_config.string_value():
-            raise VerifyException("trace config symbol name cannot be empty")
-
-
 OPS = [
     TraceOp,
     TraceModeOp,
@@ -426,8 +309,4 @@ OPS = [
     TraceStopEventOp,
     TraceComboEventOp,
     TraceEdgeEventOp,
-    TraceConfigOp,
-    TraceRegOp,
-    TraceHostConfigOp,
-    TraceStartConfigOp,
 ]

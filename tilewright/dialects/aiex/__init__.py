@@ -2,8 +2,37 @@
 
 from xdsl.ir import Dialect
 
-from . import attributes, cert, configure, control, firmware, instructions, memcpy, scratchpad, tasks, tokens, write_bd
+from . import (
+    attributes,
+    bd_chains,
+    cert,
+    configure,
+    control,
+    firmware,
+    guards,
+    instructions,
+    memcpy,
+    queue,
+    scratchpad,
+    tasks,
+    tokens,
+    write_bd,
+)
 
-MODULES = (instructions, write_bd, memcpy, tasks, control, scratchpad, firmware, configure, tokens, cert)
+MODULES = (
+    instructions,
+    queue,
+    guards,
+    write_bd,
+    memcpy,
+    tasks,
+    bd_chains,
+    control,
+    scratchpad,
+    firmware,
+    configure,
+    tokens,
+    cert,
+)
 
 AIEX = Dialect("aiex", [op for module in MODULES for op in module.OPS], attributes.ATTRS)

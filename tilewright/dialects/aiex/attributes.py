@@ -1,10 +1,12 @@
-"""Types and closed vocabularies of `aiex`."""
+"""Types and closed vocabularies of `aiex`, and what its operations share."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FixedBitwidthType, StringAttr
+from functools import lru_cache
+
+from xdsl.dialects.builtin import I32, FixedBitwidthType, IntegerAttr, IntegerType, Signedness, StringAttr, i32
 from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.irdl import ParsePropInAttrDict, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
@@ -35,6 +37,16 @@ class ExpandMode(Keyword):
     none = 0
     write32 = 1
     ctrlpkt = 2
+
+
+UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
+ATTR_DICT = (ParsePropInAttrDict(),)
+
+
+@lru_cache(maxsize=4096)
+def i32_number(value: int) -> IntegerAttr[I32]:
+    """A 32-bit pattern as an attribute; lowered programs consist of little else."""
+    return IntegerAttr(int(value), i32, truncate_bits=True)
 
 
 # The wording is upstream's: verification errors quote it.

@@ -17,7 +17,7 @@ from tilewright.dialects._ods import (
 )
 from tilewright.dialects.aie.core import EndOp
 
-from .instructions import ATTR_DICT
+from .attributes import ATTR_DICT
 
 I16 = IntConstraint(16)
 ENDS = ImplicitTerminator(EndOp)

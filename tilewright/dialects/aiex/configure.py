@@ -17,8 +17,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp, parse_runtime_se
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import EXPAND_MODE
-from .instructions import ATTR_DICT
+from .attributes import ATTR_DICT, EXPAND_MODE
 
 
 @op_definition

@@ -10,7 +10,7 @@ from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, traits
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, DmaDirection, TileId, WireBundle
-from tilewright.dialects._ods import ParentOp, enum_value, i32_attr, op_definition, unsigned_attr
+from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
 from tilewright.dialects.aie.attributes import DIRECTION
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target
 from tilewright.dialects.aie.locks import LockOp
@@ -18,7 +18,7 @@ from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_o
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .instructions import ATTR_DICT, UI32
+from .attributes import ATTR_DICT, UI32
 
 INDEX = IndexType()
 IN_SEQUENCE = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
@@ -119,6 +119,11 @@ class DmaChannelResetOp(IRDLOperation):
     traits = IN_SEQUENCE
     irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $direction `,` $channel `)` attr-dict"
+
+    def __init__(self, tile: SSAValue, direction: DmaDirection, channel: int):
+        super().__init__(
+            operands=[tile], properties={"direction": enum_to_attr(direction), "channel": IntegerAttr(channel, i32)}
+        )
 
     @property
     def dma_direction(self) -> DmaDirection:

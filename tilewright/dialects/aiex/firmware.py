@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, Signedness, i32
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
@@ -11,12 +12,11 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import EXPAND_MODE, STATE_TABLE_FUNCTION, StateTableFunction
-from .instructions import ATTR_DICT, Placed
+from .attributes import ATTR_DICT, EXPAND_MODE, STATE_TABLE_FUNCTION, UI8, UI32, UI64, StateTableFunction
+from .instructions import Placed
 
 STATE_TABLE_ENTRIES = 32
 STATE_TABLE_BYTES = 4 * STATE_TABLE_ENTRIES
-UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
 
 
 @op_definition
@@ -54,6 +54,9 @@ class NpuLoadPdiOp(IRDLOperation):
     traits = traits_def(LoadPdiPatterns())
     irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
+
+    def __init__(self, device: str, expand_mode: Attribute | None = None):
+        super().__init__(properties={"device_ref": SymbolRefAttr(device), "expand_mode": expand_mode})
 
     @property
     def image(self) -> tuple[object, ...]:
@@ -111,7 +114,7 @@ class NpuUpdateFromScratchpadOp(Placed):
     func_arg = opt_prop_def(unsigned_attr(32), IntegerAttr(0, UI32))
     address = prop_def(unsigned_attr(32))
 
-    irdl_options = (ParsePropInAttrDict(),)
+    irdl_options = ATTR_DICT
     assembly_format = "(`<` $func^ `>`)? attr-dict"
 
     def __init__(self, function: StateTableFunction, argument: int, *, state_table_idx: int, address: int):

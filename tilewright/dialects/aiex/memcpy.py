@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -42,11 +42,12 @@ from tilewright.dialects.aie.dma_bd import ANY_MEMREF
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
+from .attributes import ATTR_DICT
 from .decomposition import decompose
 from .descriptor_checks import DescriptorLimits, burst_violation, pattern_violation, realizability_violation
-from .instructions import ATTR_DICT
 from .values import constant_values, mixed_values
 
 ZERO = IntegerAttr(0, i64)
@@ -150,10 +151,15 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
         return type_bits(cast(MemRefType | UnrankedMemRefType, self.memref.type).element_type)
 
     @property
+    def channel(self) -> Operation | None:
+        """What `metadata` names: a shim allocation, or an object FIFO until that is lowered."""
+        device = parent_of_type(self, Target)
+        return lookup_symbol(device, self.metadata) if device is not None else None
+
+    @property
     def allocation(self) -> ShimDmaAllocationOp | None:
         """The shim channel that `metadata` names, once it is known."""
-        device = parent_of_type(self, Target)
-        found = lookup_symbol(device, self.metadata) if device is not None else None
+        found = self.channel
         return found if isinstance(found, ShimDmaAllocationOp) else None
 
     @property
@@ -256,6 +262,8 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
         return pattern_violation(device, *place, self.element_bits, pattern)
 
     def _runtime_violation(self, device: DeviceModel) -> str | None:
+        if isinstance(self.channel, ObjectFifoOp):
+            return None  # its lowering makes the allocation
         if self.allocation is None:
             return "runtime sizes/strides require a shim_dma_allocation to resolve the tile; none found."
         place = self.tile.place if self.tile is not None else None

@@ -20,8 +20,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 
-from .attributes import PARAMETER_KIND, ParameterKind
-from .instructions import ATTR_DICT
+from .attributes import ATTR_DICT, PARAMETER_KIND, ParameterKind
 
 
 @op_definition

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     BoolAttr,
-    FlatSymbolRefAttrConstr,
     IndexType,
     IntegerAttr,
     SymbolRefAttr,
     i1,
     i32,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -31,18 +30,19 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import DmaDirection
-from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition
+from tilewright.device import DmaDirection, TileId
+from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition
+from tilewright.dialects._syntax import segments
 from tilewright.dialects.aie.attributes import DIRECTION, PacketInfoAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.dma_bd_checks import verify_mixed_lists
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_of
-from tilewright.dialects.aie.sequence import BdChainOp, RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .instructions import ATTR_DICT
+from .attributes import ATTR_DICT
 
 INDEX = IndexType()
 FALSE = BoolAttr.from_bool(False)
@@ -118,7 +118,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     direction = prop_def(DIRECTION)
     channel = prop_def(i32_attr())
     repeat_count_val = opt_operand_def(i32)
-    bd_id_val = opt_operand_def(i32)
+    bd_ids = var_operand_def(i32)  # numbers known at run time only, one for each descriptor in the order of `descriptors`
     packet = opt_prop_def(PacketInfoAttr)
     body = region_def()
     result = result_def(INDEX)
@@ -128,7 +128,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     assembly_format = (
         "`(` $tile `,` $direction `,` $channel (`,` $packet^)? `)` "
         "(`repeat` $repeat_count_val^ `:` type($repeat_count_val))? "
-        "(`bd_id` $bd_id_val^ `:` type($bd_id_val))? $body attr-dict"
+        "(`bd_id` $bd_ids^ `:` type($bd_ids))? $body attr-dict"
     )
 
     def __init__(
@@ -141,11 +141,10 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
         issue_token: bool = False,
         repeat_count: int = 0,
         repeat_count_val: SSAValue | None = None,
-        bd_id_val: SSAValue | None = None,
         packet: PacketInfoAttr | None = None,
     ):
         super().__init__(
-            operands=[tile, repeat_count_val, bd_id_val],
+            operands=[tile, repeat_count_val, ()],
             result_types=[INDEX],
             regions=[body],
             properties={
@@ -160,6 +159,21 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     @property
     def dma_direction(self) -> DmaDirection:
         return enum_value(DmaDirection, self.direction)
+
+    def set_bd_ids(self, ids: Sequence[SSAValue]) -> None:
+        """Have the descriptors numbered by values, in the order of `descriptors`."""
+        repeat = () if self.repeat_count_val is None else (self.repeat_count_val,)
+        self.operands = [self.tile, *repeat, *ids]
+        self.properties["operandSegmentSizes"] = segments(1, len(repeat), len(ids))
+
+    def runtime_id(self, descriptor: DmaBdOp) -> SSAValue | None:
+        """The number of one of the descriptors, where that is known at run time only."""
+        return next((id for bd, id in zip(self.descriptors, self.bd_ids) if bd is descriptor), None)  # noqa: B905
+
+    @property
+    def bd_id_val(self) -> SSAValue | None:
+        """The number of the first descriptor, where that is known at run time only."""
+        return next(iter(self.bd_ids), None)
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -242,12 +256,21 @@ class TaskUser(IRDLOperation):
 
 @op_definition
 class DmaStartTaskOp(TaskUser):
-    """Append a task to its channel's queue."""
+    """Append a task to its channel's queue.
+
+    A task that loops or branches hand on may be one of several; `bd_id` then is the number of its first descriptor.
+    """
 
     name = "aiex.dma_start_task"
+
+    bd_id = opt_operand_def(i32)
+
     traits = traits_def(InSequence())
     irdl_options = ATTR_DICT
-    assembly_format = "`(` $task `)` attr-dict"
+    assembly_format = "`(` $task `)` (`bd_id` $bd_id^ `:` type($bd_id))? attr-dict"
+
+    def __init__(self, task: SSAValue, bd_id: SSAValue | None = None):
+        IRDLOperation.__init__(self, operands=[task, bd_id])
 
 
 @op_definition
@@ -270,108 +293,56 @@ class DmaFreeTaskOp(TaskUser):
     assembly_format = "`(` $task `)` attr-dict"
 
 
+class PoolUser(IRDLOperation):
+    """Takes a descriptor of a tile from the pool of free ones, or gives it back. The stream's generator keeps the pool.
+
+    Where `channel` is set, the pool is that of the descriptors which the channel reaches.
+    """
+
+    column = prop_def(i32_attr())
+    row = prop_def(i32_attr())
+    channel = opt_prop_def(i32_attr())
+
+    @property
+    def place(self) -> TileId:
+        return TileId(self.column.value.data, self.row.value.data)
+
+
+def _pool(place: TileId, channel: int | None) -> dict[str, Attribute | None]:
+    numbers = {"column": place.column, "row": place.row, "channel": channel}
+    return {name: None if number is None else IntegerAttr(number, i32) for name, number in numbers.items()}
+
+
 @op_definition
-class DmaBdPoolPopOp(IRDLOperation):
+class DmaBdPoolPopOp(PoolUser):
     """Take a free descriptor of a tile, chosen when the stream is generated."""
 
     name = "aiex.dma_bd_pool_pop"
 
-    column = prop_def(i32_attr())
-    row = prop_def(i32_attr())
     bd_id = result_def(i32)
 
     traits = traits_def(InSequence())
     irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` attr-dict `:` type($bd_id)"
 
-    def __init__(self, column: int, row: int):
-        super().__init__(
-            properties={"column": IntegerAttr(column, i32), "row": IntegerAttr(row, i32)}, result_types=[i32]
-        )
+    def __init__(self, place: TileId, channel: int | None = None):
+        super().__init__(properties=_pool(place, channel), result_types=[i32])
 
 
 @op_definition
-class DmaBdPoolPushOp(IRDLOperation):
+class DmaBdPoolPushOp(PoolUser):
     """Give a descriptor back to its tile's pool."""
 
     name = "aiex.dma_bd_pool_push"
 
-    column = prop_def(i32_attr())
-    row = prop_def(i32_attr())
     bd_id = operand_def(i32)
 
     traits = traits_def(InSequence())
     irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
-    def __init__(self, column: int, row: int, bd_id: SSAValue):
-        super().__init__(
-            properties={"column": IntegerAttr(column, i32), "row": IntegerAttr(row, i32)}, operands=[bd_id]
-        )
-
-
-class StartedChain(IRDLOperation):
-    """Configures an `aie.bd_chain` with arguments and starts it at once."""
-
-    symbol = prop_def(FlatSymbolRefAttrConstr)
-    issue_token = opt_prop_def(BoolAttr, FALSE)
-    repeat_count = opt_prop_def(i32_attr(), ZERO)
-
-    @property
-    def issues_token(self) -> bool:
-        return bool(self.issue_token)
-
-    @property
-    def bd_chain(self) -> BdChainOp | None:
-        device = parent_of_type(self, Target)
-        found = lookup_symbol(device, self.symbol) if device is not None else None
-        return found if isinstance(found, BdChainOp) else None
-
-
-@op_definition
-class DmaStartBdChainOp(TileElement, StartedChain):
-    """Start a descriptor chain on one channel of a tile's DMA."""
-
-    name = "aiex.dma_start_bd_chain"
-
-    args = var_operand_def()
-    tile = operand_def(INDEX)
-    direction = prop_def(DIRECTION)
-    channel = prop_def(i32_attr())
-    result = result_def(INDEX)
-
-    traits = traits_def(ParentOp("aie.runtime_sequence"))
-    irdl_options = ATTR_DICT
-    assembly_format = (
-        "$symbol `(` $args `)` `:` `(` type($args) `)` ` ` `on` ` ` `(` $tile `,` $direction `,` $channel `)` attr-dict"
-    )
-
-    def verify_(self) -> None:
-        chain = self.bd_chain
-        if chain is None:
-            raise VerifyException("symbol does not reference valid BD chain")
-        block = chain.body.first_block
-        expected = block.arg_types if block is not None else ()
-        if len(expected) != len(self.args):
-            raise VerifyException("Number of arguments mismatches.")
-        for number, (wanted, given) in enumerate(zip(expected, self.args.types, strict=True), start=1):
-            if wanted != given:
-                raise VerifyException(f"Argument {number} types mismatch: expected '{wanted}' but got '{given}'")
-
-
-@op_definition
-class DmaStartBdChainForOp(StartedChain):
-    """Start a descriptor chain on the shim channel that `alloc` names."""
-
-    name = "aiex.dma_start_bd_chain_for"
-
-    args = var_operand_def()
-    alloc = prop_def(FlatSymbolRefAttrConstr)
-    result = result_def(INDEX)
-
-    traits = traits_def(ParentOp("aie.runtime_sequence"))
-    irdl_options = ATTR_DICT
-    assembly_format = "$symbol `(` $args `)` `:` `(` type($args) `)` ` ` `for` ` ` $alloc attr-dict"
+    def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None):
+        super().__init__(properties=_pool(place, channel), operands=[bd_id])
 
 
 OPS: Sequence[type[Operation]] = [
@@ -382,6 +353,4 @@ OPS: Sequence[type[Operation]] = [
     DmaFreeTaskOp,
     DmaBdPoolPopOp,
     DmaBdPoolPushOp,
-    DmaStartBdChainOp,
-    DmaStartBdChainForOp,
 ]

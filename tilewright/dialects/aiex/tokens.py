@@ -19,9 +19,10 @@ from tilewright.dialects._ods import (
 from tilewright.dialects.aie.attributes import LOCK_ACTION, WIRE_BUNDLE
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.flows import Port
+from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 from tilewright.ir.diagnostics import VerifyError
 
-from .instructions import ATTR_DICT
+from .attributes import ATTR_DICT
 
 INDEX = IndexType()
 TOKEN_USERS = ("func.func", "aie.core", "aie.mem", "aie.shim_dma")
@@ -81,6 +82,7 @@ class MemcpyOp(IRDLOperation):
     destination_offset = prop_def(i32_attr(), prop_name="dstOffset")
     destination_length = prop_def(i32_attr(), prop_name="dstLen")
 
+    traits = traits_def(SkipAccessibilityCheck())  # it names the tiles of its buffers itself
     irdl_options = ATTR_DICT
     assembly_format = (
         "$tokenName `(` $acqValue `,` $relValue `)` `(` "
@@ -115,7 +117,7 @@ class MulticastOp(TilePort, BlockOp):
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
     def verify_(self) -> None:
-        for op in self.ports.block.ops:
+        for op in (op for block in self.ports.blocks for op in block.ops):
             if not isinstance(op, MultiDestOp | EndOp):
                 raise VerifyError("cannot be contained in a Multicast op", at=op)
 
@@ -144,7 +146,7 @@ class BroadcastPacketOp(TilePort, BlockOp):
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
     def verify_(self) -> None:
-        for op in self.ports.block.ops:
+        for op in (op for block in self.ports.blocks for op in block.ops):
             if not isinstance(op, BpIdOp | EndOp):
                 raise VerifyError("cannot be contained in a BroadcastPacket op", at=op)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
@@ -13,6 +13,7 @@ from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 
+from .attributes import ATTR_DICT, i32_number
 from .descriptor_checks import burst_violation
 
 MAX_WRAP = 0x3FF
@@ -102,14 +103,14 @@ class NpuWriteBdOp(IRDLOperation):
     d2_zero_after = prop_def(FIELD)
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
 
-    irdl_options = (ParsePropInAttrDict(),)
+    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, **fields: int):
         """Fields left out are 0."""
-        definition = type(self).get_irdl_definition()
+        definition = self.get_irdl_definition()
         names = [name for name in definition.properties if name != "burst_length" or name in fields]
-        super().__init__(properties={name: IntegerAttr(fields.get(name, 0), i32) for name in names})
+        super().__init__(properties={name: i32_number(fields.get(name, 0)) for name in names})
 
     def field(self, name: str) -> int:
         """The unsigned value of a field."""

@@ -1,9 +1,8 @@
 """How operations fold, and the patterns that bring them to canonical form: MLIR's, dialect by dialect.
 
-Each module of this package is one dialect and gives two tables by operation name: `FOLDERS`, functions that say what an
-operation is equal to, and `PATTERNS`, functions that rewrite it. For the dialects that have a module these tables are all
-there is; an operation of any other dialect speaks for itself, with xDSL's `HasFolder` and
-`HasCanonicalizationPatternsTrait`.
+Each dialect in `DIALECTS` has a module here that gives two tables by operation name: `FOLDERS`, functions that say what
+an operation is equal to, and `PATTERNS`, functions that rewrite it. For these dialects the tables are all there is; an
+operation of any other dialect speaks for itself, with xDSL's `HasFolder` and `HasCanonicalizationPatternsTrait`.
 """
 
 from __future__ import annotations
@@ -12,30 +11,32 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    Signedness,
-    UnregisteredOp,
-)
+from xdsl.dialects.builtin import Signedness, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder
 
 from tilewright.passes.effects import facts_of
-from tilewright.passes.folding.constants import constant_of, make_constant, op_class
+from tilewright.passes.folding.constants import (
+    I1,
+    INDEX,
+    as_dense,
+    as_integer_type,
+    as_scalar,
+    constant_of,
+    make_constant,
+    op_class,
+)
 
 __all__ = ["Folder", "PatternFunction", "constant_of", "fold", "materialize", "patterns_of"]
 
 Folder: TypeAlias = Callable[[Any], "Sequence[SSAValue | Attribute] | None"]
-"""Gives one replacement for each result, nothing at all if it changed the operation in place, None if it did nothing."""
+"""Gives one replacement for each result, none at all if it changed the operation in place, None if it did nothing."""
 PatternFunction: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 DIALECTS = {"affine", "arith", "cf", "index", "memref", "scf", "vector"}
 
-IDEMPOTENT = {"arith.andi", "arith.ori", "index.and", "index.or"}
+IDEMPOTENT = {"arith.andi", "arith.ori"}
 """`f(x, x)` is `x`."""
 
 
@@ -119,11 +120,14 @@ def materialize(op: Operation, value: Attribute, type: Attribute) -> Operation |
     """A constant operation for `value`, from the dialect of `op`; None if `value` is no constant of that type."""
     if value.name == "ub.poison":
         return op_class("ub.poison").create(result_types=[type], properties={"value": value})
-    if not isinstance(value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr) or cast(Any, value).type != type:
+    if (as_scalar(value) is None and as_dense(value) is None) or cast(Any, value).type != type:
         return None
     if op.name.startswith("index."):
-        name = "index.bool.constant" if isinstance(type, IntegerType) else "index.constant"
+        if type not in (INDEX, I1):
+            return None
+        name = "index.constant" if type == INDEX else "index.bool.constant"
         return op_class(name).create(result_types=[type], properties={"value": value})
-    if isinstance(type, IntegerType) and type.signedness.data is not Signedness.SIGNLESS:
+    integer = as_integer_type(type)
+    if integer is not None and integer.signedness.data is not Signedness.SIGNLESS:
         return None
     return make_constant(value)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import IntegerOverflowAttr
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i1
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import TensorType, VectorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.passes.folding import floats
@@ -26,6 +26,9 @@ from tilewright.passes.folding.building import (
 from tilewright.passes.folding.constants import (
     TRUE,
     FloatType,
+    as_float,
+    as_integer,
+    as_integer_type,
     bool_attr,
     constant_of,
     element_type,
@@ -38,6 +41,7 @@ from tilewright.passes.folding.constants import (
     width_of,
     zero_attr,
 )
+from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.predicates import (
     EQ,
     INVERTED,
@@ -54,19 +58,12 @@ from tilewright.passes.folding.predicates import (
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
-OpT = TypeVar("OpT", bound=Operation)
 IntegerOp: TypeAlias = arith.AddiOp | arith.SubiOp | arith.MuliOp
-
-
-def defining(value: SSAValue, cls: type[OpT]) -> OpT | None:
-    """The operation that defines `value`, if it is a `cls`."""
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, cls) else None
 
 
 def _integer(value: SSAValue) -> int | None:
     """The bits of a scalar constant."""
-    attribute = constant_of(value)
-    return int_bits(attribute) if isinstance(attribute, IntegerAttr) else None
+    return int_bits(as_integer(constant_of(value)))
 
 
 def _merge_flags(a: IntegerOp, b: IntegerOp) -> IntegerOverflowAttr:
@@ -177,11 +174,10 @@ def multiply_extended_by_one(op: arith.MulSIExtendedOp, rewriter: PatternRewrite
 
 def _bool_like(type: Attribute) -> Attribute:
     """`i1` in the shape of `type`."""
-    from xdsl.dialects.builtin import TensorType, VectorType
-
+    shaped = cast(Any, type)
     if isinstance(type, VectorType):
-        return VectorType(i1, type.shape, type.scalable_dims)
-    return TensorType(i1, type.get_shape(), type.encoding) if isinstance(type, TensorType) else i1
+        return VectorType(i1, shaped.shape, shaped.scalable_dims)
+    return TensorType(i1, shaped.get_shape(), shaped.encoding) if isinstance(type, TensorType) else i1
 
 
 def operate_before_extension(op: Operation, rewriter: PatternRewriter) -> None:
@@ -239,15 +235,16 @@ def select_to_not(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
 
 def select_to_extension(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     """`c ? 1 : 0` is the extension of `c`."""
-    if not isinstance(op.result.type, IntegerType) or op.result.type == i1:
+    type = op.result.type
+    if as_integer_type(type) is None or type == i1:
         return
     then, otherwise = constant_of(op.lhs), constant_of(op.rhs)
     if is_one(then) and is_zero(otherwise):
-        rewriter.replace(op, cast_op("arith.extui", op.cond, op.result.type))
+        rewriter.replace(op, cast_op("arith.extui", op.cond, type))
     elif is_zero(then) and is_one(otherwise):
         one = insert_constant(rewriter, TRUE)
         inverted = insert_value(rewriter, integer_op("arith.xori", op.cond, one, None))
-        rewriter.replace(op, cast_op("arith.extui", inverted, op.result.type))
+        rewriter.replace(op, cast_op("arith.extui", inverted, type))
 
 
 def cast_back(op: Operation, rewriter: PatternRewriter) -> None:
@@ -324,15 +321,14 @@ _UNSIGNED = {1: EQ, 2: UGT, 3: UGE, 4: ULT, 5: ULE, 6: NE}
 
 def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
     """Comparing a converted integer with a float constant is comparing the integer."""
-    constant = constant_of(op.rhs)
-    if not isinstance(constant, FloatAttr) or constant.value.data != constant.value.data:
+    constant, converted = as_float(constant_of(op.rhs)), op.lhs.owner
+    if constant is None or not isinstance(converted, arith.SIToFPOp | arith.UIToFPOp):
         return
-    converted = op.lhs.owner
-    if not isinstance(converted, arith.SIToFPOp | arith.UIToFPOp) or not isinstance(converted.input.type, IntegerType):
-        return
-    is_signed = isinstance(converted, arith.SIToFPOp)
     value, integer = constant.value.data, converted.input
-    width = integer.type.width.data
+    type = as_integer_type(integer.type)
+    if type is None or value != value:
+        return
+    is_signed, width = isinstance(converted, arith.SIToFPOp), type.width.data
     if not _conversion_is_harmless(value, op.rhs.type, width, is_signed):
         return
     decided = _compare_converted(op.predicate.value.data, value, width, is_signed)
@@ -340,7 +336,7 @@ def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, (), (insert_constant(rewriter, bool_attr(decided)),))
     elif decided is not None:
         predicate, number = decided
-        bound = insert_constant(rewriter, int_attr(number, integer.type))
+        bound = insert_constant(rewriter, int_attr(number, type))
         rewriter.replace(op, cmpi(predicate, integer, bound, op.result.type))
 
 

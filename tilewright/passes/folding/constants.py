@@ -1,7 +1,7 @@
 """Constant attributes as numbers, and numbers as constant attributes.
 
-Integers are handled as bit patterns: a Python int in `[0, 2**width)`, where `index` is 64 bits wide. `signed` reads one as
-two's complement.
+Integers are handled as bit patterns: a Python int in `[0, 2**width)`, where `index` is 64 bits wide. `signed` reads one
+as two's complement.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, builtin
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -34,6 +34,7 @@ FloatType = builtin._FloatType
 
 INDEX = IndexType()
 I1 = builtin.i1
+Number: TypeAlias = int | float
 TRUE = IntegerAttr(1, I1)
 FALSE = IntegerAttr(0, I1)
 
@@ -45,11 +46,33 @@ def constant_of(value: SSAValue) -> Attribute | None:
     op = value.op
     if not facts_of(op).constant:
         return None
-    return op.value if isinstance(op, arith.ConstantOp) else ConstantLike.get_constant_value(value)
+    known = op.properties.get("value")
+    return known if known is not None else ConstantLike.get_constant_value(value)
+
+
+def as_integer(attribute: Attribute | None) -> IntegerAttr | None:
+    return cast(IntegerAttr, attribute) if isinstance(attribute, IntegerAttr) else None
+
+
+def as_float(attribute: Attribute | None) -> FloatAttr | None:
+    return cast(FloatAttr, attribute) if isinstance(attribute, FloatAttr) else None
+
+
+def as_scalar(attribute: Attribute | None) -> IntegerAttr | FloatAttr | None:
+    integer = as_integer(attribute)
+    return integer if integer is not None else as_float(attribute)
+
+
+def as_dense(attribute: Attribute | None) -> DenseIntOrFPElementsAttr | None:
+    return cast(DenseIntOrFPElementsAttr, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
+
+
+def as_integer_type(type: Attribute) -> IntegerType | None:
+    return cast(IntegerType, type) if isinstance(type, IntegerType) else None
 
 
 def element_type(type: Attribute) -> Attribute:
-    return cast(Attribute, type.element_type) if isinstance(type, VectorType | TensorType) else type
+    return cast(Any, type).element_type if isinstance(type, VectorType | TensorType) else type
 
 
 def is_shaped(type: Attribute) -> bool:
@@ -59,8 +82,8 @@ def is_shaped(type: Attribute) -> bool:
 def width_of(type: Attribute) -> int | None:
     """The width in bits of an integer, index or float type, or of the elements of a shaped type."""
     element = element_type(type)
-    if isinstance(element, IntegerType):
-        return element.width.data
+    if (integer := as_integer_type(element)) is not None:
+        return integer.width.data
     if isinstance(element, IndexType):
         return INDEX_WIDTH
     return element.bitwidth if isinstance(element, FloatType) else None
@@ -83,24 +106,26 @@ def fits_signed(value: int, width: int) -> bool:
     return -(1 << (width - 1)) <= value < 1 << (width - 1)
 
 
+def _splat(attribute: Attribute | None) -> Any:
+    """The element that a dense attribute repeats; None if it does not."""
+    dense = as_dense(attribute)
+    return next(iter(dense.iter_values())) if dense is not None and len(dense) and dense.is_splat() else None
+
+
 def int_bits(attribute: Attribute | None) -> int | None:
     """The bits of an integer attribute, or of each element of a splat of integers."""
-    if isinstance(attribute, IntegerAttr):
-        width = width_of(attribute.type)
-        return None if width is None else attribute.value.data & mask(width)
-    if isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute) and attribute.is_splat():
-        width = int_width(attribute.type)
-        return None if width is None else cast(int, next(iter(attribute.iter_values()))) & mask(width)
-    return None
+    integer = as_integer(attribute)
+    number = integer.value.data if integer is not None else _splat(attribute)
+    width = int_width(cast(Any, attribute).type) if number is not None else None
+    return cast(int, number) & mask(width) if width is not None else None
 
 
 def float_value(attribute: Attribute | None) -> float | None:
     """The number in a float attribute, or in each element of a splat of floats."""
-    if isinstance(attribute, FloatAttr):
-        return attribute.value.data
-    if isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute) and attribute.is_splat():
-        return cast(float, next(iter(attribute.iter_values()))) if int_width(attribute.type) is None else None
-    return None
+    if (real := as_float(attribute)) is not None:
+        return real.value.data
+    number = _splat(attribute)
+    return number if isinstance(number, float) else None
 
 
 def constant_bits(value: SSAValue) -> int | None:
@@ -140,7 +165,8 @@ def int_attr(bits: int, type: Attribute) -> Attribute:
     element = element_type(type)
     width = cast(int, width_of(element))
     bits &= mask(width)
-    unsigned = isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
+    integer = as_integer_type(element)
+    unsigned = integer is not None and integer.signedness.data is Signedness.UNSIGNED
     number = bits if unsigned else signed(bits, width)
     if is_shaped(type):
         return splat_attr(number, type)
@@ -151,7 +177,7 @@ def float_attr(value: float, type: Attribute) -> Attribute:
     """The attribute of `type`, scalar or splat, nearest to `value`."""
     element = cast(FloatType, element_type(type))
     value = round_to(value, element)
-    return splat_attr(value, type) if is_shaped(type) else FloatAttr(value, element)
+    return splat_attr(value, type) if is_shaped(type) else FloatAttr(value, cast(Any, element))
 
 
 def number_attr(value: int | float, type: Attribute) -> Attribute:
@@ -176,45 +202,38 @@ def splat_attr(value: int | float, type: Attribute) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(cast(Any, type), [cast(Any, value)])
 
 
-def has_static_shape(type: Attribute) -> bool:
-    return isinstance(type, VectorType | TensorType) and all(size >= 0 for size in type.get_shape())
-
-
-def elements_of(attribute: Attribute) -> list[Any] | None:
+def elements_of(attribute: Attribute | None) -> list[Any] | None:
     """The numbers in a dense attribute: one if it is a splat, else all."""
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
-        return None
-    if len(attribute) and attribute.is_splat():
-        return [next(iter(attribute.iter_values()))]
-    return list(attribute.iter_values())
+    splat = _splat(attribute)
+    if splat is not None:
+        return [splat]
+    dense = as_dense(attribute)
+    return list(dense.iter_values()) if dense is not None else None
 
 
 def fold_elements(
-    attributes: Sequence[Attribute | None], result: Attribute, compute: Callable[..., int | float | None]
+    attributes: Sequence[Attribute | None], result: Attribute, compute: Callable[[Sequence[Any]], Number | None]
 ) -> Attribute | None:
     """Apply `compute` to constants, element by element where they are dense. It gives the element of type `result`, or
     None where there is none, and then nothing is folded. Integers go in and out as bits.
     """
-    if not all(isinstance(a, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr) for a in attributes):
-        return None
-    types = [cast(Any, a).type for a in attributes]
-    readers = [_reader(type) for type in types]
-    if not is_shaped(result):
-        numbers = [read(cast(Any, a).value.data) for a, read in zip(attributes, readers, strict=True)]
-        computed = compute(*numbers)
-        return None if computed is None else number_attr(computed, result)
-    columns = [elements_of(cast(Attribute, a)) for a in attributes]
-    if any(column is None for column in columns):
-        return None
-    lists = [[read(n) for n in cast(list[Any], column)] for column, read in zip(columns, readers, strict=True)]
+    lists: list[list[Any]] = []
+    for attribute in attributes:
+        scalar = as_scalar(attribute)
+        numbers: list[Any] | None = [scalar.value.data] if scalar is not None else elements_of(attribute)
+        if numbers is None:
+            return None
+        width = int_width(cast(Any, attribute).type)
+        lists.append(numbers if width is None else [number & mask(width) for number in numbers])
     length = max(map(len, lists))
     lists = [numbers * length if len(numbers) == 1 else numbers for numbers in lists]
     if length > 1 and length != prod(cast(Any, result).get_shape()):
         return None
-    folded = [compute(*numbers) for numbers in zip(*lists, strict=True)]
+    folded = [compute(numbers) for numbers in zip(*lists, strict=True)]
     if any(number is None for number in folded):
         return None
-    return dense_attr(cast(list[int | float], folded), result)
+    elements = cast(list[Number], folded)
+    return dense_attr(elements, result) if is_shaped(result) else number_attr(elements[0], result)
 
 
 def dense_attr(numbers: Sequence[int | float], type: Attribute) -> Attribute:
@@ -226,14 +245,6 @@ def dense_attr(numbers: Sequence[int | float], type: Attribute) -> Attribute:
         width = cast(int, width_of(element))
         values = [signed(int(number) & mask(width), width) for number in numbers]
     return DenseIntOrFPElementsAttr.from_list(cast(Any, type), values)
-
-
-def _reader(type: Attribute) -> Callable[[Any], Any]:
-    width = int_width(type)
-    if width is None:
-        return lambda number: number
-    bits = mask(width)
-    return lambda number: number & bits
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
@@ -56,13 +56,13 @@ def round_to(value: float | Fraction, type: FloatType) -> float:
     if found is None:
         return float(value)
     if isinstance(value, float):
-        if found.precision == 53 or value == 0 or not math.isfinite(value):
+        if found.precision == 53 or value == 0.0 or not math.isfinite(value):
             return value
         value = Fraction(value)
-    if value == 0:
+    if not value:
         return 0.0
     sign = -1.0 if value < 0 else 1.0
-    magnitude = abs(value)
+    magnitude = Fraction(abs(value))
     exponent = max(_floor_log2(magnitude), found.min_exponent)
     scale = exponent - found.precision + 1
     steps = round(magnitude / Fraction(2) ** scale)
@@ -79,7 +79,11 @@ def _floor_log2(value: Fraction) -> int:
 
 
 def is_exact(value: float, type: FloatType) -> bool:
-    """Whether `type` has the number `value`."""
+    """Whether `type` has the number `value`, or the NaN with all its bits."""
+    found = format_of(type)
+    if value != value and found is not None:
+        payload = cast(int, to_bits(value, builtin.f64)) & ((1 << 52) - 1)
+        return payload & ((1 << (53 - found.precision)) - 1) == 0
     return not math.isfinite(value) or round_to(value, type) == value
 
 

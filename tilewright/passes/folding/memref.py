@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -13,13 +13,15 @@ from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects._strides import strided_form
 from tilewright.passes.branches import sizes_attr
-from tilewright.passes.folding.arith_patterns import defining
-from tilewright.passes.folding.building import create, insert_value
-from tilewright.passes.folding.constants import INDEX, constant_of, index_attr, make_constant, scalar_int
+from tilewright.passes.folding.building import create, insert_constant, insert_value
+from tilewright.passes.folding.constant_folding import IN_PLACE, Folded
+from tilewright.passes.folding.constants import constant_of, index_attr, scalar_int
+from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.regions import only_block, terminator
 from tilewright.passes.folding.strided_views import (
     Mixed,
     dropped_dimensions,
+    is_in_bounds,
     known_int,
     make_view,
     mixed_lists,
@@ -30,16 +32,18 @@ from tilewright.passes.folding.strided_views import (
     without_dimensions,
 )
 
-Folded: TypeAlias = "Sequence[SSAValue | Attribute] | None"
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-IN_PLACE: Folded = ()
+
+
+def _as_memref(type: Attribute) -> MemRefType | None:
+    return cast(MemRefType, type) if isinstance(type, MemRefType) else None
 
 
 def _cast_to(value: SSAValue, type: Attribute) -> Operation:
     return create("memref.cast", (value,), (type,))
 
 
-def _skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
+def skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
     """Use what a cast casts instead of the cast, for every operand except `but`."""
     changed = False
     for index, operand in enumerate(op.operands):
@@ -53,8 +57,8 @@ def _skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
 
 def _loses_no_information(op: memref.CastOp) -> bool:
     """Whether the source of a cast says at least as much of shape and layout as its result."""
-    source, result = op.source.type, op.dest.type
-    if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
+    source, result = _as_memref(op.source.type), _as_memref(op.dest.type)
+    if source is None or result is None:
         return False
     if source.element_type != result.element_type or source.get_num_dims() != result.get_num_dims():
         return False
@@ -74,17 +78,18 @@ def _sizes(type: MemRefType) -> list[int | None]:
 
 
 def _fold_access(op: Operation) -> Folded:
-    return IN_PLACE if _skip_casts(op) else None
+    return IN_PLACE if skip_casts(op) else None
 
 
 def _fold_store(op: Operation) -> Folded:
-    return IN_PLACE if _skip_casts(op, but=op.operands[0]) else None
+    return IN_PLACE if skip_casts(op, but=op.operands[0]) else None
 
 
 def _fold_cast(op: memref.CastOp) -> Folded:
+    changed = skip_casts(op)
     if op.source.type == op.dest.type:
         return (op.source,)
-    return _fold_access(op)
+    return IN_PLACE if changed else None
 
 
 def _fold_copy(op: memref.CopyOp) -> Folded:
@@ -98,13 +103,12 @@ def _fold_copy(op: memref.CopyOp) -> Folded:
 
 
 def _fold_memory_space_cast(op: memref.MemorySpaceCastOp) -> Folded:
+    inner = defining(op.source, memref.MemorySpaceCastOp)
+    if inner is not None:
+        op.operands = (inner.source,)
     if op.source.type == op.dest.type:
         return (op.source,)
-    inner = defining(op.source, memref.MemorySpaceCastOp)
-    if inner is None:
-        return None
-    op.operands = (inner.source,)
-    return IN_PLACE
+    return IN_PLACE if inner is not None else None
 
 
 def _fold_rank(op: memref.RankOp) -> Folded:
@@ -113,8 +117,8 @@ def _fold_rank(op: memref.RankOp) -> Folded:
 
 
 def _fold_dim(op: memref.DimOp) -> Folded:
-    index, type = scalar_int(op.index), op.source.type
-    if index is None or not isinstance(type, MemRefType) or not 0 <= index < type.get_num_dims():
+    index, type = scalar_int(op.index), _as_memref(op.source.type)
+    if index is None or type is None or not 0 <= index < type.get_num_dims():
         return None
     shape = type.get_shape()
     if shape[index] != DYNAMIC_INDEX:
@@ -128,13 +132,15 @@ def _fold_dim(op: memref.DimOp) -> Folded:
         case memref.SubviewOp() as view:
             _, sizes, _ = mixed_lists(view)
             dropped = dropped_dimensions(cast(MemRefType, view.source.type), type, sizes) or set()
-            kept = [size for number, size in enumerate(sizes) if number not in dropped]
-            return (kept[index],) if isinstance(kept[index], SSAValue) else None
+            return _dynamic([size for number, size in enumerate(sizes) if number not in dropped][index])
         case memref.ReinterpretCastOp() as view:
-            _, sizes, _ = mixed_lists(view)
-            return (sizes[index],) if isinstance(sizes[index], SSAValue) else None
+            return _dynamic(mixed_lists(view)[1][index])
         case _:
-            return None
+            return IN_PLACE if skip_casts(op) else None
+
+
+def _dynamic(size: Mixed) -> Folded:
+    return (size,) if isinstance(size, SSAValue) else None
 
 
 def _all_known(values: Sequence[Mixed], number: int) -> bool:
@@ -142,7 +148,7 @@ def _all_known(values: Sequence[Mixed], number: int) -> bool:
 
 
 def _fold_subview(op: memref.SubviewOp) -> Folded:
-    source, result = cast(MemRefType, op.source.type), cast(MemRefType, op.result.type)
+    source, result = cast(MemRefType, op.source.type), op.result.type
     if source != result:
         return None
     layout = strided_form(result)
@@ -164,8 +170,8 @@ def _fold_reinterpret_cast(op: memref.ReinterpretCastOp) -> Folded:
     if inner is not None:
         op.operands[0] = inner
         return IN_PLACE
-    type = cast(MemRefType, op.result.type)
-    static_offset = cast(tuple[int, ...], op.static_offsets.get_values())[0] == 0
+    type = op.result.type
+    static_offset = op.static_offsets.get_values()[0] == 0
     return (op.source,) if type.has_static_shape() and op.source.type == type and static_offset else None
 
 
@@ -185,7 +191,7 @@ def fold_constant_sizes(op: memref.AllocOp | memref.AllocaOp, rewriter: PatternR
     sizes = with_constants(op.dynamic_sizes)
     if not any(isinstance(size, int) for size in sizes):
         return
-    old = cast(MemRefType, op.memref.type)
+    old = op.memref.type
     given = iter(sizes)
     shape = [next(given) if size == DYNAMIC_INDEX else size for size in old.get_shape()]
     type = MemRefType(cast(Any, old.element_type), static(shape), old.layout, old.memory_space)
@@ -210,14 +216,8 @@ def drop_unread_allocation(op: memref.AllocOp | memref.AllocaOp, rewriter: Patte
     rewriter.erase(op)
 
 
-def dim_of_cast(op: memref.DimOp, rewriter: PatternRewriter) -> None:
-    cast_op = defining(op.source, memref.CastOp)
-    if cast_op is not None:
-        rewriter.replace(op, create("memref.dim", (cast_op.source, op.index), (INDEX,)))
-
-
 def drop_empty_copy(op: memref.CopyOp, rewriter: PatternRewriter) -> None:
-    if any(isinstance(v.type, MemRefType) and 0 in v.type.get_shape() for v in op.operands):
+    if any((type := _as_memref(v.type)) is not None and 0 in type.get_shape() for v in op.operands):
         rewriter.erase(op)
 
 
@@ -234,7 +234,9 @@ def subview_with_constants(op: memref.SubviewOp, rewriter: PatternRewriter) -> N
     if all(static(a) == static(b) for a, b in zip(lists, known, strict=True)):
         return
     source = cast(MemRefType, op.source.type)
-    dropped = dropped_dimensions(source, cast(MemRefType, op.result.type), sizes)
+    if not is_in_bounds(source.get_shape(), *known):
+        return
+    dropped = dropped_dimensions(source, op.result.type, sizes)
     type = subview_type(source, *known)
     type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
     if type is not None:
@@ -250,8 +252,11 @@ def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
     if any(constant_of(operand) is not None for operand in op.operands):
         return
     lists = mixed_lists(op)
-    dropped = dropped_dimensions(cast(MemRefType, op.source.type), cast(MemRefType, op.result.type), lists[1])
-    type = subview_type(cast(MemRefType, cast_op.source.type), *lists)
+    source = cast(MemRefType, cast_op.source.type)
+    if not is_in_bounds(source.get_shape(), *lists):
+        return
+    dropped = dropped_dimensions(cast(MemRefType, op.source.type), op.result.type, lists[1])
+    type = subview_type(source, *lists)
     type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
     if type is not None:
         view = insert_value(rewriter, make_view("memref.subview", type, cast_op.source, *lists))
@@ -260,7 +265,7 @@ def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
 
 def drop_whole_subview(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
     """A view of all of a buffer is the buffer."""
-    source, result = cast(MemRefType, op.source.type), cast(MemRefType, op.result.type)
+    source, result = cast(MemRefType, op.source.type), op.result.type
     offsets, sizes, strides = mixed_lists(op)
     if source.get_num_dims() != result.get_num_dims() or not _all_known(offsets, 0) or not _all_known(strides, 1):
         return
@@ -280,15 +285,24 @@ def reinterpret_with_constants(op: memref.ReinterpretCastOp, rewriter: PatternRe
         return
     offset, shape, steps = static(known[0])[0], static(known[1]), static(known[2])
     dynamic = [None if step == DYNAMIC_INDEX else step for step in steps]
-    type = strided_type(
-        cast(MemRefType, op.result.type), shape, dynamic, None if offset == DYNAMIC_INDEX else offset
-    )
+    type = strided_type(op.result.type, shape, dynamic, None if offset == DYNAMIC_INDEX else offset)
     view = insert_value(rewriter, make_view("memref.reinterpret_cast", type, op.source, *known))
     rewriter.replace(op, _cast_to(view, op.result.type))
 
 
+def use_known_metadata(op: memref.ExtractStridedMetaDataOp, rewriter: PatternRewriter) -> None:
+    """Offset, sizes and strides that the type of a buffer gives are constants."""
+    type = cast(MemRefType, op.source.type)
+    layout = strided_form(type)
+    known = [layout.offset if layout is not None else None, *_sizes(type)]
+    known += layout.strides if layout is not None else ()
+    for result, value in zip(op.results[1:], known, strict=False):
+        if value is not None and result.first_use is not None:
+            rewriter.replace_all_uses_with(result, insert_constant(rewriter, index_attr(value)))
+
+
 def view_with_constants(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
-    old = cast(MemRefType, op.result.type)
+    old = op.result.type
     sizes = with_constants(op.sizes, allow_negative=True)
     given = iter(sizes)
     shape = [next(given) if size == DYNAMIC_INDEX else size for size in old.get_shape()]
@@ -361,9 +375,8 @@ PATTERNS: dict[str, Sequence[Pattern]] = {
     "memref.alloca": (fold_constant_sizes, drop_unread_allocation),
     "memref.alloca_scope": (inline_scope,),
     "memref.copy": (drop_empty_copy, drop_self_copy),
-    "memref.dim": (dim_of_cast,),
+    "memref.extract_strided_metadata": (use_known_metadata,),
     "memref.reinterpret_cast": (reinterpret_with_constants,),
     "memref.subview": (subview_with_constants, subview_of_cast, drop_whole_subview),
     "memref.view": (view_with_constants, view_of_cast),
 }
-_ = (arith, make_constant)

@@ -78,7 +78,7 @@ def recreate(
     result_types: Sequence[Attribute] | None = None,
     regions: Sequence[Region] | None = None,
 ) -> Operation:
-    """An operation like `op`, with its properties and attributes, that takes over its regions unless others are given."""
+    """An operation like `op`, properties and attributes included; it takes over the regions unless others are given."""
     return type(op).create(
         operands=op.operands if operands is None else operands,
         result_types=[result.type for result in op.results] if result_types is None else result_types,

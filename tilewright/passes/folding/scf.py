@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
 from tilewright.passes.folding import region_branches
-from tilewright.passes.folding.arith_patterns import defining
 from tilewright.passes.folding.building import create
-from tilewright.passes.folding.constants import constant_bits, scalar_int, signed, width_of
+from tilewright.passes.folding.constants import scalar_int
 from tilewright.passes.folding.regions import (
     has_one_op,
     is_defined_in,
@@ -23,38 +22,11 @@ from tilewright.passes.folding.regions import (
     terminator,
 )
 from tilewright.passes.folding.scf_if import IF_PATTERNS, fold_if
+from tilewright.passes.folding.scf_parallel import FORALL_PATTERNS, PARALLEL_PATTERNS
 from tilewright.passes.folding.scf_while import WHILE_PATTERNS
+from tilewright.passes.folding.trip_counts import trip_count
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-
-
-def trip_count(lower: SSAValue, upper: SSAValue, step: SSAValue, *, is_unsigned: bool = False) -> int | None:
-    """How often a loop over these bounds runs, where that is known."""
-    if lower is upper:
-        return 0
-    stride = constant_bits(step) if is_unsigned else scalar_int(step)
-    distance = _distance(lower, upper, is_unsigned)
-    if (stride is not None and stride <= 0) or (distance is not None and distance <= 0):
-        return 0
-    return -(-distance // stride) if distance is not None and stride is not None else None
-
-
-def _distance(lower: SSAValue, upper: SSAValue, is_unsigned: bool) -> int | None:
-    width = width_of(lower.type)
-    low, high = constant_bits(lower), constant_bits(upper)
-    if width is None:
-        return None
-    if low is not None and high is not None:
-        return high - low if is_unsigned else signed(high, width) - signed(low, width)
-    add = defining(upper, arith.AddiOp)
-    promise = arith.IntegerOverflowFlag.NUW if is_unsigned else arith.IntegerOverflowFlag.NSW
-    if add is None or promise not in add.overflow_flags.data:
-        return None
-    for this, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
-        bits = constant_bits(other)
-        if this is lower and bits is not None:
-            return bits if is_unsigned else signed(bits, width)
-    return None
 
 
 def simplify_trivial_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
@@ -105,7 +77,8 @@ def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
         following.append(last)
         last = last.next_op
     for moved in reversed(following):
-        rewriter.move(moved, InsertPoint.at_start(after))  # pyright: ignore[reportAttributeAccessIssue]
+        moved.detach()
+        rewriter.insert(moved, InsertPoint.at_start(after))
     rewriter.insert(create("cf.br", successors=(only_block(op.region),)), InsertPoint.at_end(before))
     for block in op.region.blocks:
         if isinstance(block.last_op, scf.YieldOp):
@@ -122,6 +95,8 @@ FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {"scf.if": fold
 PATTERNS: dict[str, Sequence[Pattern]] = {
     "scf.for": (simplify_trivial_loop, *region_branches.PATTERNS),
     "scf.if": (*IF_PATTERNS, *region_branches.PATTERNS),
+    "scf.forall": FORALL_PATTERNS,
+    "scf.parallel": PARALLEL_PATTERNS,
     "scf.while": (*WHILE_PATTERNS, *region_branches.PATTERNS),
     "scf.index_switch": (take_known_case, *region_branches.PATTERNS),
     "scf.execute_region": (inline_region, inline_blocks, *region_branches.PATTERNS),

@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.passes.folding.arith_patterns import defining
 from tilewright.passes.folding.building import create, insert_constant, insert_value, integer_op, select
 from tilewright.passes.folding.constants import TRUE, bool_attr, constant_of, is_one
+from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.regions import (
     has_one_op,
     is_inside,

@@ -9,9 +9,9 @@ from xdsl.ir import BlockArgument, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.passes.folding.arith_patterns import defining
 from tilewright.passes.folding.building import create, insert_constant
 from tilewright.passes.folding.constants import TRUE, bool_attr, make_constant
+from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.predicates import INVERTED
 from tilewright.passes.folding.regions import (
     has_one_op,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, StridedLayoutAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, StridedLayoutAttr, i64
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -19,11 +19,10 @@ Mixed: TypeAlias = "int | SSAValue"
 View: TypeAlias = SubviewOp | ReinterpretCastOp
 
 
-def mixed(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[Mixed]:
+def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Mixed]:
     """The numbers, with values in the gaps."""
     values = iter(dynamic)
-    numbers = cast(tuple[int, ...], static.get_values())
-    return [next(values) if number == DYNAMIC_INDEX else number for number in numbers]
+    return [next(values) if number == DYNAMIC_INDEX else number for number in static.get_values()]
 
 
 def mixed_lists(op: View) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
@@ -54,7 +53,12 @@ def static(values: Sequence[Mixed]) -> list[int]:
 
 
 def make_view(
-    name: str, type: Attribute, source: SSAValue, offsets: Sequence[Mixed], sizes: Sequence[Mixed], strides: Sequence[Mixed]
+    name: str,
+    type: Attribute,
+    source: SSAValue,
+    offsets: Sequence[Mixed],
+    sizes: Sequence[Mixed],
+    strides: Sequence[Mixed],
 ) -> Operation:
     lists = (offsets, sizes, strides)
     dynamic = [[value for value in values if isinstance(value, SSAValue)] for values in lists]
@@ -84,12 +88,29 @@ def subview_type(
         step = _product(start if isinstance(start, int) else None, stride)
         offset = offset + step if offset is not None and step is not None else None
     steps = [
-        _product(stride, by if isinstance(by, int) else None) for stride, by in zip(layout.strides, strides, strict=True)
+        _product(stride, by if isinstance(by, int) else None)
+        for stride, by in zip(layout.strides, strides, strict=True)
     ]
     return strided_type(source, static(sizes), steps, offset)
 
 
+def is_in_bounds(
+    shape: Sequence[int], offsets: Sequence[Mixed], sizes: Sequence[Mixed], strides: Sequence[Mixed]
+) -> bool:
+    """Whether a view reaches outside of its source in no dimension where all is known."""
+    for limit, offset, size, stride in zip(shape, offsets, sizes, strides, strict=True):
+        if limit == DYNAMIC_INDEX or not isinstance(offset, int):
+            continue
+        if offset >= limit:
+            return False
+        if isinstance(size, int) and isinstance(stride, int) and offset + (size - 1) * stride >= limit:
+            return False
+    return True
+
+
 def _product(a: int | None, b: int | None) -> int | None:
+    if a == 0 or b == 0:
+        return 0
     return a * b if a is not None and b is not None else None
 
 

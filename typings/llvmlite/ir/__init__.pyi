@@ -56,7 +56,9 @@ class Module:
     data_layout: str
     global_values: Sequence[Any]
     def __init__(self, name: str = "") -> None: ...
-    def declare_intrinsic(self, intrinsic: str, tys: Sequence[Type] = ..., fnty: FunctionType | None = None) -> Function: ...
+    def declare_intrinsic(
+        self, intrinsic: str, tys: Sequence[Type] = ..., fnty: FunctionType | None = None
+    ) -> Function: ...
 
 class IRBuilder:
     block: Block

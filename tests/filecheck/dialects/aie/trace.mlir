@@ -32,6 +32,9 @@ aie.device(npu2) {
   aie.runtime_sequence() {
     aie.trace.host_config {buffer_size = 8192 : i32, reuse_output_buffer = false, egress_shim_col = 1 : i32}
     aie.trace.start_config @of_core
+    // How it was written before: -1 stood for the end of the last argument.
+    aie.trace.host_config buffer_size = 4096 arg_idx = -1 routing = single egress_shim_col = 2
+    aie.trace.host_config buffer_size = 4096 arg_idx = 4
   }
 }
 
@@ -60,6 +63,8 @@ aie.device(npu2) {
 // CHECK-NEXT: aie.runtime_sequence() {
 // CHECK-NEXT:   aie.trace.host_config {buffer_size = 8192 : i32, egress_shim_col = 1 : i32}
 // CHECK-NEXT:   aie.trace.start_config @of_core
+// CHECK-NEXT:   aie.trace.host_config {buffer_size = 4096 : i32, egress_shim_col = 2 : i32, reuse_output_buffer = true}
+// CHECK-NEXT:   aie.trace.host_config {buffer_size = 4096 : i32}
 
 // GENERIC: "aie.trace.mode"() <{mode = 0 : i32}> : () -> ()
 // GENERIC: "aie.trace.event"() <{event = #aie.trace_event<"INSTR_EVENT_0">}> : () -> ()

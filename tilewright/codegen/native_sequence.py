@@ -1,0 +1,106 @@
+"""Calling a native generator from Python: scalars in, a fresh array of TXN words out."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute
+
+from tilewright.codegen.native_generator import Generator
+from tilewright.codegen.range_error import RangeError
+
+Words = npt.NDArray[np.uint32]
+STAGING_WORDS = 4096  # streams up to this size are written to memory of the thread's own, then copied
+
+
+class _Staging(threading.local):
+    """Memory of one thread that generators write to, at a known address."""
+
+    def __init__(self) -> None:
+        self.words = np.empty(STAGING_WORDS, dtype=np.uint32)
+        self.address = self.words.ctypes.data
+        self.failure = ctypes.c_int64()
+        self.failure_address = ctypes.addressof(self.failure)
+
+
+_staging = _Staging()
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One scalar argument: its name, and the values that its type holds (read as signed or unsigned)."""
+
+    name: str
+    type: Attribute
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        match self.type:
+            case IntegerType():
+                width = self.type.width.data
+                return -(1 << width - 1) if width > 1 else 0, (1 << width) - 1
+            case IndexType():
+                return -(1 << 63), (1 << 63) - 1
+            case _:
+                raise TypeError(f"argument {self.name} of type {self.type} is no scalar that a sequence can take")
+
+
+class NativeSequence:
+    """One runtime sequence, compiled: safe to call from several threads, every array it gives is the caller's own."""
+
+    def __init__(self, generator: Generator, address: int, names: Sequence[str], keep_alive: object):
+        self.generator = generator
+        self.scalars = [Scalar(name, arg.type) for name, arg in zip(names, generator.arguments, strict=True)]
+        self._names = tuple(names)
+        self._limits = [scalar.limits for scalar in self.scalars]
+        signature = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *(ctypes.c_int64 for _ in names)]
+        self._call = ctypes.PYFUNCTYPE(ctypes.c_int64, *signature)(address)
+        self._keep_alive = keep_alive
+
+    def __call__(self, scalars: Mapping[str, int]) -> Words:
+        """The stream for these values; RangeError where a value is outside what the hardware takes."""
+        values = self._values(scalars)
+        staging = _staging
+        count = self._call(staging.address, STAGING_WORDS, staging.failure_address, *values)
+        if 0 <= count <= STAGING_WORDS:
+            return staging.words[:count].copy()
+        if count < 0:
+            raise self._explain(-1 - count, staging.failure.value, values)
+        words = np.empty(count, dtype=np.uint32)
+        self._call(words.ctypes.data, count, staging.failure_address, *values)
+        return words
+
+    def _values(self, scalars: Mapping[str, int]) -> list[int]:
+        try:
+            values = [scalars[name] for name in self._names]
+        except KeyError as missing:
+            raise TypeError(f"missing value for argument {missing}; the sequence takes {self._expected()}") from None
+        if len(scalars) != len(values):
+            unknown = ", ".join(sorted(set(scalars) - set(self._names)))
+            raise TypeError(f"unknown argument {unknown}; the sequence takes {self._expected()}")
+        for value, (low, high) in zip(values, self._limits, strict=True):
+            if not low <= value <= high:
+                self._refuse(scalars)
+        return values
+
+    def _refuse(self, scalars: Mapping[str, int]) -> None:
+        for scalar, argument in zip(self.scalars, self.generator.arguments, strict=True):
+            low, high = scalar.limits
+            if not low <= scalars[scalar.name] <= high:
+                text = f"{scalar.name} = {scalars[scalar.name]} does not fit {scalar.type}: it holds [{low}:{high}]"
+                raise RangeError(text, {}, argument.location)
+
+    def _expected(self) -> str:
+        return ", ".join(f"{scalar.name}: {scalar.type}" for scalar in self.scalars) or "no scalars"
+
+    def _explain(self, number: int, value: int, values: Sequence[int]) -> RangeError:
+        guard = self.generator.guards[number]
+        used = {self._names[index]: values[index] for index in guard.arguments}
+        text = f"{guard.subject} is {value} but {guard.text}" if guard.subject else guard.text
+        return RangeError(text, used, guard.location)

@@ -1,0 +1,188 @@
+"""Traces on their way to the hardware: the register writes that set one up, and the sequence that switches it on."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    i32,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    lazy_traits_def,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.device import Keyword
+from tilewright.dialects._ods import (
+    BlockOp,
+    ImplicitTerminator,
+    ParentOp,
+    SignlessAttr,
+    enum_attr,
+    enum_to_attr,
+    i32_attr,
+    op_definition,
+)
+from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects.aie.core import INDEX, EndOp
+from tilewright.dialects.aie.trace import PACKET_TYPE
+from tilewright.dialects.aie.trace_event import parse_event, print_event
+
+
+class TraceShimRouting(Keyword):
+    single = 0
+
+
+@op_definition
+class TraceConfigOp(BlockOp):
+    """A trace as the register writes that set it up."""
+
+    name = "aie.trace.config"
+
+    tile = operand_def(INDEX)
+    sym_name = prop_def(SymbolNameConstraint())
+    packet_type = opt_prop_def(PACKET_TYPE)
+    body = region_def("single_block")
+
+    traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$sym_name `(` $tile `)` (`packet_type` `=` $packet_type^)? $body attr-dict"
+
+
+@irdl_custom_directive
+class TraceRegValue(CustomDirective):
+    """A number, or an event that will become one."""
+
+    value: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        number = parser.parse_optional_integer(allow_boolean=False)
+        self.value.set(state, parse_event(parser) if number is None else IntegerAttr(number, i32, truncate_bits=True))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        value: Attribute | None = self.value.get(op)
+        if value is not None:
+            print_event(printer, value)
+
+
+@op_definition
+class TraceRegOp(IRDLOperation):
+    """One write to a field of a register, or to the bits of it that a mask selects."""
+
+    name = "aie.trace.reg"
+
+    reg_name = prop_def(StringAttr)
+    field = opt_prop_def(StringAttr)
+    value = prop_def(AnyAttr())
+    mask = opt_prop_def(i32_attr())
+    comment = opt_prop_def(StringAttr)
+
+    traits = traits_def(ParentOp("aie.trace.config"))
+    irdl_options = (ParsePropInAttrDict(),)
+    custom_directives = (TraceRegValue,)
+    assembly_format = (
+        "`register` `=` $reg_name (`field` `=` $field^)? `value` `=` custom<TraceRegValue>($value) "
+        "(`mask` `=` $mask^)? (`comment` `=` $comment^)? attr-dict"
+    )
+
+
+@op_definition
+class TraceHostConfigOp(IRDLOperation):
+    """The host buffer that a sequence's traces go to."""
+
+    name = "aie.trace.host_config"
+
+    buffer_size = prop_def(i32_attr())  # bytes
+    reuse_output_buffer = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    routing = prop_def(
+        enum_attr(TraceShimRouting, "Shim tile routing strategy for trace collection"),
+        default_value=enum_to_attr(TraceShimRouting.single),
+    )
+    egress_shim_col = prop_def(i32_attr(), default_value=IntegerAttr(0, i32))
+
+    traits = traits_def(ParentOp("aie.runtime_sequence"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TraceHostConfigOp:
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        return cls.create(properties=properties or _parse_older_config(parser), attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        if self.buffer_size.value.data <= 0:
+            raise VerifyException("buffer_size must be positive")
+        if self.egress_shim_col.value.data < 0:
+            raise VerifyException("egress_shim_col must be >= 0")
+
+
+def _parse_older_config(parser: Parser) -> dict[str, Attribute]:
+    """`buffer_size = 8192 arg_idx = -1 routing = single egress_shim_col = 1`, all but the first optional.
+
+    An index of -1 meant the end of the last argument; any other has become the argument that is added for the trace.
+    """
+    size = _parse_optional_number(parser, "buffer_size")
+    index = _parse_optional_number(parser, "arg_idx")
+    if parser.parse_optional_keyword("routing") is not None:
+        parser.parse_punctuation("=")
+        routing = parser.parse_identifier()
+        if routing not in TraceShimRouting.__members__:
+            parser.raise_error(f"unknown routing strategy: {routing}")
+    column = _parse_optional_number(parser, "egress_shim_col")
+    reuse = BoolAttr.from_bool(True) if index is not None and index.value.data == -1 else None
+    found = {"buffer_size": size, "egress_shim_col": column, "reuse_output_buffer": reuse}
+    return {name: attribute for name, attribute in found.items() if attribute is not None}
+
+
+def _parse_optional_number(parser: Parser, name: str) -> SignlessAttr | None:
+    if parser.parse_optional_keyword(name) is None:
+        return None
+    parser.parse_punctuation("=")
+    return IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
+
+
+@op_definition
+class TraceStartConfigOp(IRDLOperation):
+    """Switch a trace on."""
+
+    name = "aie.trace.start_config"
+
+    trace_config = prop_def(FlatSymbolRefAttrConstr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$trace_config attr-dict"
+
+    def __init__(self, trace: str):
+        super().__init__(properties={"trace_config": SymbolRefAttr(trace)})
+
+    def verify_(self) -> None:
+        if not self.trace_config.string_value():
+            raise VerifyException("trace config symbol name cannot be empty")
+
+
+OPS = [TraceConfigOp, TraceRegOp, TraceHostConfigOp, TraceStartConfigOp]

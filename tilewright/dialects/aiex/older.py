@@ -1,0 +1,42 @@
+"""Reading older programs: numbers that are operands now were attributes then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+
+from tilewright.dialects._pending import constant_before
+from tilewright.dialects._syntax import split_attributes
+
+
+@dataclass
+class OlderAttributes:
+    """An attribute dictionary in which older programs write numbers that are operands now."""
+
+    parser: Parser
+    position: int
+    entries: dict[str, Attribute]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> OlderAttributes:
+        return cls(parser, parser.pos, dict(parser.parse_optional_attr_dict()))
+
+    def take_operand(self, name: str) -> SSAValue:
+        """The number `name` as a constant before the instruction."""
+        attr = self.entries.pop(name, None)
+        if not isinstance(attr, IntegerAttr):
+            self.parser.raise_error(f"requires attribute '{name}'", self.position)
+        return constant_before(self.parser, attr.value.data)
+
+    def drop(self, *names: str) -> None:
+        """Forget placeholders: one generation had the operands, and zeros next to them."""
+        for name in names:
+            self.entries.pop(name, None)
+
+    def split(self, op: type[IRDLOperation]) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """The properties of an operation, and the other attributes."""
+        return split_attributes(op, self.entries)

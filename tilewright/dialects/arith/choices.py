@@ -1,0 +1,205 @@
+"""Constants, comparisons and selection."""
+# pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects import arith as xdsl_arith
+from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
+from xdsl.dialects.arith import FastMathFlagsAttr as FastMathFlagsAttr
+from xdsl.dialects.arith import IntegerOverflowAttr as IntegerOverflowAttr
+from xdsl.dialects.arith import IntegerOverflowFlag as IntegerOverflowFlag
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, TypedAttribute
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    VarConstraint,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._amend import amend
+from tilewright.dialects._syntax import parse_enum_word
+from tilewright.dialects.arith.types import (
+    BOOL_LIKE,
+    FLOAT_LIKE,
+    INTEGER_LIKE,
+    Flagged,
+    WithFastmath,
+    bool_like,
+    is_signless,
+)
+from tilewright.ir.constraints import described
+
+
+@amend
+class ConstantOp(xdsl_arith.ConstantOp):
+    """A number, or a vector or tensor of numbers."""
+
+    result = result_def()
+    value = prop_def()
+    traits = traits_def(Pure(), ConstantLike())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        value = parser.parse_attribute()
+        return cls.create(result_types=(_type_of(value),), properties={"value": value}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+    def verify_(self) -> None:
+        type = self.result.type
+        if isinstance(self.value, TypedAttribute) and self.value.get_type() != type:
+            raise VerifyException("failed to verify that all of {value, result} have same type")
+        if not isinstance(self.value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr):
+            raise VerifyException("value must be an integer, float, or elements attribute")
+        if isinstance(type, IntegerType) and not is_signless(type):
+            raise VerifyException("integer return type must be signless")
+
+
+def _type_of(value: Attribute) -> Attribute:
+    """The type that a constant's value has; `none` where it has no type, for the verifier to complain about."""
+    return value.get_type() if isinstance(value, TypedAttribute) else NoneType()
+
+
+class _Comparison(Flagged):
+    """`PREDICATE, %a, %b FLAGS {attributes} : type`."""
+
+    PREDICATES: ClassVar[Sequence[str]]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicate = parse_enum_word(parser, cls.PREDICATES, "predicate")
+        parser.parse_punctuation(",")
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        rhs = parser.parse_unresolved_operand()
+        properties = cls.parse_flags(parser)
+        properties["predicate"] = IntegerAttr(cls.PREDICATES.index(predicate), i64)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls.create(
+            operands=(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type)),
+            result_types=(bool_like(type),),
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        lhs, rhs = self.operands
+        predicate = cast("IntegerAttr[IntegerType]", self.properties["predicate"])
+        printer.print_string(f" {self.PREDICATES[predicate.value.data]}, ")
+        printer.print_ssa_value(lhs)
+        printer.print_string(", ")
+        printer.print_ssa_value(rhs)
+        self.print_flags(printer)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(lhs.type)
+
+    def verify_(self) -> None:
+        lhs, rhs = self.operands
+        if lhs.type != rhs.type:
+            raise VerifyException("requires all operands to have the same type")
+        if self.results[0].type != bool_like(lhs.type):
+            raise VerifyException("failed to verify that result type has i1 element type and same shape as operands")
+
+
+def _predicate(count: int) -> AttrConstraint[IntegerAttr]:
+    return described(
+        IntegerAttr.constr(i64),
+        "allowed 64-bit signless integer cases: " + ", ".join(map(str, range(count))),
+        lambda attribute: 0 <= attribute.value.data < count,
+    )
+
+
+@amend
+class CmpiOp(_Comparison, xdsl_arith.CmpiOp):
+    """Compare integers."""
+
+    PREDICATES: ClassVar = CMPI_COMPARISON_OPERATIONS
+    predicate = prop_def(_predicate(len(CMPI_COMPARISON_OPERATIONS)))
+    lhs = operand_def(INTEGER_LIKE)
+    rhs = operand_def(INTEGER_LIKE)
+    result = result_def(BOOL_LIKE)
+
+
+@amend
+class CmpfOp(WithFastmath, _Comparison, xdsl_arith.CmpfOp):
+    """Compare floating-point numbers."""
+
+    PREDICATES: ClassVar = CMPF_COMPARISON_OPERATIONS
+    predicate = prop_def(_predicate(len(CMPF_COMPARISON_OPERATIONS)))
+    lhs = operand_def(FLOAT_LIKE)
+    rhs = operand_def(FLOAT_LIKE)
+    result = result_def(BOOL_LIKE)
+
+
+@amend
+class SelectOp(xdsl_arith.SelectOp):
+    """One value or the other, as a whole or element by element."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    cond = operand_def(BOOL_LIKE)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        condition = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        rhs = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        condition_type, type = i1, parser.parse_type()
+        if parser.parse_optional_punctuation(",") is not None:
+            condition_type, type = type, parser.parse_type()
+        return cls.create(
+            operands=(
+                parser.resolve_operand(condition, condition_type),
+                parser.resolve_operand(lhs, type),
+                parser.resolve_operand(rhs, type),
+            ),
+            result_types=(type,),
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if self.cond.type not in (i1, bool_like(self.result.type)):
+            raise VerifyException("failed to verify that condition is signless i1 or has matching shape")

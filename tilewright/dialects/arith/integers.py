@@ -1,0 +1,165 @@
+"""Arithmetic on integers and indices."""
+# pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects import arith as xdsl_arith
+from xdsl.dialects.arith import FastMathFlagsAttr as FastMathFlagsAttr
+from xdsl.dialects.arith import IntegerOverflowAttr as IntegerOverflowAttr
+from xdsl.dialects.arith import IntegerOverflowFlag as IntegerOverflowFlag
+from xdsl.dialects.builtin import (
+    UnitAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    VarConstraint,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Commutative, NoMemoryEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._amend import amend
+from tilewright.dialects.arith.types import BOOL_LIKE, INTEGER_LIKE, Binary, Flagged, WithOverflow, bool_like
+
+
+class _Exact(Flagged):
+    is_exact = opt_prop_def(UnitAttr, prop_name="isExact")
+
+    @classmethod
+    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
+        return {} if parser.parse_optional_keyword("exact") is None else {"isExact": UnitAttr()}
+
+    def print_flags(self, printer: Printer) -> None:
+        if self.is_exact is not None:
+            printer.print_string(" exact")
+
+
+class _IntegerBinary(Binary):
+    T: ClassVar = VarConstraint("T", INTEGER_LIKE)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+
+@amend
+class AddiOp(WithOverflow, _IntegerBinary, xdsl_arith.AddiOp): ...
+
+
+@amend
+class SubiOp(WithOverflow, _IntegerBinary, xdsl_arith.SubiOp): ...
+
+
+@amend
+class MuliOp(WithOverflow, _IntegerBinary, xdsl_arith.MuliOp): ...
+
+
+@amend
+class ShLIOp(WithOverflow, _IntegerBinary, xdsl_arith.ShLIOp): ...
+
+
+@amend
+class ShRUIOp(_Exact, _IntegerBinary, xdsl_arith.ShRUIOp): ...
+
+
+@amend
+class ShRSIOp(_Exact, _IntegerBinary, xdsl_arith.ShRSIOp): ...
+
+
+@amend
+class DivUIOp(_Exact, _IntegerBinary, xdsl_arith.DivUIOp): ...
+
+
+@amend
+class DivSIOp(_Exact, _IntegerBinary, xdsl_arith.DivSIOp): ...
+
+
+@amend
+class FloorDivSIOp(_IntegerBinary, xdsl_arith.FloorDivSIOp): ...
+
+
+@amend
+class CeilDivSIOp(_IntegerBinary, xdsl_arith.CeilDivSIOp): ...
+
+
+@amend
+class CeilDivUIOp(_IntegerBinary, xdsl_arith.CeilDivUIOp): ...
+
+
+@amend
+class RemUIOp(_IntegerBinary, xdsl_arith.RemUIOp):
+    traits = traits_def(NoMemoryEffect())
+
+
+@amend
+class RemSIOp(_IntegerBinary, xdsl_arith.RemSIOp):
+    traits = traits_def(NoMemoryEffect())
+
+
+@amend
+class MinUIOp(_IntegerBinary, xdsl_arith.MinUIOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MaxUIOp(_IntegerBinary, xdsl_arith.MaxUIOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MinSIOp(_IntegerBinary, xdsl_arith.MinSIOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MaxSIOp(_IntegerBinary, xdsl_arith.MaxSIOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class AndIOp(_IntegerBinary, xdsl_arith.AndIOp): ...
+
+
+@amend
+class OrIOp(_IntegerBinary, xdsl_arith.OrIOp): ...
+
+
+@amend
+class XOrIOp(_IntegerBinary, xdsl_arith.XOrIOp): ...
+
+
+class _ExtendedMultiplication(Binary):
+    T: ClassVar = VarConstraint("T", INTEGER_LIKE)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    low = result_def(T)
+    high = result_def(T)
+
+
+@amend
+class MulUIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulUIExtendedOp): ...
+
+
+@amend
+class MulSIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulSIExtendedOp): ...
+
+
+@amend
+class AddUIExtendedOp(xdsl_arith.AddUIExtendedOp):
+    """A sum, and whether it overflowed as an unsigned number."""
+
+    T: ClassVar = VarConstraint("T", INTEGER_LIKE)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    sum = result_def(T)
+    overflow = result_def(BOOL_LIKE)
+
+    def verify_(self) -> None:
+        if self.overflow.type != bool_like(self.sum.type):
+            raise VerifyException("failed to verify that if an operand is non-scalar, then all results must be too")

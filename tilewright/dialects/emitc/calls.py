@@ -1,0 +1,215 @@
+"""Calls, and C++ text with values in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FlatSymbolRefAttrConstr,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import SymbolTable, SymbolUserOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import (
+    PAREN,
+    parse_operands,
+    parse_typed_operands,
+    print_attributes,
+    print_operands,
+    print_typed_operands,
+    split_attributes,
+)
+from tilewright.ir.shown import quoted
+
+from .operators import CExpression
+from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE, ArrayType, OpaqueAttr
+
+
+class _Call(IRDLOperation):
+    """A call written `callee(operands) : (types) -> types`."""
+
+    def print_call(self, printer: Printer, callee: Attribute) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(callee)
+        print_operands(printer, self.operands, "()")
+        print_attributes(printer, self, ("callee",))
+        printer.print_string(" : ")
+        printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))
+
+    @classmethod
+    def parse_call(cls, parser: Parser, callee: Attribute) -> Self:
+        position = parser.pos
+        operands = parse_operands(parser, PAREN)
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, FunctionType):
+            parser.raise_error("expected function type", position)
+        return cls.create(
+            operands=parser.resolve_operands(operands, type.inputs.data, position),
+            result_types=type.outputs.data,
+            properties={"callee": callee, **properties},
+            attributes=attributes,
+        )
+
+
+@op_definition
+class CallOpaqueOp(_Call):
+    """A call of a C++ function that is not defined here; `args` mixes operands, by number, with constants."""
+
+    name = "emitc.call_opaque"
+    callee = prop_def(StringAttr)
+    args = opt_prop_def(ArrayAttr)
+    template_args = opt_prop_def(ArrayAttr)
+    call_operands = var_operand_def(EMITC_TYPE)
+    res = var_result_def(EMITC_TYPE)
+    traits = traits_def(CExpression())
+
+    def __init__(self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()):
+        super().__init__(
+            operands=[operands], result_types=[result_types], properties={"callee": StringAttr(callee)}
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls.parse_call(parser, StringAttr(parser.parse_str_literal()))
+
+    def print(self, printer: Printer) -> None:
+        self.print_call(printer, self.callee)
+
+    def verify_(self) -> None:
+        if not self.callee.data:
+            raise VerifyException("callee must not be empty")
+        for argument in self.args or ():
+            if isinstance(argument, IntegerAttr) and isinstance(argument.type, IndexType):
+                if not 0 <= argument.value.data < len(self.operands):
+                    raise VerifyException("index argument is out of range")
+            elif isinstance(argument, ArrayAttr):
+                raise VerifyException("array argument has no type")
+        for argument in self.template_args or ():
+            if not isinstance(argument, TypeAttribute | IntegerAttr | FloatAttr | OpaqueAttr):
+                raise VerifyException("template argument has invalid type")
+        if any(isinstance(type, ArrayType) for type in self.result_types):
+            raise VerifyException("cannot return array type")
+
+
+class CalleeUse(SymbolUserOpInterface):
+    """The callee must be a function of the call's type."""
+
+    def verify(self, op: Operation) -> None:
+        from .functions import FuncOp
+
+        assert isinstance(op, CallOp)
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(callee, FuncOp):
+            raise VerifyException(f"'{op.callee.string_value()}' does not reference a valid function")
+        inputs, outputs = callee.function_type.inputs.data, callee.function_type.outputs.data
+        if len(inputs) != len(op.operands):
+            raise VerifyException("incorrect number of operands for callee")
+        for number, (expected, given) in enumerate(zip(inputs, op.operand_types, strict=True)):
+            if expected != given:
+                raise VerifyException(
+                    f"operand type mismatch: expected operand type {quoted(expected)}, but provided {quoted(given)} "
+                    f"for operand number {number}"
+                )
+        if len(outputs) != len(op.results):
+            raise VerifyException("incorrect number of results for callee")
+        if outputs != tuple(op.result_types):
+            raise VerifyException("result type mismatch at index 0")
+
+
+@op_definition
+class CallOp(_Call):
+    """A call of an `emitc.func`."""
+
+    name = "emitc.call"
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    call_operands = var_operand_def()
+    res = var_result_def()
+    traits = traits_def(CExpression(), CalleeUse())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls.parse_call(parser, SymbolRefAttr(parser.parse_symbol_name()))
+
+    def print(self, printer: Printer) -> None:
+        self.print_call(printer, self.callee)
+
+
+@op_definition
+class VerbatimOp(IRDLOperation):
+    """C++ text as it is, with each `{}` replaced by an operand; `{{` is a brace where there are operands."""
+
+    name = "emitc.verbatim"
+    value = prop_def(StringAttr)
+    arguments = var_operand_def(LVALUE_OR_EMITC_TYPE)
+
+    def __init__(self, value: str, arguments: Sequence[SSAValue] = ()):
+        super().__init__(operands=[arguments], properties={"value": StringAttr(value)})
+
+    @property
+    def pieces(self) -> list[str | None]:
+        """The text cut at its placeholders, which are None."""
+        if not self.operands:
+            return [self.value.data]
+        return list(_pieces(self.value.data))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = StringAttr(parser.parse_str_literal())
+        operands: Sequence[SSAValue] = ()
+        if parser.parse_optional_keyword("args") is not None:
+            operands = parse_typed_operands(parser)
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(operands=operands, properties={"value": value}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        if self.operands:
+            printer.print_string(" args")
+            print_typed_operands(printer, self.operands)
+        print_attributes(printer, self, ("value",))
+
+    def verify_(self) -> None:
+        if self.operands and self.pieces.count(None) != len(self.operands):
+            raise VerifyException("requires operands for each placeholder in the format string")
+
+
+def _pieces(text: str) -> Iterator[str | None]:
+    literal, position = "", 0
+    while position < len(text):
+        match text[position : position + 2]:
+            case "{{":
+                literal += "{"
+                position += 2
+            case "{}":
+                yield literal
+                yield None
+                literal = ""
+                position += 2
+            case "{":
+                raise VerifyException("expected '}' after unescaped '{' at end of string")
+            case two if two[0] == "{":
+                raise VerifyException("expected '}' after unescaped '{'")
+            case two:
+                literal += two[0]
+                position += 1
+    if literal:
+        yield literal
+
+
+OPS = [CallOp, CallOpaqueOp, VerbatimOp]

@@ -1,0 +1,356 @@
+"""The index dialect: arithmetic on numbers of the machine's index width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, i1
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Dialect, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import (
+    EqAttrConstraint,
+    IRDLOperation,
+    base,
+    irdl_attr_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Commutative, ConstantLike, NoMemoryEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import parse_enum_word, print_attributes
+from tilewright.ir.constraints import described
+from tilewright.ir.shown import quoted
+
+INDEX_TYPE = IndexType()
+
+
+class CmpPredicate(StrEnum):
+    """How `index.cmp` compares."""
+
+    EQ = "eq"
+    NE = "ne"
+    SLT = "slt"
+    SLE = "sle"
+    SGT = "sgt"
+    SGE = "sge"
+    ULT = "ult"
+    ULE = "ule"
+    UGT = "ugt"
+    UGE = "uge"
+
+
+@irdl_attr_definition
+class CmpPredicateAttr(EnumAttribute[CmpPredicate], SpacedOpaqueSyntaxAttribute):
+    name = "index.cmp_predicate"
+
+
+class _Binary(IRDLOperation):
+    """`%a, %b`, both and the result of type `index`."""
+
+    lhs = operand_def(IndexType)
+    rhs = operand_def(IndexType)
+    result = result_def(IndexType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        lhs = parser.parse_operand(INDEX_TYPE)
+        parser.parse_punctuation(",")
+        rhs = parser.parse_operand(INDEX_TYPE)
+        return cls.create(operands=[lhs, rhs], result_types=[INDEX_TYPE], attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_attributes(printer, self)
+
+
+@op_definition
+class AddOp(_Binary):
+    name = "index.add"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class SubOp(_Binary):
+    name = "index.sub"
+    traits = traits_def(Pure())
+
+
+@op_definition
+class MulOp(_Binary):
+    name = "index.mul"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class DivSOp(_Binary):
+    name = "index.divs"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class DivUOp(_Binary):
+    name = "index.divu"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class CeilDivSOp(_Binary):
+    name = "index.ceildivs"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class CeilDivUOp(_Binary):
+    name = "index.ceildivu"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class FloorDivSOp(_Binary):
+    name = "index.floordivs"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class RemSOp(_Binary):
+    name = "index.rems"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class RemUOp(_Binary):
+    name = "index.remu"
+    traits = traits_def(NoMemoryEffect())
+
+
+@op_definition
+class MaxSOp(_Binary):
+    name = "index.maxs"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class MaxUOp(_Binary):
+    name = "index.maxu"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class MinSOp(_Binary):
+    name = "index.mins"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class MinUOp(_Binary):
+    name = "index.minu"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class ShlOp(_Binary):
+    name = "index.shl"
+    traits = traits_def(Pure())
+
+
+@op_definition
+class ShrSOp(_Binary):
+    name = "index.shrs"
+    traits = traits_def(Pure())
+
+
+@op_definition
+class ShrUOp(_Binary):
+    name = "index.shru"
+    traits = traits_def(Pure())
+
+
+@op_definition
+class AndOp(_Binary):
+    name = "index.and"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class OrOp(_Binary):
+    name = "index.or"
+    traits = traits_def(Pure(), Commutative())
+
+
+@op_definition
+class XOrOp(_Binary):
+    name = "index.xor"
+    traits = traits_def(Pure(), Commutative())
+
+
+class _Cast(IRDLOperation):
+    """Between an index and an integer."""
+
+    input = operand_def(described(base(IndexType) | base(IntegerType), "integer or index"))
+    output = result_def(described(base(IndexType) | base(IntegerType), "integer or index"))
+    traits = traits_def(Pure())
+    assembly_format = "$input attr-dict `:` type($input) `to` type($output)"
+
+    def verify_(self) -> None:
+        source, target = self.input.type, self.output.type
+        if isinstance(source, IndexType) == isinstance(target, IndexType):
+            raise VerifyException(
+                f"operand type {quoted(source)} and result type {quoted(target)} are cast incompatible"
+            )
+
+
+@op_definition
+class CastSOp(_Cast):
+    """Extends with copies of the sign."""
+
+    name = "index.casts"
+
+
+@op_definition
+class CastUOp(_Cast):
+    """Extends with zeros."""
+
+    name = "index.castu"
+
+
+@op_definition
+class CmpOp(IRDLOperation):
+    """Compare two indices."""
+
+    name = "index.cmp"
+    pred = prop_def(CmpPredicateAttr)
+    lhs = operand_def(IndexType)
+    rhs = operand_def(IndexType)
+    result = result_def(i1)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicate = parse_enum_word(parser, tuple(CmpPredicate), "pred")
+        with parser.in_parens():
+            lhs = parser.parse_operand(INDEX_TYPE)
+            parser.parse_punctuation(",")
+            rhs = parser.parse_operand(INDEX_TYPE)
+        return cls.create(
+            operands=[lhs, rhs],
+            result_types=[i1],
+            properties={"pred": CmpPredicateAttr(predicate)},
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.pred.data}(")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(")")
+        print_attributes(printer, self, ("pred",))
+
+
+@op_definition
+class SizeOfOp(IRDLOperation):
+    """The width of an index in bits."""
+
+    name = "index.sizeof"
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls.create(result_types=[INDEX_TYPE], attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self)
+
+
+@op_definition
+class ConstantOp(IRDLOperation):
+    """A number."""
+
+    name = "index.constant"
+    value = prop_def(described(IntegerAttr.constr(EqAttrConstraint(INDEX_TYPE)), "index attribute"))
+    result = result_def(IndexType)
+    traits = traits_def(Pure(), ConstantLike())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        value = IntegerAttr(parser.parse_integer(allow_boolean=False), INDEX_TYPE)
+        return cls.create(result_types=[INDEX_TYPE], properties={"value": value}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self, ("value",))
+        printer.print_string(f" {self.value.value.data}")
+
+    def result_names(self) -> Sequence[str | None]:
+        return (f"idx{self.value.value.data}",)
+
+
+@op_definition
+class BoolConstantOp(IRDLOperation):
+    """A truth value."""
+
+    name = "index.bool.constant"
+    value = prop_def(described(base(BoolAttr), "bool attribute", lambda attribute: attribute.type == i1))
+    result = result_def(i1)
+    traits = traits_def(Pure(), ConstantLike())
+
+    WORDS: ClassVar = ("false", "true")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        value = parse_enum_word(parser, cls.WORDS, "value") == "true"
+        return cls.create(result_types=[i1], properties={"value": BoolAttr.from_bool(value)}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self, ("value",))
+        printer.print_string(f" {self.word}")
+
+    @property
+    def word(self) -> str:
+        return self.WORDS[self.value.value.data != 0]
+
+    def result_names(self) -> Sequence[str | None]:
+        return (self.word,)
+
+
+INDEX = Dialect(
+    "index",
+    [
+        AddOp,
+        AndOp,
+        BoolConstantOp,
+        CastSOp,
+        CastUOp,
+        CeilDivSOp,
+        CeilDivUOp,
+        CmpOp,
+        ConstantOp,
+        DivSOp,
+        DivUOp,
+        FloorDivSOp,
+        MaxSOp,
+        MaxUOp,
+        MinSOp,
+        MinUOp,
+        MulOp,
+        OrOp,
+        RemSOp,
+        RemUOp,
+        ShlOp,
+        ShrSOp,
+        ShrUOp,
+        SizeOfOp,
+        SubOp,
+        XOrOp,
+    ],
+    [CmpPredicateAttr],
+)

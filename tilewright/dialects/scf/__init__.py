@@ -1,0 +1,60 @@
+"""The scf dialect, with the syntax and the checks of upstream MLIR."""
+
+from __future__ import annotations
+
+from xdsl.dialects.scf import Scf
+
+from tilewright.dialects._amend import amended
+from tilewright.dialects.scf.branches import (
+    ExecuteRegionOp,
+    IfOp,
+    IndexSwitchOp,
+)
+from tilewright.dialects.scf.loops import (
+    ConditionOp,
+    ForOp,
+    WhileOp,
+    YieldOp,
+)
+from tilewright.dialects.scf.parallel import (
+    ForallOp,
+    InParallelOp,
+    ParallelOp,
+    ReduceOp,
+    ReduceReturnOp,
+)
+
+SCF = amended(
+    Scf,
+    [
+        ConditionOp,
+        ExecuteRegionOp,
+        ForOp,
+        ForallOp,
+        IfOp,
+        InParallelOp,
+        IndexSwitchOp,
+        ParallelOp,
+        ReduceOp,
+        ReduceReturnOp,
+        WhileOp,
+        YieldOp,
+    ],
+)
+
+__all__ = [
+    "SCF",
+    "ConditionOp",
+    "ExecuteRegionOp",
+    "ForOp",
+    "ForallOp",
+    "IfOp",
+    "InParallelOp",
+    "IndexSwitchOp",
+    "ParallelOp",
+    "ReduceOp",
+    "ReduceReturnOp",
+    "Scf",
+    "WhileOp",
+    "YieldOp",
+]

@@ -1,0 +1,114 @@
+"""Types and attributes of the vector dialect, and what the operations demand of them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    ArrayAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.dialects.vector import CombiningKindAttr as CombiningKindAttr
+from xdsl.dialects.vector import CombiningKindFlag as CombiningKindFlag
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import RangeOf, base, irdl_attr_definition
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from tilewright.ir.constraints import described
+from tilewright.ir.shown import quoted
+
+ANY_VECTOR = described(base(VectorType), "vector of any type values")
+FLOAT_VECTOR = described(VectorType.constr(AnyFloatConstr), "vector of floating-point values")
+MASK = described(VectorType.constr(i1), "vector of 1-bit signless integer values")
+INDEX_VECTOR = described(
+    base(VectorType),
+    "vector of integer or index values",
+    lambda type: isinstance(type.element_type, IntegerType | IndexType),
+)
+SHAPED = described(base(TensorType) | base(MemRefType), "shaped of any type values")
+I64_ARRAY = described(ArrayAttr.constr(RangeOf(IntegerAttr.constr(i64))), "64-bit integer array attribute")
+
+
+class PrintPunctuation(StrEnum):
+    """What `vector.print` writes behind a value."""
+
+    NO_PUNCTUATION = "no_punctuation"
+    NEWLINE = "newline"
+    COMMA = "comma"
+    OPEN = "open"
+    CLOSE = "close"
+
+
+@irdl_attr_definition
+class PunctuationAttr(EnumAttribute[PrintPunctuation]):
+    name = "vector.punctuation"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> PrintPunctuation:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(PrintPunctuation)
+
+
+class IteratorType(StrEnum):
+    """What a dimension of a contraction is for."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+
+
+@irdl_attr_definition
+class IteratorTypeAttr(EnumAttribute[IteratorType]):
+    name = "vector.iterator_type"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> IteratorType:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(IteratorType)
+
+
+def vector_type(value: SSAValue) -> VectorType:
+    """The type of a value that is known to be a vector."""
+    return cast(VectorType, value.type)
+
+
+def element_type(type: Attribute) -> Attribute:
+    """The element type of a vector, and any other type itself."""
+    return cast(VectorType, type).element_type if isinstance(type, VectorType) else type
+
+
+def shape_of(type: Any) -> tuple[int, ...]:
+    """The shape of a vector; that of a scalar is empty."""
+    return type.get_shape() if isinstance(type, VectorType) else ()
+
+
+def bitwidth(type: Attribute) -> int | None:
+    return type.bitwidth if isinstance(type, FixedBitwidthType) else None
+
+
+def parse_vector_type(parser: Parser) -> VectorType:
+    """A type that must be a vector."""
+    position = parser.pos
+    type = parser.parse_type()
+    if not isinstance(type, VectorType):
+        parser.raise_error(
+            f"invalid kind of type specified: expected builtin.vector, but found {quoted(type)}", position
+        )
+    return cast(VectorType, type)

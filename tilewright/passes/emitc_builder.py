@@ -1,0 +1,118 @@
+"""Making `emitc` operations one after the other, each for an operation of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilewright.dialects.emitc.calls import VerbatimOp
+from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
+from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer
+from tilewright.dialects.emitc.variables import ConstantOp, opaque
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.emitc_style import Style
+
+OpT = TypeVar("OpT", bound=Operation)
+
+SIZE, DIFFERENCE = SizeT(), PtrDiffT()
+WORD = IntegerType(32, Signedness.UNSIGNED)
+INDEX_BITS = 64
+SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large, with a minus before it
+
+NOT_SUPPORTED = "is not supported by the C++ TXN target"
+
+
+class Builder:
+    """Appends operations to a block, and knows which value stands for which value of the program."""
+
+    def __init__(self, block: Block, style: Style):
+        self.block = block
+        self.style = style
+        self.location: LocationAttr = UNKNOWN_LOC
+        self._values: dict[SSAValue, SSAValue] = {}
+
+    def emit(self, op: OpT) -> OpT:
+        op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    def value(self, op: Operation) -> SSAValue:
+        """The result of a new operation."""
+        return self.emit(op).results[0]
+
+    def statement(self, text: str, *arguments: SSAValue) -> None:
+        """C++ text with `{}` for each argument."""
+        self.emit(VerbatimOp(text, arguments))
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Append to another block for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outer
+
+    # Values of the program
+
+    def __getitem__(self, value: SSAValue) -> SSAValue:
+        return self._values[value]
+
+    def define(self, value: SSAValue, made: SSAValue) -> None:
+        """Say what stands for a value of the program; it takes over the name that the value has there."""
+        self._values[value] = made
+        if made.name_hint is None:
+            made.name_hint = value.name_hint
+
+    # Integers
+
+    def constant(self, value: int, type: Attribute) -> SSAValue:
+        if value == SMALLEST:
+            return self.value(ConstantOp(opaque("INT64_MIN"), type))
+        if isinstance(type, IntegerType):
+            return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
+        return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
+
+    def cast(self, value: SSAValue, *types: Attribute) -> SSAValue:
+        """The value converted to one type after the other."""
+        for type in types:
+            if value.type != type:
+                value = self.value(CastOp(value, type))
+        return value
+
+    def compare(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.value(CmpOp(predicate, lhs, rhs))
+
+
+def known(value: SSAValue) -> int | None:
+    """The integer that a value in the C++ code is known to be."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def unsigned(type: Attribute) -> Attribute:
+    """The type of the same width whose arithmetic wraps around."""
+    return IntegerType(type.width.data, Signedness.UNSIGNED) if isinstance(type, IntegerType) else SIZE
+
+
+def signed(type: Attribute) -> Attribute:
+    """The type of the same width whose comparison and division heed the sign; a signless integer's do, in C++."""
+    return IntegerType(type.width.data) if isinstance(type, IntegerType) else DIFFERENCE
+
+
+def bits(type: Attribute) -> int:
+    return type.width.data if isinstance(type, IntegerType) else INDEX_BITS
+
+
+def cpp_types(op: Operation, types: Sequence[Attribute]) -> list[Attribute]:
+    """The types that stand for those of the program in C++."""
+    for type in types:
+        if not is_integer(type) and not isinstance(type, IndexType):
+            fail_op(op, NOT_SUPPORTED, (op, f"C++ has no integer type for {type}"))
+    return [SIZE if isinstance(type, IndexType) else type for type in types]

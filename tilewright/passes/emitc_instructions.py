@@ -1,0 +1,245 @@
+"""Lowered NPU instructions as calls of the functions in `aie/Runtime/TxnEncoding.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.device import DeviceModel
+from tilewright.device.register_names import name_address
+from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
+from tilewright.dialects.aiex.instructions import Placed
+from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.emitc.calls import CallOpaqueOp
+from tilewright.dialects.emitc.operators import AddOp, Predicate
+from tilewright.dialects.emitc.types import ArrayType, OpaqueType
+from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
+from tilewright.ir.diagnostics import DiagnosedError, diagnose, fail_op, op_text
+from tilewright.ir.diagnostics import Severity as Severity
+from tilewright.passes.emitc_builder import WORD, Builder
+from tilewright.txn.host_buffers import address_offset
+
+WORD_MASK = 0xFFFFFFFF
+NAMESPACE = "aie_runtime"
+COMMENT = "comment"
+"""Attribute with what a reader of the C++ code is told about an operation."""
+
+
+def opaque_type(text: str) -> OpaqueType:
+    return OpaqueType(StringAttr(text))
+
+
+VECTOR, POOL = opaque_type("std::vector<uint32_t>"), opaque_type(f"{NAMESPACE}::BdPool")
+UINT32, UINT64, INT32 = opaque_type("uint32_t"), opaque_type("uint64_t"), opaque_type("int32_t")
+
+
+def pool_name(op: tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp) -> str:
+    return f"bd_pool_{op.column.value.data}_{op.row.value.data}"
+
+
+class Instructions:
+    """Lowers the instructions of one sequence, and counts those that are in the stream."""
+
+    def __init__(self, builder: Builder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
+        self.builder = builder
+        self.style = builder.style
+        self.model = model
+        self.stream = stream
+        self.fold_ddr_offsets = fold_ddr_offsets
+        self.counter: SSAValue | None = None
+        """Where operations are counted at run time; None if their number is known."""
+        self.count = 0
+        self._taken = 0
+
+    def lower(self, op: Operation) -> bool:
+        """False if the operation is no instruction."""
+        lower = _LOWER.get(type(op))
+        if lower is None:
+            return False
+        lower(self, op)
+        return True
+
+    # Pieces of calls
+
+    def append(self, function: str, *arguments: SSAValue, comment: str | None = None) -> None:
+        """Call a function that appends one operation to the stream."""
+        call = self.builder.emit(CallOpaqueOp(f"{NAMESPACE}::txn_append_{function}", [self.stream, *arguments]))
+        if comment and self.style.annotate:
+            call.attributes[COMMENT] = StringAttr(comment)
+        self.count += 1
+        if self.counter is not None and not self.style.count_by_block:
+            self.builder.statement(self.style.increment, self.counter)
+
+    def literal(self, number: int, type: Attribute = UINT32) -> SSAValue:
+        suffix = {UINT32: "u", UINT64: "ull"}.get(type, "")
+        return self.builder.value(ConstantOp(opaque(f"{number}{suffix}"), type))
+
+    def address_literal(self, address: int) -> SSAValue:
+        if not self.style.annotate:
+            return self.literal(address)
+        return self.builder.value(ConstantOp(opaque(f"{address:#x}u"), UINT32))
+
+    def word(self, value: SSAValue, name: str | None = None) -> SSAValue:
+        """A value of the program as it goes into a word of the stream."""
+        made = self.builder[value]
+        if self.style.cast_words:
+            made = self.builder.cast(made, WORD)
+            made.name_hint = made.name_hint or value.name_hint or name
+        return made
+
+    def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:
+        """The register that an instruction means, and its number if that is known."""
+        offset = constant_value(written)
+        if offset is not None:
+            return self._known_address(op, offset)
+        if op.buffer is not None or not (isinstance(written.owner, Operation) or self.style.any_address):
+            fail_op(op, f"cannot convert a symbolic/unresolved {what} address to the C++ TXN target")
+        return self.word(written, "address"), None
+
+    def _known_address(self, op: Placed, offset: int) -> tuple[SSAValue, int]:
+        address = absolute_address(op, offset) & WORD_MASK
+        return self.address_literal(address), address
+
+    def register_name(self, address: int | None) -> str | None:
+        return None if address is None else name_address(self.model, address)
+
+    def take_bd(self, op: tasks.DmaBdPoolPopOp) -> None:
+        name = f"bd_{self._taken}"
+        self._taken += 1
+        separator = "\n" if self.style.annotate else " "
+        taken = f"{NAMESPACE}::bd_pool_pop({pool_name(op)}, {name})"
+        self.builder.statement(f"uint32_t {name};{separator}if (!{taken}) return std::nullopt;")
+        taken_id = self.builder.value(LiteralOp(name, WORD))
+        self.builder.define(op.bd_id, self.builder.cast(taken_id, i32))
+
+
+def _write(to: Instructions, op: instructions.NpuWrite32Op) -> None:
+    address, known = to.address(op, op.address, "write32")
+    to.append("write32", address, to.word(op.value, "value"), comment=to.register_name(known))
+
+
+def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
+    address, known = to.address(op, op.address, "maskwrite32")
+    value, mask = to.word(op.value, "value"), to.word(op.mask, "mask")
+    to.append("maskwrite32", address, value, mask, comment=to.register_name(known))
+
+
+def _sync(to: Instructions, op: instructions.NpuSyncOp) -> None:
+    to.append("sync", *(to.word(value) for value in op.operands))
+
+
+def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
+    known = None if op.addr_val is not None else op.addr.value.data
+    address = to.word(op.addr_val, "address") if op.addr_val is not None else to.address_literal(op.addr.value.data)
+    argument = op.arg_idx.value.data
+    number = to.builder.value(ConstantOp(opaque(str(argument)), INT32))
+    offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
+    to.append("address_patch", address, number, offset, comment=to.register_name(known))
+
+
+def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
+    if not addend:
+        return to.word(offset, "offset")
+    value = constant_value(offset)
+    if value is not None:
+        return to.builder.constant(value + addend & WORD_MASK, WORD)
+    word = to.builder.cast(to.builder[offset], WORD)
+    return to.builder.value(AddOp(word, to.builder.constant(addend, WORD)))
+
+
+def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
+    words = _payload(op)
+    address, known = to._known_address(op, op.address.value.data)
+    text = ", ".join(f"0x{word:08x}u" for word in words)
+    data = to.builder.value(VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32)))
+    data.name_hint = "words"
+    place = (op.column.value.data, op.row.value.data) if op.column is not None and op.row is not None else (0, 0)
+    sizes = [to.literal(number) for number in (len(words), *place)]
+    to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
+
+
+def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
+    try:
+        words = block_words(op)
+    except DiagnosedError as error:
+        _refuse_payload(op, error)
+    if not words or not all(isinstance(word, int) for word in words):
+        _refuse_payload(op, DiagnosedError([]))
+    return [word & WORD_MASK for word in words]
+
+
+def _refuse_payload(op: Operation, error: DiagnosedError) -> NoReturn:
+    text = "cannot convert blockwrite without a constant address and data to the C++ TXN target"
+    raise DiagnosedError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
+
+
+def _load_pdi(to: Instructions, op: firmware.NpuLoadPdiOp) -> None:
+    id, size = (to.literal(_number(attr) & WORD_MASK) for attr in (op.id, op.size))
+    to.append("loadpdi", id, size, to.literal(_number(op.address), UINT64))
+
+
+def _preempt(to: Instructions, op: firmware.NpuPreemptOp) -> None:
+    to.append("preempt", to.literal(op.level.value.data))
+
+
+def _create_scratchpad(to: Instructions, op: firmware.NpuCreateScratchpadOp) -> None:
+    to.append("create_scratchpad", to.literal(_number(op.usage_type)), to.literal(op.size.value.data))
+
+
+def _update_from_scratchpad(to: Instructions, op: firmware.NpuUpdateFromScratchpadOp) -> None:
+    numbers = (op.state_table_idx.value.data, op.function.value, _number(op.func_arg))
+    entry, function, argument = (to.literal(number) for number in numbers)
+    address, known = to._known_address(op, op.address.value.data)
+    to.append("update_reg", entry, function, argument, address, comment=to.register_name(known))
+
+
+def _number(attr: IntegerAttr | None) -> int:
+    return attr.value.data if attr is not None else 0
+
+
+def _assert_field(to: Instructions, op: guards.NpuAssertBdFieldOp) -> None:
+    """Upstream lets negative numbers pass, which have bits outside of every field; compared without sign none does."""
+    limit = op.max.value.data & WORD_MASK
+    value = to.builder[op.value]
+    if to.style.annotate or limit > WORD_MASK >> 1:
+        outside = to.builder.compare(Predicate.gt, to.builder.cast(value, WORD), to.builder.constant(limit, WORD))
+        to.builder.statement("if ({}) return std::nullopt;", outside)
+    else:
+        to.builder.statement(f"if ({{}} > {limit}) return std::nullopt;", value)
+        to.builder.statement("if ({} < 0) return std::nullopt;", value)
+
+
+def _assert_divisible(to: Instructions, op: guards.NpuAssertBdDivisibleOp) -> None:
+    divisor, value = abs(op.divisor.value.data), to.builder[op.value]
+    if op.allow_unit is not None:
+        to.builder.statement(f"if ({{}} != 1 && {{}} % {divisor} != 0) return std::nullopt;", value, value)
+    else:
+        to.builder.statement(f"if ({{}} % {divisor} != 0) return std::nullopt;", value)
+
+
+def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
+    name, capacity = pool_name(op), to.model.num_bds(op.column.value.data, op.row.value.data)
+    to.builder.statement(f"if ({name}.head >= {capacity}) return std::nullopt;")
+    pool = to.builder.value(LiteralOp(name, POOL))
+    to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
+
+
+_LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
+    firmware.NpuCreateScratchpadOp: _create_scratchpad,
+    firmware.NpuLoadPdiOp: _load_pdi,
+    firmware.NpuPreemptOp: _preempt,
+    firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
+    guards.NpuAssertBdDivisibleOp: _assert_divisible,
+    guards.NpuAssertBdFieldOp: _assert_field,
+    instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuMaskWrite32Op: _mask_write,
+    instructions.NpuSyncOp: _sync,
+    instructions.NpuWrite32Op: _write,
+    queue.NpuAddressPatchOp: _address_patch,
+    tasks.DmaBdPoolPopOp: Instructions.take_bd,
+    tasks.DmaBdPoolPushOp: _give_back,
+}

@@ -1,0 +1,63 @@
+"""What the C++ code that makes TXN words looks like where there is a choice."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StyleName(StrEnum):
+    """The styles by the name that the option of the pass has for them."""
+
+    UPSTREAM = "upstream"
+    DRAFT = "draft"
+    READABLE = "readable"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How functions are named, how operations are counted and how values reach the functions of the header."""
+
+    function: str = "generate_txn_{device}_{sequence}"
+    counter: str = "__opcount"
+    increment: str = "++{};"
+    always_count: bool = False
+    """Count at run time even where the number of operations is known."""
+    count_by_block: bool = False
+    """Add the operations of a block at its end, instead of one after each."""
+    returned: str = "std::move(txn)"
+    cast_words: bool = False
+    """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
+    any_address: bool = False
+    """Take a register address that is an argument of the sequence, as the native generator does."""
+    fold: bool = False
+    """Leave out checks whose outcome is known."""
+    annotate: bool = False
+    """Say where operations come from and which registers they write."""
+
+    def function_name(self, device: str, sequence: str) -> str:
+        return re.sub(r"\W", "_", self.function.format(device=device, sequence=sequence), flags=re.ASCII)
+
+
+STYLES = {
+    StyleName.UPSTREAM: Style(),
+    StyleName.DRAFT: Style(
+        function="generate_txn_{sequence}",
+        counter="op_count",
+        increment="{}++;",
+        always_count=True,
+        returned="txn",
+        cast_words=True,
+        any_address=True,
+    ),
+    StyleName.READABLE: Style(
+        counter="op_count",
+        count_by_block=True,
+        returned="txn",
+        cast_words=True,
+        any_address=True,
+        fold=True,
+        annotate=True,
+    ),
+}

@@ -1,0 +1,62 @@
+"""Folding of float arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.ir import Attribute, Operation
+
+from tilewright.passes.folding import floats
+from tilewright.passes.folding.arith_integers import operand_if_same
+from tilewright.passes.folding.constant_folding import Folded, fold_binary, fold_unary
+from tilewright.passes.folding.constants import FloatType, constant_of, element_type, float_value
+from tilewright.passes.folding.floats import format_of
+from tilewright.passes.folding.matching import defining
+
+
+def float_folder(
+    compute: Callable[[float, float], float], *rules: Callable[[Any, Attribute | None], Folded]
+) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` on floats that tries `rules`, given the constant on the right, then computes."""
+
+    def folder(op: Operation) -> Folded:
+        rhs = constant_of(op.operands[1])
+        for rule in rules:
+            folded = rule(op, rhs)
+            if folded is not None:
+                return folded
+        if format_of(cast(FloatType, element_type(op.results[0].type))) is None:
+            return None
+        return fold_binary(op, compute)
+
+    return folder
+
+
+def _lhs_if_float(is_neutral: Callable[[float | None], bool]) -> Callable[[Operation, Attribute | None], Folded]:
+    return lambda op, rhs: (op.operands[0],) if is_neutral(float_value(rhs)) else None
+
+
+def is_nan(value: float | None) -> bool:
+    return value is not None and value != value
+
+
+def _fold_negf(op: arith.NegfOp) -> Folded:
+    previous = defining(op.operand, arith.NegfOp)
+    return (previous.operand,) if previous is not None else fold_unary(op, floats.negate)
+
+
+FOLDERS: dict[str, Callable[[Any], Folded]] = {
+    "arith.addf": float_folder(floats.add, _lhs_if_float(floats.is_negative_zero)),
+    "arith.subf": float_folder(floats.subtract, _lhs_if_float(floats.is_positive_zero)),
+    "arith.mulf": float_folder(floats.multiply, _lhs_if_float(lambda x: x == 1)),
+    "arith.divf": float_folder(floats.divide, _lhs_if_float(lambda x: x == 1)),
+    "arith.remf": float_folder(floats.remainder),
+    "arith.maximumf": float_folder(floats.maximum, operand_if_same, _lhs_if_float(lambda x: x == -math.inf)),
+    "arith.minimumf": float_folder(floats.minimum, operand_if_same, _lhs_if_float(lambda x: x == math.inf)),
+    "arith.maxnumf": float_folder(floats.maximum_number, operand_if_same, _lhs_if_float(is_nan)),
+    "arith.minnumf": float_folder(floats.minimum_number, operand_if_same, _lhs_if_float(is_nan)),
+    "arith.negf": _fold_negf,
+}

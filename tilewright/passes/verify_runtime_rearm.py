@@ -1,0 +1,66 @@
+"""Checks that whoever resets a DMA channel also sets the locks of its descriptors."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.ir import Operation
+
+from tilewright.device import DmaDirection, TileId
+from tilewright.dialects.aie.dma import MemOp, MemTileDmaOp, reachable_blocks
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.lookup import tile_of
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.control import DmaChannelResetOp, SetLockOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+
+Channel: TypeAlias = tuple[TileId, DmaDirection, int]
+
+
+class VerifyRuntimeRearmPass(Pass):
+    """Setting the locks is necessary, not sufficient: the channel must be started again, too."""
+
+    name = "aie-verify-runtime-rearm"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        ops = list(op.walk())
+        set_locks = {setting.lock_op for setting in ops if isinstance(setting, SetLockOp)}
+        locks = _locks_of_channels(op)
+        for reset in ops:
+            if isinstance(reset, DmaChannelResetOp):
+                _check(reset, [lock for lock in locks.get(_channel(reset), ()) if lock not in set_locks])
+
+
+def _check(reset: DmaChannelResetOp, frozen: list[LockOp]) -> None:
+    if frozen:
+        fail_op(
+            reset,
+            "resets a DMA channel whose objectFIFO lock is never re-armed; the semaphore counter stays frozen and the "
+            "channel's peer will block forever on acquire (a runtime deadlock). Re-arm each bound lock with an "
+            "aiex.set_lock",
+            *((lock, "this lock is bound to the reset channel and is not re-armed") for lock in frozen),
+        )
+
+
+def _channel(reset: DmaChannelResetOp) -> Channel | None:
+    tile = tile_of(reset.tile)
+    if tile is None or tile.place is None:
+        return None
+    return tile.place, reset.dma_direction, reset.channel.value.data
+
+
+def _locks_of_channels(device: DeviceOp) -> dict[Channel | None, list[LockOp]]:
+    """The locks that the descriptors of each channel use, in the order of their first uses."""
+    locks: dict[Channel | None, dict[LockOp, None]] = {}
+    for dma in device.body.ops:
+        if not isinstance(dma, MemOp | MemTileDmaOp) or dma.place is None:
+            continue
+        for start in dma.starts:
+            uses = (op for block in reachable_blocks(start.dest) for op in block.ops if isinstance(op, UseLockOp))
+            used = locks.setdefault((dma.place, *start.channel), {})
+            used.update((use.lock_op, None) for use in uses if use.lock_op is not None)
+    return {channel: list(used) for channel, used in locks.items()}
