@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tilewright import txn as txn
+    from tilewright.artifacts import load as load
+    from tilewright.codegen.range_error import RangeError as RangeError
+    from tilewright.design import Design as Design
+    from tilewright.design import compile_source as compile
     from tilewright.ir.diagnostics import DiagnosedError as CompileError
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "__version__", "txn"]
+__all__ = ["CompileError", "Design", "RangeError", "__version__", "compile", "load", "txn"]
 
-_HOMES = {"CompileError": "tilewright.ir.diagnostics:DiagnosedError", "txn": "tilewright.txn"}
+_HOMES = {
+    "CompileError": "tilewright.ir.diagnostics:DiagnosedError",
+    "Design": "tilewright.design:Design",
+    "RangeError": "tilewright.codegen.range_error:RangeError",
+    "compile": "tilewright.design:compile_source",
+    "load": "tilewright.artifacts:load",
+    "txn": "tilewright.txn",
+}
 """Where each name comes from; imported when it is first used, so that importing the package costs nothing."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 
 from xdsl.context import Context
@@ -70,15 +70,18 @@ def _process(
 
 
 def _transform(ctx: Context, arguments: Arguments, name: str, lines_before: int, text: str) -> str:
-    show = arguments.op_on_diagnostic and not arguments.verify_diagnostics
-    with showing_operations(operation_text) if show else nullcontext():
+    with _notes_on_operations(arguments, by_default=False):
         module = _read(ctx, name, "\n" * lines_before + text)
     if arguments.verify_roundtrip:
         _check_roundtrip(ctx, module)
-    show = arguments.op_on_diagnostic is not False and not arguments.verify_diagnostics
-    with showing_operations(operation_text) if show else nullcontext():
+    with _notes_on_operations(arguments, by_default=True):
         run_pipeline(ctx, module, arguments.pipeline, arguments.verify_each, _watcher(ctx, arguments))
     return _text(ctx, arguments, module)
+
+
+def _notes_on_operations(arguments: Arguments, by_default: bool) -> AbstractContextManager[None]:
+    wanted = by_default if arguments.op_on_diagnostic is None else arguments.op_on_diagnostic
+    return showing_operations(operation_text) if wanted and not arguments.verify_diagnostics else nullcontext()
 
 
 def _read(ctx: Context, name: str, text: str) -> ModuleOp:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from tilewright.codegen.cpp_text import (
@@ -26,7 +26,7 @@ from tilewright.dialects.emitc import calls, control, functions, operators, vari
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import CExpression
 from tilewright.dialects.emitc.types import LValueType, OpaqueAttr
-from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import symbol_in
 
 INDENT = "  "
@@ -131,7 +131,7 @@ class CppPrinter:
             case variables.GlobalOp():
                 self._print_global(op)
             case functions.FileOp():
-                pass
+                self.line("")  # its contents are for another file
             case calls.VerbatimOp():
                 self.statement(op)
             case _:
@@ -152,8 +152,7 @@ class CppPrinter:
 
     def signature(self, op: functions.FuncOp | func.FuncOp) -> str:
         words = op.specifier_words if isinstance(op, functions.FuncOp) else []
-        type = cast(FunctionType, op.function_type)
-        return " ".join([*words, result_text(type.outputs.data, op), op.sym_name.data])
+        return " ".join([*words, result_text(op.function_type.outputs.data, op), op.sym_name.data])
 
     def _parameters(self, op: Operation, block: Block) -> str:
         for argument in block.args:
@@ -225,6 +224,10 @@ class CppPrinter:
     def declaration(self, value: SSAValue) -> str:
         return declaration_text(value.type, self.name(value), value)
 
+    def argument(self, value: SSAValue, call: Operation) -> str:
+        """A value as an argument of a call."""
+        return self.operand(value)
+
     def arguments(self, values: Iterable[SSAValue]) -> str:
         return ", ".join(self.operand(value) for value in values)
 
@@ -252,7 +255,9 @@ def _is_inlined_expression(op: ExpressionOp) -> bool:
         return False
     if any(_has_effect(part) for part in op.region.block.ops) and not isinstance(user, control.YieldOp):
         return False
-    return not isinstance(user, NAMED_BY_TEXT) and not user.has_trait(CExpression) and not isinstance(user, ExpressionOp)
+    return (
+        not isinstance(user, NAMED_BY_TEXT) and not user.has_trait(CExpression) and not isinstance(user, ExpressionOp)
+    )
 
 
 def _has_effect(op: Operation) -> bool:
@@ -341,14 +346,13 @@ def _call_opaque_text(printer: CppPrinter, op: calls.CallOpaqueOp) -> str:
 
 def _call_arguments(printer: CppPrinter, op: calls.CallOpaqueOp) -> Sequence[str]:
     if op.args is None:
-        return [printer.operand(value) for value in op.operands]
+        return [printer.argument(value, op) for value in op.operands]
     return [_call_argument(printer, op, argument) for argument in op.args]
 
 
 def _call_argument(printer: CppPrinter, op: calls.CallOpaqueOp, argument: Attribute) -> str:
-    if isinstance(argument, IntegerAttr) and isinstance(argument.type, IndexType):
-        return printer.operand(op.operands[argument.value.data])
-    return attribute_text(argument, op)
+    number = calls.operand_number(argument)
+    return attribute_text(argument, op) if number is None else printer.argument(op.operands[number], op)
 
 
 def _call_text(printer: CppPrinter, op: calls.CallOp | func.CallOp) -> str:

@@ -168,12 +168,13 @@ def attribute_text(attribute: Attribute, where: Where = None) -> str:
 
 
 def integer_text(value: int, type: Attribute) -> str:
-    if not isinstance(type, IntegerType):
-        return str(value)
-    if type.width.data == 1:
-        return "true" if value else "false"
-    unsigned = type.signedness.data is Signedness.UNSIGNED
-    return str(value % (1 << type.width.data) if unsigned else value)
+    match type:
+        case IntegerType() if type.width.data == 1:
+            return "true" if value else "false"
+        case IntegerType() if type.signedness.data is Signedness.UNSIGNED:
+            return str(value % (1 << type.width.data))
+        case _:
+            return str(value)
 
 
 def _float_text(value: float, type: Attribute, where: Where) -> str:
@@ -190,8 +191,8 @@ def _float_text(value: float, type: Attribute, where: Where) -> str:
 
 
 def _elements_text(attribute: DenseIntOrFPElementsAttr, where: Where) -> str:
-    type = cast(AnyTensor, attribute.type).get_element_type()
+    type: Attribute = cast(AnyTensor, attribute.type).get_element_type()
     values = attribute.get_values()
-    if isinstance(type, IntegerType | IndexType):
-        return "{" + ", ".join(integer_text(cast(int, value), type) for value in values) + "}"
-    return "{" + ", ".join(_float_text(cast(float, value), type, where) for value in values) + "}"
+    if type.__class__ in _FLOAT_DIGITS:
+        return "{" + ", ".join(_float_text(cast(float, value), type, where) for value in values) + "}"
+    return "{" + ", ".join(integer_text(cast(int, value), type) for value in values) + "}"

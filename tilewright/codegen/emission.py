@@ -22,6 +22,7 @@ from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import fail_op
 from tilewright.txn.host_buffers import address_offset
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
+from tilewright.txn.stream import Header
 
 WORD_MASK = 0xFFFFFFFF
 VERSION = (0, 1)
@@ -79,6 +80,12 @@ class Emitter:
         self.model: DeviceModel = device_model(device)
         self.fold_ddr_offsets = fold_ddr_offsets
         self._symbols = _symbols_around(device)
+
+    @property
+    def header(self) -> Header:
+        """The header that streams for the device have."""
+        model = self.model
+        return Header(*VERSION, model.txn_generation or 3, model.rows, model.columns, model.mem_rows)
 
     def words(self, op: Operation) -> list[Word] | None:
         """The words of an operation; None for one that puts nothing into the stream."""

@@ -36,11 +36,14 @@ XDSL_DIALECTS = {
 
 
 def dialect_table() -> dict[str, str]:
-    """Where each dialect is defined, as `module:object`. Ours replace xDSL's of the same name."""
+    """Where each dialect is defined, as `module:object`.
+
+    A module of `tilewright.dialects` defines the dialect of its name, and replaces xDSL's.
+    """
     table = {name: f"xdsl.dialects.{where}" for name, where in XDSL_DIALECTS.items()}
     for path in (Path(__file__).parent.parent / "dialects").iterdir():
         name = path.name.removesuffix(".py")
-        if not name.startswith("_") and (path.is_file() or (path / "__init__.py").is_file()):
+        if not name.startswith("_") and (path.suffix == ".py" or (path / "__init__.py").is_file()):
             table[name] = f"tilewright.dialects.{name}:{name.upper()}"
     return table
 

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SSAValue
 from xdsl.irdl.declarative_assembly_format import PrintingState
 from xdsl.traits import IsolatedFromAbove, IsTerminator
+from xdsl.utils.exceptions import PyRDLError, VerifyException
 
 from tilewright.ir.names import ValueNames, default_dialect_of
 from tilewright.ir.print_aliased import AliasingPrinter
@@ -221,7 +222,7 @@ class Printer(AliasingPrinter):
 
     def print_op_with_default_format(self, op: Operation) -> None:
         # the order in which MLIR looks for aliases here is not that of the text: what is inside comes first
-        regions = self._regions_text(op.regions) if op.regions else ""
+        regions = self._regions_pieces(op.regions) if op.regions else []
         types = function_type_text(self, [o.type for o in op._operands], [r.type for r in op.results])
         properties, attributes = op.properties, op.attributes
         unregistered = isinstance(op, UnregisteredOp)
@@ -237,15 +238,16 @@ class Printer(AliasingPrinter):
         if properties:
             text = self._unvisited_text(properties) if unregistered else dictionary_text(self, properties)
             out.append(f" <{text}>")
-        out.append(regions)
+        out += regions
         if attributes:
             out.append(f" {dictionary_text(self, attributes)}")
         out.append(f" : {types}")
 
-    def _regions_text(self, regions: Sequence[Region]) -> str:
+    def _regions_pieces(self, regions: Sequence[Region]) -> list[str]:
+        """What the regions print, not joined: nested operations would join their text once per level."""
         with self._captured() as pieces:
             self.print_regions(regions)
-        return "".join(pieces)
+        return pieces
 
     def print_function_type(self, input_types: Iterable[Attribute], output_types: Iterable[Attribute]) -> None:
         self._out.append(function_type_text(self, tuple(input_types), tuple(output_types)))
@@ -274,6 +276,18 @@ class Printer(AliasingPrinter):
             self._out.append("\n{-#\n  dialect_resources: {\n" + ",\n".join(sections) + "\n  }\n#-}\n")
 
 
+_FROM_INVALID_OPERATIONS = (
+    *(VerifyException, PyRDLError, LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration),
+)
+"""What custom printers and accessors raise when an operation lacks what its definition promises."""
+
+
+def _is_invalid(op: Operation) -> bool:
+    from tilewright.ir.verifier import verify
+
+    return bool(verify(op))
+
+
 def _naming_scope(op: Operation) -> Operation:
     """The operation from which values are named when one alone is printed: around it, no value is in sight."""
     while not op.has_trait(IsolatedFromAbove, value_if_unregistered=False) and (parent := op.parent_op()) is not None:
@@ -289,8 +303,16 @@ def print_module(
     debuginfo: bool = False,
     dialects: Iterable[Dialect] = (),
 ) -> None:
-    """Print a program with the aliases and the resources of `dialects` that it mentions; to stdout by default."""
-    Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_program(op, dialects)
+    """Print a program with the aliases and the resources of `dialects` that it mentions; to stdout by default.
+
+    As in MLIR, an invalid program for which there is no custom form is printed in generic form.
+    """
+    try:
+        Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_program(op, dialects)
+    except _FROM_INVALID_OPERATIONS:
+        if generic or not _is_invalid(op):
+            raise
+        print_module(op, stream, generic=True, debuginfo=debuginfo, dialects=dialects)
 
 
 def module_text(

@@ -117,9 +117,7 @@ def _number(descriptors: Sequence[Descriptor], model: DeviceModel, place: TileId
         number = next((number for number in free[channel] if number not in taken), None)
         if number is None:
             count = len(model.accessible_bds(*place, channel))
-            fail_op(
-                bd, f"Allocator exhausted available BD IDs (maximum {count} available for channel {channel})."
-            )
+            fail_op(bd, f"Allocator exhausted available BD IDs (maximum {count} available for channel {channel}).")
         taken[number] = bd
         bd.bd_id = IntegerAttr(number, i32)
 

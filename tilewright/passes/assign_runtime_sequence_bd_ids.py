@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -29,14 +31,20 @@ CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
 
+@dataclass(frozen=True)
 class AssignRuntimeSequenceBdIdsPass(Pass):
     name = "aie-assign-runtime-sequence-bd-ids"
     anchor = "aie.device"
 
+    skip_without_tasks: bool = False
+    """Leave sequences alone that have no task to assign descriptors to, whatever control flow they have."""
+
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in op.walk():
-            if isinstance(sequence, RuntimeSequenceOp) and not _draws_from_pool(sequence):
+            if not isinstance(sequence, RuntimeSequenceOp) or _draws_from_pool(sequence):
+                continue
+            if not self.skip_without_tasks or _has_tasks(sequence):
                 _refuse_control_flow(sequence)
                 _check_tokens(sequence)
                 _Allocation(op.model).run(sequence)
@@ -45,6 +53,10 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 def _draws_from_pool(sequence: RuntimeSequenceOp) -> bool:
     """Whether the sequence takes its descriptors at run time."""
     return any(isinstance(op, DmaBdPoolPopOp) for op in sequence.walk())
+
+
+def _has_tasks(sequence: RuntimeSequenceOp) -> bool:
+    return any(isinstance(op, DmaConfigureTaskOp | DmaConfigureTaskForOp) for op in sequence.walk())
 
 
 def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:
@@ -90,11 +102,11 @@ def _check_tokens(sequence: RuntimeSequenceOp) -> None:
 
 
 class _Allocation:
-    """Which descriptors are in use while a sequence is walked from start to end."""
+    """Which task has which descriptors while a sequence is walked from start to end."""
 
     def __init__(self, model: DeviceModel):
         self.model = model
-        self.in_use: dict[TileId, set[int]] = {}
+        self.owners: dict[TileId, dict[int, DmaConfigureTaskOp]] = {}
         self.awaited: set[DmaConfigureTaskOp] = set()
 
     def run(self, sequence: RuntimeSequenceOp) -> None:
@@ -117,47 +129,53 @@ class _Allocation:
             op.erase()
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
-        """Numbers that the program gives come first, then the lowest free ones."""
-        place = _place(task)
-        taken = self.in_use.setdefault(place, set())
+        """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
+        place, _, channel = channel_of(task)
+        owners, reached = self.owners.setdefault(place, {}), self.model.accessible_bds(*place, channel)
         for bd in task.descriptors:
             if bd.bd_id is None:
                 continue
             number = bd.bd_id.value.data
-            if number in taken:
+            if not self.model.is_bd_channel_accessible(*place, number, channel):
+                fail_op(
+                    bd, f"has the ID {number}, but its channel {channel} reaches only {reached[0]} to {reached[-1]}"
+                )
+            if number in owners:
                 fail_op(
                     task,
                     f"Specified buffer descriptor ID {number} is already in use. "
                     "Emit an aiex.dma_free_task operation to reuse BDs.",
+                    (owners[number], "it is in use for this task"),
                 )
-            taken.add(number)
+            owners[number] = task
+        free = (number for number in reached if number not in owners)
         for bd in task.descriptors:
             if bd.bd_id is None:
-                bd.bd_id = IntegerAttr(self.lowest_free(task, place, taken), i32)
-                taken.add(bd.bd_id.value.data)
+                number = next(free, None)
+                if number is None:
+                    self.refuse(task, place, len(reached))
+                owners[number] = task
+                bd.bd_id = IntegerAttr(number, i32)
 
-    def lowest_free(self, task: DmaConfigureTaskOp, place: TileId, taken: set[int]) -> int:
-        # Upstream asks for channel 0, whichever it is: on a mem tile, odd channels get numbers that they cannot reach.
-        free = (number for number in self.model.accessible_bds(*place, 0) if number not in taken)
-        number = next(free, None)
-        if number is None:
-            column, row = place
-            fail_op(
-                task,
-                f"Too many simultaneously active buffer descriptors on tile ({column},{row}), which supports up to "
-                f"{self.model.num_bds(*place)}. Emit an aiex.dma_free_task / aiex.dma_await_task to reuse BDs.",
-            )
-        return number
+    def refuse(self, task: DmaConfigureTaskOp, place: TileId, reached: int) -> NoReturn:
+        (column, row), count = place, self.model.num_bds(*place)
+        note = (task, f"its channel {task.channel.value.data} reaches {reached} of them")
+        fail_op(
+            task,
+            f"Too many simultaneously active buffer descriptors on tile ({column},{row}), which supports up to "
+            f"{count}. Emit an aiex.dma_free_task / aiex.dma_await_task to reuse BDs.",
+            *([note] if reached < count else ()),
+        )
 
     def release(self, task: DmaConfigureTaskOp, by: Operation) -> None:
-        """Give the descriptors of a task back; to free what has been awaited is harmless."""
-        taken = self.in_use.setdefault(_place(task), set())
+        """Give the descriptors of a task back. To free what has been awaited is harmless, whoever has them now."""
+        owners = self.owners.setdefault(_place(task), {})
         for bd in task.descriptors:
             if bd.bd_id is None:
                 fail_op(bd, "Free called on BD chain with unassigned IDs.")
             number = bd.bd_id.value.data
-            if number in taken:
-                taken.remove(number)
+            if owners.get(number) is task:
+                del owners[number]
             elif task not in self.awaited:
                 fail_op(
                     by,
@@ -172,11 +190,14 @@ FIRST_LOWER_WITH = {
 }
 
 
+def lower_first(task: SSAValue) -> Sequence[tuple[SSAValue, str]]:
+    """A note, where a pass has yet to make the task that a value stands for."""
+    flag = next((flag for kind, flag in FIRST_LOWER_WITH.items() if isinstance(task.owner, kind)), None)
+    return () if flag is None else ((task, f"Lower this operation first using the {flag} pass."),)
+
+
 def _configuration(op: DmaAwaitTaskOp | DmaFreeTaskOp) -> DmaConfigureTaskOp:
     task = op.configuration
     if task is None:
-        owner = op.task.owner
-        flag = next((flag for kind, flag in FIRST_LOWER_WITH.items() if isinstance(owner, kind)), None)
-        notes = ((op.task, f"Lower this operation first using the {flag} pass."),) if flag is not None else ()
-        fail_op(op, "does not reference a valid configure_task operation.", *notes)
+        fail_op(op, "does not reference a valid configure_task operation.", *lower_first(op.task))
     return task

@@ -8,29 +8,30 @@ from dataclasses import dataclass, field, replace
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, UnrankedMemRefType
-from xdsl.ir import Block, BlockArgument, Operation
+from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import tasks
-from tilewright.dialects.emitc.calls import CallOpaqueOp, VerbatimOp
+from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, emit_diagnostic, emit_op_error, fail_op, place
+from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op, place
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.emitc_arith import lower_arithmetic
 from tilewright.passes.emitc_builder import NOT_SUPPORTED, WORD, Builder, cpp_types
 from tilewright.passes.emitc_cleanup import erase_unused, simplify
 from tilewright.passes.emitc_control import ControlFlow
-from tilewright.passes.emitc_instructions import COMMENT, NAMESPACE, VECTOR, Instructions, opaque_type, pool_name
+from tilewright.passes.emitc_instructions import NAMESPACE, VECTOR, Instructions, opaque_type, pool_name
 from tilewright.passes.emitc_style import STYLES, Style, StyleName
 
 HEADER = "aie/Runtime/TxnEncoding.h"
 STANDARD_HEADERS = ("cstdint", "vector", "optional", "utility")
 RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
+BUFFER_TYPES = (MemRefType, UnrankedMemRefType)
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
 
 
@@ -69,17 +70,11 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
             Rewriter.erase_op(old, safe_erase=False)
     block.add_ops(functions)
     includes = [IncludeOp(HEADER), *(IncludeOp(name, standard=True) for name in STANDARD_HEADERS)]
-    around = ([], [])
-    if style.returned.startswith("std::move"):
-        # upstream's text, which g++ -Wextra finds redundant
-        around = (
-            [VerbatimOp("#pragma GCC diagnostic push"), VerbatimOp('#pragma GCC diagnostic ignored "-Wredundant-move"')],
-            [VerbatimOp("#pragma GCC diagnostic pop")],
-        )
-    for new in (*includes, *around[0], *around[1]):
+    before, after = ([VerbatimOp(line) for line in lines] for lines in style.pragmas)
+    for new in (*includes, *before, *after):
         new.location = module.location
-    Rewriter.insert_op([*includes, *around[0]], InsertPoint.at_start(block))
-    block.add_ops(around[1])
+    Rewriter.insert_op([*includes, *before], InsertPoint.at_start(block))
+    block.add_ops(after)
 
 
 def _convert(sequence: RuntimeSequenceOp, style: Style, fold_ddr_offsets: bool) -> FuncOp | None:
@@ -96,7 +91,9 @@ class _Conversion:
 
     def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, fold_ddr_offsets: bool):
         self.sequence, self.device, self.style = sequence, device, style
-        self.arguments = [a for a in sequence.body.block.args if not isinstance(a.type, MemRefType | UnrankedMemRefType)]
+        self.arguments = [
+            a for a in sequence.body.block.args if not isinstance(a.type, MemRefType | UnrankedMemRefType)
+        ]
         name = style.function_name(device.sym_name.data, sequence.sym_name.data)
         types = cpp_types(sequence, [argument.type for argument in self.arguments])
         self.function = FuncOp(name, types, [RESULT], ["inline"])
@@ -142,13 +139,14 @@ class _Conversion:
             self.instructions.counter = self.builder.value(LiteralOp(self.style.counter, WORD))
 
     def _lower_block(self, block: Block) -> None:
-        counted_before = self.instructions.count
+        location, counted_before = self.builder.location, self.instructions.count
         for op in block.ops:
             if op.name not in TERMINATORS:
                 self._lower(op)
+        self.builder.location = location
         counter, count = self.instructions.counter, self.instructions.count - counted_before
         if counter is not None and self.style.count_by_block and count:
-            self.builder.statement(f"{{}} += {count};", counter)
+            self.builder.statement("++{};" if count == 1 else f"{{}} += {count};", counter)
             self.instructions.count = counted_before
 
     def _lower(self, op: Operation) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Flag, auto
 
-from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import (
     Commutative,
@@ -67,12 +67,21 @@ _UPSTREAM: dict[str, Effect] = {
     "arith.index_castui": _NONE,
     "arith.remf": _NONE,
     "arith.remui": _NONE,
+    "bufferization.clone": _READ | Effect.ALLOCATE_RESULT,
+    "bufferization.to_buffer": _NONE,
+    "bufferization.to_tensor": _NONE,
     "cf.assert": _WRITE,
     "cf.br": _NONE,
     "cf.cond_br": _NONE,
     "cf.switch": _NONE,
     "func.constant": _NONE,
     "func.return": _NONE,
+    "linalg.index": _NONE,
+    "linalg.yield": _NONE,
+    "llvm.alloca": Effect.ALLOCATE_RESULT,
+    "llvm.intr.fabs": _NONE,
+    "llvm.load": _READ,
+    "llvm.store": _WRITE,
     "memref.alloc": Effect.ALLOCATE_RESULT,
     "memref.alloca": Effect.ALLOCATE_RESULT,
     "memref.alloca_scope": _NESTED,
@@ -98,6 +107,8 @@ _UPSTREAM: dict[str, Effect] = {
     "scf.forall": _NESTED,
     "scf.forall.in_parallel": _NONE,
     "scf.in_parallel": _NONE,
+    "tensor.generate": _NESTED,
+    "tensor.yield": _NONE,
     "vector.bitcast": _NONE,
     "vector.constant_mask": _NONE,
     "vector.contract": _NONE,
@@ -123,6 +134,16 @@ _UPSTREAM: dict[str, Effect] = {
     "vector.transpose": _NONE,
     "vector.type_cast": _NONE,
 }
+
+
+def _touches_buffers(op: Operation) -> bool:
+    return any(isinstance(value.type, MemRefType | UnrankedMemRefType) for value in op.operands)
+
+
+def _depends_on_operands(op: type[Operation]) -> bool:
+    """Operations that read and write the buffers they are given, and are pure on tensors."""
+    return op.name.startswith("linalg.") or op.name == "bufferization.materialize_in_destination"
+
 
 _KINDS = {
     MemoryEffectKind.READ: Effect.READ,
@@ -174,6 +195,8 @@ def _declared_effect(op: type[Operation]) -> tuple[Effect, bool]:
     """The effects that the definition fixes; and whether an operation must be asked for more."""
     if op.name in _UPSTREAM:
         return _UPSTREAM[op.name], False
+    if _depends_on_operands(op):
+        return Effect.NESTED, True
     if issubclass(op, UnregisteredOp):
         return Effect.UNKNOWN, False
     traits = [trait for trait in op.traits if isinstance(trait, MemoryEffect)]
@@ -209,6 +232,8 @@ def effects_of(op: Operation) -> Effect:
 
 
 def _instance_effect(op: Operation) -> Effect:
+    if _depends_on_operands(type(op)):
+        return Effect.READ | Effect.WRITE if _touches_buffers(op) else Effect.NONE
     effect = Effect.NONE
     for trait in op.get_traits_of_type(MemoryEffect):
         if isinstance(trait, RecursiveMemoryEffect):

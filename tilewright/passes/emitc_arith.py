@@ -17,13 +17,13 @@ from tilewright.dialects.emitc import operators as cpp
 from tilewright.dialects.emitc.control import YieldOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import BinaryOp, Predicate
+from tilewright.dialects.emitc.types import width_of
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.emitc_builder import (
     DIFFERENCE,
     NOT_SUPPORTED,
     WORD,
     Builder,
-    bits,
     cpp_types,
     known,
     signed,
@@ -67,7 +67,7 @@ def _wrapping(operator: type[BinaryOp]) -> Binary:
 
 def _modular(type: Attribute, operator: type[BinaryOp]) -> list[Attribute]:
     """The types to go through to compute without overflow: C++ multiplies small numbers as signed ones."""
-    widen = operator is cpp.MulOp and bits(type) < bits(WORD)
+    widen = operator is cpp.MulOp and width_of(type) < width_of(WORD)
     return [unsigned(type), WORD] if widen else [unsigned(type)]
 
 
@@ -95,7 +95,7 @@ def _is_defined(builder: Builder, lhs: SSAValue, rhs: SSAValue, *, with_sign: bo
     defined = builder.compare(Predicate.ne, rhs, builder.constant(0, rhs.type))
     if not with_sign:
         return defined
-    smallest = builder.constant(-(1 << bits(lhs.type) - 1), lhs.type)
+    smallest = builder.constant(-(1 << width_of(lhs.type) - 1), lhs.type)
     fits = builder.compare(Predicate.ne, lhs, smallest)
     is_no_negation = builder.compare(Predicate.ne, rhs, builder.constant(-1, rhs.type))
     return builder.value(cpp.LogicalAndOp(defined, builder.value(cpp.LogicalOrOp(fits, is_no_negation))))
@@ -129,9 +129,9 @@ def _shift(operator: type[BinaryOp], *, with_sign: bool = False) -> Binary:
         count = known(rhs)
         number = builder.cast(lhs, signed(type) if with_sign else unsigned(type))
         amount = builder.cast(rhs, unsigned(type))
-        if builder.style.fold and count is not None and 0 <= count < bits(type):
+        if builder.style.fold and count is not None and 0 <= count < width_of(type):
             return builder.cast(builder.value(operator(number, amount)), type)
-        width = builder.constant(bits(type), unsigned(type))
+        width = builder.constant(width_of(type), unsigned(type))
         fits = builder.compare(Predicate.lt, amount, width)
         return builder.cast(_lazily(builder, fits, operator, [number, amount, builder.constant(0, number.type)]), type)
 
@@ -160,7 +160,12 @@ _PREDICATES: list[tuple[Predicate, bool | None]] = [
     (Predicate.gt, False),
     (Predicate.ge, False),
 ]
-_MIRRORED = {Predicate.lt: Predicate.gt, Predicate.le: Predicate.ge, Predicate.gt: Predicate.lt, Predicate.ge: Predicate.le}
+_MIRRORED = {
+    Predicate.lt: Predicate.gt,
+    Predicate.le: Predicate.ge,
+    Predicate.gt: Predicate.lt,
+    Predicate.ge: Predicate.le,
+}
 
 
 def _compare(builder: Builder, op: Operation) -> SSAValue:

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.emitc.calls import VerbatimOp
 from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
-from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer
+from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, opaque
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.emitc_style import Style
@@ -20,7 +20,6 @@ OpT = TypeVar("OpT", bound=Operation)
 
 SIZE, DIFFERENCE = SizeT(), PtrDiffT()
 WORD = IntegerType(32, Signedness.UNSIGNED)
-INDEX_BITS = 64
 SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large, with a minus before it
 
 NOT_SUPPORTED = "is not supported by the C++ TXN target"
@@ -62,6 +61,10 @@ class Builder:
     def __getitem__(self, value: SSAValue) -> SSAValue:
         return self._values[value]
 
+    def knows(self, value: SSAValue) -> bool:
+        """Whether there is something that stands for a value of the program."""
+        return value in self._values
+
     def define(self, value: SSAValue, made: SSAValue) -> None:
         """Say what stands for a value of the program; it takes over the name that the value has there."""
         self._values[value] = made
@@ -73,9 +76,11 @@ class Builder:
     def constant(self, value: int, type: Attribute) -> SSAValue:
         if value == SMALLEST:
             return self.value(ConstantOp(opaque("INT64_MIN"), type))
-        if isinstance(type, IntegerType):
-            return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
-        return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
+        match type:
+            case IntegerType():
+                return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
+            case _:
+                return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
 
     def cast(self, value: SSAValue, *types: Attribute) -> SSAValue:
         """The value converted to one type after the other."""
@@ -90,24 +95,21 @@ class Builder:
 
 def known(value: SSAValue) -> int | None:
     """The integer that a value in the C++ code is known to be."""
-    owner = value.owner
-    if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    match value.owner:
+        case ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None
 
 
 def unsigned(type: Attribute) -> Attribute:
     """The type of the same width whose arithmetic wraps around."""
-    return IntegerType(type.width.data, Signedness.UNSIGNED) if isinstance(type, IntegerType) else SIZE
+    return IntegerType(width_of(type), Signedness.UNSIGNED) if is_integer(type) else SIZE
 
 
 def signed(type: Attribute) -> Attribute:
     """The type of the same width whose comparison and division heed the sign; a signless integer's do, in C++."""
-    return IntegerType(type.width.data) if isinstance(type, IntegerType) else DIFFERENCE
-
-
-def bits(type: Attribute) -> int:
-    return type.width.data if isinstance(type, IntegerType) else INDEX_BITS
+    return IntegerType(width_of(type)) if is_integer(type) else DIFFERENCE
 
 
 def cpp_types(op: Operation, types: Sequence[Attribute]) -> list[Attribute]:

@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tilewright.dialects.emitc import control, operators
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import Predicate
-from tilewright.dialects.emitc.types import LValueType
+from tilewright.dialects.emitc.types import LValueType, width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
-from tilewright.passes.emitc_builder import DIFFERENCE, SIZE, Builder, cpp_types, known
+from tilewright.passes.emitc_builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
 
 LowerBlock: TypeAlias = Callable[[Block], None]
 """Lowers what is in a block of the program, up to its terminator, into the builder's block."""
@@ -198,12 +198,10 @@ class _Range:
         lower, upper, step = known(self.lower), known(self.upper), known(self.step)
         if lower is None or upper is None or step is None:
             return self.source_type == SIZE and not with_sign
-        width = 64 if self.source_type == SIZE else cast(IntegerType, self.source_type).width.data
-        return lower >= 0 and upper >= 0 and step > 0 and upper + step < 1 << width - 1
+        return lower >= 0 and upper >= 0 and step > 0 and upper + step < 1 << width_of(self.source_type) - 1
 
     def _widen(self, with_sign: bool) -> None:
-        width = cast(IntegerType, self.source_type).width.data
-        types: list[Attribute] = [i64] if with_sign else [IntegerType(width, Signedness.UNSIGNED), i64]
+        types: list[Attribute] = [i64] if with_sign else [unsigned(self.source_type), i64]
         self.type = i64
         self.lower, self.upper, self.step = (
             self.builder.cast(value, *types) for value in (self.lower, self.upper, self.step)

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from tilewright.device import DeviceModel
-from tilewright.device.register_names import name_address
+from tilewright.device import DeviceModel, DmaDirection
+from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.dialects.emitc.calls import CallOpaqueOp
+from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
 from tilewright.dialects.emitc.operators import AddOp, Predicate
-from tilewright.dialects.emitc.types import ArrayType, OpaqueType
+from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
-from tilewright.ir.diagnostics import DiagnosedError, diagnose, fail_op, op_text
-from tilewright.ir.diagnostics import Severity as Severity
+from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail, fail_op, op_text
 from tilewright.passes.emitc_builder import WORD, Builder
 from tilewright.txn.host_buffers import address_offset
 
 WORD_MASK = 0xFFFFFFFF
 NAMESPACE = "aie_runtime"
-COMMENT = "comment"
-"""Attribute with what a reader of the C++ code is told about an operation."""
 
 
 def opaque_type(text: str) -> OpaqueType:
@@ -74,8 +71,7 @@ class Instructions:
         if self.counter is not None and not self.style.count_by_block:
             self.builder.statement(self.style.increment, self.counter)
 
-    def literal(self, number: int, type: Attribute = UINT32) -> SSAValue:
-        suffix = {UINT32: "u", UINT64: "ull"}.get(type, "")
+    def literal(self, number: int, type: OpaqueType = UINT32, suffix: str = "u") -> SSAValue:
         return self.builder.value(ConstantOp(opaque(f"{number}{suffix}"), type))
 
     def address_literal(self, address: int) -> SSAValue:
@@ -83,24 +79,21 @@ class Instructions:
             return self.literal(address)
         return self.builder.value(ConstantOp(opaque(f"{address:#x}u"), UINT32))
 
-    def word(self, value: SSAValue, name: str | None = None) -> SSAValue:
+    def word(self, value: SSAValue) -> SSAValue:
         """A value of the program as it goes into a word of the stream."""
         made = self.builder[value]
-        if self.style.cast_words:
-            made = self.builder.cast(made, WORD)
-            made.name_hint = made.name_hint or value.name_hint or name
-        return made
+        return self.builder.cast(made, WORD) if self.style.cast_words else made
 
     def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:
         """The register that an instruction means, and its number if that is known."""
         offset = constant_value(written)
         if offset is not None:
-            return self._known_address(op, offset)
+            return self.known_address(op, offset)
         if op.buffer is not None or not (isinstance(written.owner, Operation) or self.style.any_address):
             fail_op(op, f"cannot convert a symbolic/unresolved {what} address to the C++ TXN target")
-        return self.word(written, "address"), None
+        return self.word(written), None
 
-    def _known_address(self, op: Placed, offset: int) -> tuple[SSAValue, int]:
+    def known_address(self, op: Placed, offset: int) -> tuple[SSAValue, int]:
         address = absolute_address(op, offset) & WORD_MASK
         return self.address_literal(address), address
 
@@ -119,31 +112,41 @@ class Instructions:
 
 def _write(to: Instructions, op: instructions.NpuWrite32Op) -> None:
     address, known = to.address(op, op.address, "write32")
-    to.append("write32", address, to.word(op.value, "value"), comment=to.register_name(known))
+    to.append("write32", address, to.word(op.value), comment=to.register_name(known))
 
 
 def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
     address, known = to.address(op, op.address, "maskwrite32")
-    value, mask = to.word(op.value, "value"), to.word(op.mask, "mask")
+    value, mask = to.word(op.value), to.word(op.mask)
     to.append("maskwrite32", address, value, mask, comment=to.register_name(known))
 
 
 def _sync(to: Instructions, op: instructions.NpuSyncOp) -> None:
-    to.append("sync", *(to.word(value) for value in op.operands))
+    to.append("sync", *(to.word(value) for value in op.operands), comment=_awaited(to, op))
+
+
+def _awaited(to: Instructions, op: instructions.NpuSyncOp) -> str | None:
+    """The channel whose token is awaited, if it is known."""
+    numbers = [constant_value(value) for value in (op.column, op.row, op.direction, op.channel)]
+    column, row, direction, channel = numbers
+    if column is None or row is None or direction not in tuple(DmaDirection) or not to.model.is_valid_tile(column, row):
+        return None
+    tile = TILE_WORDS[to.model.tile_type(column, row)]
+    return f"wait for {tile}({column},{row}) {DmaDirection(direction).name} {channel}"
 
 
 def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
     known = None if op.addr_val is not None else op.addr.value.data
-    address = to.word(op.addr_val, "address") if op.addr_val is not None else to.address_literal(op.addr.value.data)
+    address = to.word(op.addr_val) if op.addr_val is not None else to.address_literal(op.addr.value.data)
     argument = op.arg_idx.value.data
-    number = to.builder.value(ConstantOp(opaque(str(argument)), INT32))
+    number = to.literal(argument, INT32, "")
     offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
     to.append("address_patch", address, number, offset, comment=to.register_name(known))
 
 
 def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
     if not addend:
-        return to.word(offset, "offset")
+        return to.word(offset)
     value = constant_value(offset)
     if value is not None:
         return to.builder.constant(value + addend & WORD_MASK, WORD)
@@ -153,33 +156,34 @@ def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
 
 def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
     words = _payload(op)
-    address, known = to._known_address(op, op.address.value.data)
-    text = ", ".join(f"0x{word:08x}u" for word in words)
-    data = to.builder.value(VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32)))
-    data.name_hint = "words"
+    address, known = to.known_address(op, op.address.value.data)
+    data = _array(to, words)
     place = (op.column.value.data, op.row.value.data) if op.column is not None and op.row is not None else (0, 0)
     sizes = [to.literal(number) for number in (len(words), *place)]
     to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
 
 
+def _array(to: Instructions, words: list[int]) -> SSAValue:
+    if not words:
+        return to.builder.value(LiteralOp("nullptr", PointerType(UINT32)))
+    text = ", ".join(f"0x{word:08x}u" for word in words)
+    return to.builder.value(VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32)))
+
+
 def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
     try:
         words = block_words(op)
+        if not all(isinstance(word, int) for word in words):
+            fail(op, "Global symbol initial value is not a dense int array")
     except DiagnosedError as error:
-        _refuse_payload(op, error)
-    if not words or not all(isinstance(word, int) for word in words):
-        _refuse_payload(op, DiagnosedError([]))
+        text = "cannot convert blockwrite without a constant address and data to the C++ TXN target"
+        raise DiagnosedError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
     return [word & WORD_MASK for word in words]
-
-
-def _refuse_payload(op: Operation, error: DiagnosedError) -> NoReturn:
-    text = "cannot convert blockwrite without a constant address and data to the C++ TXN target"
-    raise DiagnosedError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
 
 
 def _load_pdi(to: Instructions, op: firmware.NpuLoadPdiOp) -> None:
     id, size = (to.literal(_number(attr) & WORD_MASK) for attr in (op.id, op.size))
-    to.append("loadpdi", id, size, to.literal(_number(op.address), UINT64))
+    to.append("loadpdi", id, size, to.literal(_number(op.address), UINT64, "ull"))
 
 
 def _preempt(to: Instructions, op: firmware.NpuPreemptOp) -> None:
@@ -193,7 +197,7 @@ def _create_scratchpad(to: Instructions, op: firmware.NpuCreateScratchpadOp) -> 
 def _update_from_scratchpad(to: Instructions, op: firmware.NpuUpdateFromScratchpadOp) -> None:
     numbers = (op.state_table_idx.value.data, op.function.value, _number(op.func_arg))
     entry, function, argument = (to.literal(number) for number in numbers)
-    address, known = to._known_address(op, op.address.value.data)
+    address, known = to.known_address(op, op.address.value.data)
     to.append("update_reg", entry, function, argument, address, comment=to.register_name(known))
 
 

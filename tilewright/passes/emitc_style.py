@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +14,13 @@ class StyleName(StrEnum):
     UPSTREAM = "upstream"
     DRAFT = "draft"
     READABLE = "readable"
+
+
+# g++ -Wextra finds upstream's way to return the stream redundant.
+PRAGMAS = (
+    ("#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wredundant-move"'),
+    ("#pragma GCC diagnostic pop",),
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,8 @@ class Style:
     count_by_block: bool = False
     """Add the operations of a block at its end, instead of one after each."""
     returned: str = "std::move(txn)"
+    pragmas: tuple[Sequence[str], Sequence[str]] = PRAGMAS
+    """Lines before and after all functions."""
     cast_words: bool = False
     """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
     any_address: bool = False
@@ -48,6 +58,7 @@ STYLES = {
         increment="{}++;",
         always_count=True,
         returned="txn",
+        pragmas=((), ()),
         cast_words=True,
         any_address=True,
     ),
@@ -55,6 +66,7 @@ STYLES = {
         counter="op_count",
         count_by_block=True,
         returned="txn",
+        pragmas=((), ()),
         cast_words=True,
         any_address=True,
         fold=True,

@@ -118,7 +118,9 @@ class LowerDmaChannelResetPass(Pass):
 
 def _erase_unused_bindings(device: DeviceOp) -> None:
     bindings = [op for op in device.body.ops if isinstance(op, ObjectFifoRearmBindingOp)]
-    used = {ref.root_reference for op in device.walk() for ref in references_in(op)} if bindings else set()
+    if not bindings:
+        return
+    used = {reference.root_reference for op in device.walk() for reference in references_in(op)}
     for binding in bindings:
         if binding.sym_name not in used:
             Rewriter.erase_op(binding)

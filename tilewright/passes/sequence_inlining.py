@@ -69,8 +69,9 @@ class InlineRun(RewritePattern):
         rewriter.erase(op)
 
     def _at_start(self) -> InsertPoint:
-        is_there = self.start is not None and self.start.parent is not None
-        return InsertPoint.before(self.start) if is_there else InsertPoint.at_start(self.device.body)
+        if self.start is None or self.start.parent is None:
+            return InsertPoint.at_start(self.device.body)
+        return InsertPoint.before(self.start)
 
     def _copy_definitions(self, call: _Call, values: Iterable[SSAValue], at: InsertPoint) -> None:
         """Have the tiles and locks of the callee's device in the caller's as well."""
@@ -102,9 +103,11 @@ class InlineRun(RewritePattern):
             call.values[tile.result] = self._tile_like(call, tile, at).result
         for lock in locks:
             copy = lock.clone(call.values)
-            tile = copy.tile.owner
-            is_below = isinstance(tile, TileOp) and tile not in self.tiles_at_start
-            call.rewriter.insert(copy, InsertPoint.after(tile) if is_below else at)
+            own = copy.tile.owner
+            if isinstance(own, TileOp) and own not in self.tiles_at_start:
+                call.rewriter.insert(copy, InsertPoint.after(own))
+            else:
+                call.rewriter.insert(copy, at)
 
     def _tile_like(self, call: _Call, tile: TileOp, at: InsertPoint) -> TileOp:
         """The caller's tile at the same place, a copy if it has none."""

@@ -61,6 +61,6 @@ def _locks_of_channels(device: DeviceOp) -> dict[Channel | None, list[LockOp]]:
             continue
         for start in dma.starts:
             uses = (op for block in reachable_blocks(start.dest) for op in block.ops if isinstance(op, UseLockOp))
-            used = locks.setdefault((dma.place, *start.channel), {})
+            used = locks.setdefault((dma.place, start.channel.direction, start.channel.number), {})
             used.update((use.lock_op, None) for use in uses if use.lock_op is not None)
     return {channel: list(used) for channel, used in locks.items()}

@@ -243,6 +243,6 @@ def _read_rest(code: str, at: int, line: int) -> tuple[list[int] | None, dict[st
     if found := _FIELDS.match(code, at):
         pairs = re.findall(rf"(\w+)\s*=\s*({_NUMBER})", found[1])
         fields, at = {name: int(value, 0) for name, value in pairs}, found.end()
-    if code[at:].strip():
-        raise TextError(line, at + 1, f"unexpected {code[at:].strip()!r}")
+    if rest := code[at:].lstrip():
+        raise TextError(line, len(code) - len(rest) + 1, f"unexpected {rest!r}")
     return payload, fields

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr, UnitAttr, f32, i32
 from xdsl.ir import Block, Region
 
+import tilewright
 from tilewright.dialects import arith as our_arith
 from tilewright.dialects import memref as our_memref
 from tilewright.dialects import scf as our_scf
@@ -62,5 +64,6 @@ def test_a_program_that_never_mentions_a_dialect_still_prints_its_operations_rig
         "op = GlobalOp.get(StringAttr('g'), MemRefType(i32, [4]), UnitAttr())\n"
         "print(module_text(ModuleOp([op])))\n"
     )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert 'memref.global "private" @g : memref<4xi32> = uninitialized' in shown
+    root = Path(tilewright.__file__).parent.parent
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    assert 'memref.global "private" @g : memref<4xi32> = uninitialized' in shown.stdout

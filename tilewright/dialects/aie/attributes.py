@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, OpaqueSyntaxAttribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
@@ -50,20 +50,6 @@ def parse_enum(parser: Parser, cases: type[EnumT], attribute: str) -> EnumT:
     if text not in cases.__members__:
         parser.raise_error(f'invalid {attribute} attribute specification: "{text}"', position)
     return cases[text]
-
-
-def parse_elements(parser: Parser, type: TensorType[Any]) -> Attribute:
-    """The constant contents of a buffer, whose type is known from elsewhere and not written."""
-    if parser.parse_optional_keyword("dense") is not None:
-        return parser.parse_dense_int_or_fp_elements_attr(type)
-    return parser.parse_attribute()
-
-
-def print_elements(printer: Printer, elements: Attribute) -> None:
-    if isinstance(elements, DenseIntOrFPElementsAttr):
-        elements.print_without_type(printer)
-    else:
-        printer.print_attribute(elements)
 
 
 class StructAttr(ParametrizedAttribute):

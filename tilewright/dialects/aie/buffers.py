@@ -19,17 +19,19 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, base, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tilewright.device import TileType
+from tilewright.dialects._elements import parse_typed_elements, print_typed_elements
 from tilewright.dialects._ods import i32_attr, i64_attr, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.accessibility import verify_users_reach
-from tilewright.dialects.aie.attributes import parse_elements, print_elements
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.ir.constraints import described
+from tilewright.ir.shown import quoted
 
 ELEMENTS = described(base(DenseIntOrFPElementsAttr) | base(DenseResourceAttr), "constant vector/tensor attribute")
 MEMREF = base(MemRefType)
@@ -98,16 +100,24 @@ class BufferOp(TileElement):
         printer.print_string(" ")
         if self.initial_value is not None:
             printer.print_string("= ")
-            print_elements(printer, self.initial_value)
+            print_typed_elements(printer, self.initial_value)
 
     def verify_(self) -> None:
         self.require_tile("tile with local memory", TileType.CoreTile, TileType.MemTile)
         verify_users_reach(self)
+        wanted = _contents_type(self.buffer.type)
+        if self.initial_value is not None and self.initial_value.get_type() != wanted:
+            given = quoted(self.initial_value.get_type())
+            raise VerifyException(f"initial value should be of type {quoted(wanted)}, but is of type {given}")
+
+
+def _contents_type(type: MemRefType) -> TensorType[Attribute]:
+    return TensorType(type.element_type, type.shape)
 
 
 def _parse_initial_value(parser: Parser, type: MemRefType) -> Attribute:
     start = parser.pos
-    value = parse_elements(parser, TensorType(type.element_type, type.shape))
+    value = parse_typed_elements(parser, _contents_type(type))
     if not isa(value, DenseIntOrFPElementsAttr) and not isinstance(value, DenseResourceAttr):
         parser.raise_error("initial value should be an elements attribute", start)
     return value

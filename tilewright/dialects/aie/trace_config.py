@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
+    base,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -50,6 +50,7 @@ from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.trace import PACKET_TYPE
 from tilewright.dialects.aie.trace_event import parse_event, print_event
+from tilewright.ir.constraints import described
 
 
 class TraceShimRouting(Keyword):
@@ -97,7 +98,7 @@ class TraceRegOp(IRDLOperation):
 
     reg_name = prop_def(StringAttr)
     field = opt_prop_def(StringAttr)
-    value = prop_def(AnyAttr())
+    value = prop_def(described(i32_attr() | base(StringAttr), "32-bit number or name of an event"))
     mask = opt_prop_def(i32_attr())
     comment = opt_prop_def(StringAttr)
 

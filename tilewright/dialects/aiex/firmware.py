@@ -76,6 +76,9 @@ class NpuCreateScratchpadOp(IRDLOperation):
     irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
+    def __init__(self, size_bytes: int):
+        super().__init__(properties={"size": IntegerAttr(size_bytes, UI32)})
+
     def verify_(self) -> None:
         size, usage = self.size.value.data, self.usage_type.value.data
         if usage != 0:

@@ -40,7 +40,7 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.diagnostics import VerifyError, fail_op
 
 from .attributes import ATTR_DICT
 
@@ -118,7 +118,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     direction = prop_def(DIRECTION)
     channel = prop_def(i32_attr())
     repeat_count_val = opt_operand_def(i32)
-    bd_ids = var_operand_def(i32)  # numbers known at run time only, one for each descriptor in the order of `descriptors`
+    bd_ids = var_operand_def(i32)  # numbers that are known at run time only, one for each of `descriptors`
     packet = opt_prop_def(PacketInfoAttr)
     body = region_def()
     result = result_def(INDEX)
@@ -166,13 +166,16 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
         self.operands = [self.tile, *repeat, *ids]
         self.properties["operandSegmentSizes"] = segments(1, len(repeat), len(ids))
 
-    def runtime_id(self, descriptor: DmaBdOp) -> SSAValue | None:
-        """The number of one of the descriptors, where that is known at run time only."""
-        return next((id for bd, id in zip(self.descriptors, self.bd_ids) if bd is descriptor), None)  # noqa: B905
+    @property
+    def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
+        """The numbers of the descriptors; none if they are known, or will be, without running the program."""
+        return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     @property
     def bd_id_val(self) -> SSAValue | None:
-        """The number of the first descriptor, where that is known at run time only."""
+        """The number of the only descriptor, where that is known at run time only."""
+        if len(self.bd_ids) > 1:
+            fail_op(self, "is a chain of descriptors that are numbered at run time, which cannot be lowered here")
         return next(iter(self.bd_ids), None)
 
     @property
@@ -186,6 +189,8 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
         return next((op for op in block.ops if isinstance(op, DmaBdOp)), None)
 
     def verify_(self) -> None:
+        if self.bd_ids and (count := sum(1 for _ in self.descriptors)) != len(self.bd_ids):
+            raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(self.bd_ids)}")
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
@@ -263,6 +268,7 @@ class DmaStartTaskOp(TaskUser):
 
     name = "aiex.dma_start_task"
 
+    task = operand_def(INDEX)
     bd_id = opt_operand_def(i32)
 
     traits = traits_def(InSequence())
@@ -270,7 +276,7 @@ class DmaStartTaskOp(TaskUser):
     assembly_format = "`(` $task `)` (`bd_id` $bd_id^ `:` type($bd_id))? attr-dict"
 
     def __init__(self, task: SSAValue, bd_id: SSAValue | None = None):
-        IRDLOperation.__init__(self, operands=[task, bd_id])
+        super(TaskUser, self).__init__(operands=[task, bd_id])
 
 
 @op_definition

@@ -37,6 +37,9 @@ from tilewright.ir.shown import quoted
 from .operators import CExpression
 from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE, ArrayType, OpaqueAttr
 
+COMMENT = "comment"
+"""Attribute with what a reader of the C++ code is told about an operation."""
+
 
 class _Call(IRDLOperation):
     """A call written `callee(operands) : (types) -> types`."""
@@ -66,6 +69,15 @@ class _Call(IRDLOperation):
         )
 
 
+def operand_number(argument: Attribute) -> int | None:
+    """Which operand an entry of `args` stands for; None if it is a constant."""
+    match argument:
+        case IntegerAttr(value=number, type=IndexType()):
+            return number.data
+        case _:
+            return None
+
+
 @op_definition
 class CallOpaqueOp(_Call):
     """A call of a C++ function that is not defined here; `args` mixes operands, by number, with constants."""
@@ -79,9 +91,7 @@ class CallOpaqueOp(_Call):
     traits = traits_def(CExpression())
 
     def __init__(self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()):
-        super().__init__(
-            operands=[operands], result_types=[result_types], properties={"callee": StringAttr(callee)}
-        )
+        super().__init__(operands=[operands], result_types=[result_types], properties={"callee": StringAttr(callee)})
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -94,10 +104,10 @@ class CallOpaqueOp(_Call):
         if not self.callee.data:
             raise VerifyException("callee must not be empty")
         for argument in self.args or ():
-            if isinstance(argument, IntegerAttr) and isinstance(argument.type, IndexType):
-                if not 0 <= argument.value.data < len(self.operands):
-                    raise VerifyException("index argument is out of range")
-            elif isinstance(argument, ArrayAttr):
+            number = operand_number(argument)
+            if number is not None and not 0 <= number < len(self.operands):
+                raise VerifyException("index argument is out of range")
+            if isinstance(argument, ArrayAttr):
                 raise VerifyException("array argument has no type")
         for argument in self.template_args or ():
             if not isinstance(argument, TypeAttribute | IntegerAttr | FloatAttr | OpaqueAttr):

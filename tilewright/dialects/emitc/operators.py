@@ -92,9 +92,7 @@ class AddOp(BinaryOp):
         if len(pointers) == 2:
             raise VerifyException("requires that at most one operand is a pointer")
         if pointers and not any(_is_integer_or_opaque(type) for type in self.operand_types):
-            raise VerifyException(
-                "requires that one operand is an integer or of opaque type if the other is a pointer"
-            )
+            raise VerifyException("requires that one operand is an integer or of opaque type if the other is a pointer")
 
 
 @op_definition
@@ -324,9 +322,7 @@ class CastOp(IRDLOperation):
     def verify_(self) -> None:
         source, dest = self.source.type, self.dest.type
         if not (_is_castable(source) and _is_castable(dest)):
-            raise VerifyException(
-                f"operand type {quoted(source)} and result type {quoted(dest)} are cast incompatible"
-            )
+            raise VerifyException(f"operand type {quoted(source)} and result type {quoted(dest)} are cast incompatible")
 
 
 def _is_castable(type: Attribute) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -13,10 +14,15 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
+    Signedness,
     TensorType,
     TupleType,
 )
-from xdsl.dialects.emitc import EmitC_OpaqueAttr, EmitC_OpaqueType, EmitC_PtrDiffT, EmitC_SignedSizeT, EmitC_SizeT
+from xdsl.dialects.emitc import EmitC_OpaqueAttr as OpaqueAttr
+from xdsl.dialects.emitc import EmitC_OpaqueType as OpaqueType
+from xdsl.dialects.emitc import EmitC_PtrDiffT as PtrDiffT
+from xdsl.dialects.emitc import EmitC_SignedSizeT as SignedSizeT
+from xdsl.dialects.emitc import EmitC_SizeT as SizeT
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import AnyAttr, AttrConstraint, base, irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -26,13 +32,8 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
-OpaqueAttr = EmitC_OpaqueAttr
-OpaqueType = EmitC_OpaqueType
-SizeT = EmitC_SizeT
-SignedSizeT = EmitC_SignedSizeT
-PtrDiffT = EmitC_PtrDiffT
-
 INTEGER_WIDTHS = (1, 8, 16, 32, 64)
+POINTER_BITS = 64
 FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 POINTER_WIDE = (SizeT, SignedSizeT, PtrDiffT)
 
@@ -102,9 +103,27 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException("pointers to lvalues are not allowed")
 
 
+def width_of(type: Attribute) -> int:
+    """The bits of an integer; those of `size_t` and its like are as many as a pointer has on every host we know."""
+    match type:
+        case IntegerType():
+            return type.width.data
+        case _:
+            return POINTER_BITS
+
+
+def is_unsigned(type: Attribute) -> bool:
+    """Whether C++ computes with it without sign."""
+    match type:
+        case IntegerType():
+            return type.signedness.data is Signedness.UNSIGNED
+        case _:
+            return isinstance(type, IndexType | SizeT)
+
+
 def is_integer(type: Attribute) -> bool:
     """Whether C++ has an integer type for it."""
-    return isinstance(type, IntegerType) and type.width.data in INTEGER_WIDTHS
+    return isinstance(type, IntegerType) and width_of(cast(Attribute, type)) in INTEGER_WIDTHS
 
 
 def is_integral(type: Attribute) -> bool:
@@ -150,4 +169,13 @@ LVALUE_OR_EMITC_TYPE: AttrConstraint = described(
     AnyAttr(), "type supported by EmitC or EmitC lvalue type", lambda t: isinstance(t, LValueType) or is_supported(t)
 )
 
-ATTRS = [ArrayType, LValueType, OpaqueAttr, OpaqueType, PointerType, PtrDiffT, SignedSizeT, SizeT]
+ATTRS: list[type[Attribute]] = [
+    ArrayType,
+    LValueType,
+    OpaqueAttr,
+    OpaqueType,
+    PointerType,
+    PtrDiffT,
+    SignedSizeT,
+    SizeT,
+]

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
+    BFloat16Type,
     DenseIntOrFPElementsAttr,
     FlatSymbolRefAttrConstr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     FloatAttr,
     FunctionType,
     IndexType,
@@ -35,9 +38,9 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure, SymbolOpInterface, SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.dialects._elements import parse_typed_elements
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import parse_operands, print_attributes, print_operands, split_attributes
-from tilewright.dialects.memref.buffers import parse_typed_elements
 from tilewright.ir.shown import quoted
 
 from .operators import CExpression
@@ -243,9 +246,7 @@ class AddressOfOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         operand, attributes, type = _parse_one_typed(parser)
         pointee = type.value_type if isinstance(type, LValueType) else type
-        return cls.create(
-            operands=[operand], result_types=[PointerType(pointee)], attributes=attributes
-        )
+        return cls.create(operands=[operand], result_types=[PointerType(pointee)], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         _print_one_typed(printer, self)
@@ -354,11 +355,9 @@ class SubscriptOp(IRDLOperation):
         self._verify_element(where, type.pointee, "pointee type")
 
     def _verify_element(self, where: str, element: Attribute, what: str = "element type") -> None:
-        result = cast(LValueType, self.result.type).value_type
+        result = self.result.type.value_type
         if element != result:
-            raise VerifyException(
-                f"{where} {what} ({quoted(element)}) and result type ({quoted(result)}) to match"
-            )
+            raise VerifyException(f"{where} {what} ({quoted(element)}) and result type ({quoted(result)}) to match")
 
 
 @op_definition
@@ -436,12 +435,15 @@ class GlobalOp(IRDLOperation):
 def _parse_initial_value(parser: Parser, type: Attribute) -> Attribute:
     """A number, whose type is that of the variable, elements of an array, or C++ text."""
     value = parser.parse_optional_number(allow_boolean=True)
-    if value is not None and isinstance(type, AnyFloat):
-        return FloatAttr(value, type)
-    if isinstance(value, int) and isinstance(type, IntegerType | IndexType):
-        return IntegerAttr(value, type)
-    if value is not None:
-        parser.raise_error("floating point value not valid for specified type")
+    match type:
+        case _ if value is None:
+            pass
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return FloatAttr(value, type)
+        case IntegerType() | IndexType() if isinstance(value, int):
+            return IntegerAttr(value, type)
+        case _:
+            parser.raise_error("floating point value not valid for specified type")
     if isinstance(type, ArrayType):
         return parse_typed_elements(parser, TensorType(type.element_type, type.sizes))
     return parser.parse_attribute()

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Self, cast
 
-from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -52,6 +51,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
+from tilewright.dialects._elements import parse_typed_elements, print_typed_elements
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._strides import compatible
@@ -233,12 +233,9 @@ class GlobalOp(xdsl_memref.GlobalOp):
                 pass
             case UnitAttr():
                 printer.print_string(" = uninitialized")
-            case DenseIntOrFPElementsAttr():
-                printer.print_string(" = ")
-                self.initial_value.print_without_type(printer)
             case value:
                 printer.print_string(" = ")
-                printer.print_attribute(value)
+                print_typed_elements(printer, value)
         print_attributes(printer, self, ("sym_name", "sym_visibility", "constant", "type", "initial_value"))
 
     def verify_(self) -> None:
@@ -262,20 +259,6 @@ class GlobalOp(xdsl_memref.GlobalOp):
                 f"initial value shape expected to be {', '.join(map(str, self.type.get_shape()))} "
                 f"but was {', '.join(map(str, given.get_shape()))}"
             )
-
-
-def parse_typed_elements(parser: Parser, type: TensorType) -> Attribute:
-    """An elements attribute whose type is known from elsewhere and not written again."""
-    if parser.parse_optional_keyword("dense") is not None:
-        return parser.parse_dense_int_or_fp_elements_attr(cast(Any, type))
-    if parser.parse_optional_keyword("dense_resource") is not None:
-        resources = parser.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
-        if resources is None:
-            parser.raise_error("the builtin dialect has no resources")
-        with parser.in_angle_brackets():
-            handle = parser._parse_dialect_resource_handle("builtin", resources)
-        return DenseResourceAttr.from_params(handle, type)
-    return parser.parse_attribute()
 
 
 class GlobalSymbolUse(SymbolUserOpInterface):

@@ -11,8 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSet, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.passes.branches import sizes_attr
-from tilewright.passes.folding.affine_expressions import Flattener, number, shift, substitute, value_of
+from tilewright.passes.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.passes.folding.affine_maps import MapAndOperands, constant_bound
 from tilewright.passes.folding.building import create
 from tilewright.passes.folding.constant_folding import IN_PLACE, Folded

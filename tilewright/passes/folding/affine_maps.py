@@ -10,24 +10,10 @@ from xdsl.dialects.memref import AllocOp, CastOp, DimOp, SubviewOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 
+from tilewright.ir.affine_text import ADD, BUILD, CEILDIV, FLOORDIV, MOD, floor_divide, known_divisor, modulo
+from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.passes.effects import facts_of, is_pure
-from tilewright.passes.folding.affine_expressions import (
-    ADD,
-    CEILDIV,
-    FLOORDIV,
-    MOD,
-    bound,
-    floordiv,
-    largest_divisor,
-    make,
-    mod,
-    number,
-    parts,
-    shift,
-    simplify,
-    substitute,
-    value_of,
-)
+from tilewright.passes.folding.affine_expressions import bound, number, parts, shift, simplify, substitute
 from tilewright.passes.folding.constants import INDEX, constant_of, scalar_int
 
 AFFINE_SCOPES = frozenset({"func.func", "builtin.module", "gpu.func", "aie.core", "aie.device"})
@@ -255,7 +241,7 @@ def _replace(expr: AffineExpr, old: AffineExpr, new: AffineExpr) -> AffineExpr:
     if expr == old:
         return new
     if isinstance(expr, AffineBinaryOpExpr):
-        return make(expr.kind, _replace(expr.lhs, old, new), _replace(expr.rhs, old, new))
+        return BUILD[expr.kind](_replace(expr.lhs, old, new), _replace(expr.rhs, old, new))
     return expr
 
 
@@ -296,14 +282,14 @@ def _expr_bound(expr: AffineExpr, at: MapAndOperands, *, is_upper: bool) -> int 
 
 def _divisor_of(expr: AffineExpr, at: MapAndOperands) -> int:
     if not isinstance(expr, AffineDimExpr):
-        return largest_divisor(expr)
+        return known_divisor(expr)
     loop = loop_of(at.dims[expr.position])
     if loop is None:
         return 1
     step = loop.step.value.data
     if constant_bound(loop.lowerBoundMap.data) == 0:
         return step
-    return gcd(step, *(largest_divisor(e) for e in loop.lowerBoundMap.data.results))
+    return gcd(step, *(known_divisor(e) for e in loop.lowerBoundMap.data.results))
 
 
 def _is_below(expr: AffineExpr, limit: int, at: MapAndOperands) -> bool:
@@ -321,7 +307,7 @@ def _is_below(expr: AffineExpr, limit: int, at: MapAndOperands) -> bool:
 def _simplify_in_loops(expr: AffineExpr, at: MapAndOperands) -> AffineExpr:
     if not isinstance(expr, AffineBinaryOpExpr):
         return expr
-    expr = make(expr.kind, _simplify_in_loops(expr.lhs, at), _simplify_in_loops(expr.rhs, at))
+    expr = BUILD[expr.kind](_simplify_in_loops(expr.lhs, at), _simplify_in_loops(expr.rhs, at))
     if not isinstance(expr, AffineBinaryOpExpr) or expr.kind not in (FLOORDIV, CEILDIV, MOD):
         return expr
     divisor = value_of(expr.rhs)
@@ -339,8 +325,8 @@ def _simplify_in_loops(expr: AffineExpr, at: MapAndOperands) -> AffineExpr:
     if split is not None:
         multiple, known, rest = split
         if expr.kind is FLOORDIV and divisor % known == 0:
-            return floordiv(multiple, expr.rhs)
-        return mod(rest, expr.rhs) if expr.kind is MOD and known % divisor == 0 else expr
+            return floor_divide(multiple, expr.rhs)
+        return modulo(rest, expr.rhs) if expr.kind is MOD and known % divisor == 0 else expr
     if expr.kind is FLOORDIV and _is_below(expr.lhs, divisor, at):
         return number(0)
     if expr.kind is MOD and _divisor_of(expr.lhs, at) % divisor == 0:

@@ -1,0 +1,178 @@
+"""The command line of `tilewright translate`, in the manner of MLIR's tools: `-flag` or `--flag`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.cli.errors import UsageError
+from tilewright.cli.opt_arguments import Flag
+from tilewright.ir.pass_options import BOOLEANS
+from tilewright.ir.split_input import DEFAULT_MARKER
+
+PROGRAM = "tilewright translate"
+
+
+@dataclass
+class Arguments:
+    """What the command line asks for."""
+
+    input: str = "-"
+    output: str = "-"
+    translation: str | None = None
+    output_binary: bool = True
+    device_name: str = ""
+    sequence_name: str = ""
+    fold_ddr_offsets: bool = True
+    location_map: str = ""
+    show_locations: bool = False
+    function_name: str = ""
+    split_marker: str | None = None
+    output_split_marker: str = DEFAULT_MARKER
+    verify_diagnostics: str | None = None
+    allow_unregistered: bool = False
+    help: bool = False
+
+
+def _translation(name: str, help: str) -> tuple[str, Flag]:
+    return name, Flag("translation", help, implied=name)
+
+
+TRANSLATIONS = dict(
+    [
+        _translation("aie-npu-to-binary", "the TXN words of a lowered sequence"),
+        _translation("aie-npu-to-cpp", "C++ functions that make the TXN words of lowered sequences"),
+        _translation("aie-generate-txn-cpp", "the same in the older spelling: the sequences are lowered first"),
+        _translation("aie-ctrlpkt-to-bin", "the words of the control packets in a sequence"),
+        _translation("aie-generate-json", "the shim DMA channels that have names, as JSON"),
+        _translation("aie-generate-target-arch", "the architecture of the device"),
+        _translation("mlir-to-cpp", "C++ from operations of the emitc dialect"),
+    ]
+)
+
+OPTIONS = {
+    "o": Flag("output", "write the result to this file, whole or not at all", "FILE"),
+    "aie-output-binary": Flag("output_binary", "words in binary; if false as text, one a line in hexadecimal"),
+    "aie-device-name": Flag("device_name", "the device to translate (main if not given)", "NAME"),
+    "aie-sequence-name": Flag("sequence_name", "the runtime sequence to translate (the first if not given)", "NAME"),
+    "aie-npu-fold-ddr-addr-offset": Flag(
+        "fold_ddr_offsets", "translate addresses of host buffers after the fifth (on unless set to false)"
+    ),
+    "aie-npu-emit-locmap": Flag("location_map", "write where words come from to this file, as JSON", "FILE"),
+    "loc": Flag("show_locations", "print a table of the words and where they come from"),
+    "txn-cpp-name": Flag("function_name", "the name of the C++ function, for --aie-generate-txn-cpp", "NAME"),
+    "split-input-file": Flag(
+        "split_marker", f"treat what is between lines {DEFAULT_MARKER!r} separately", "[MARKER]", DEFAULT_MARKER
+    ),
+    "output-split-marker": Flag("output_split_marker", "what to write between separate results", "TEXT"),
+    "verify-diagnostics": Flag(
+        "verify_diagnostics",
+        "compare what is reported with comments like expected-error@+1 {{text}}",
+        "[all|only-expected]",
+        "all",
+        ("all", "only-expected"),
+    ),
+    "allow-unregistered-dialect": Flag("allow_unregistered", "accept unknown operations in generic form"),
+    "help": Flag("help", "print this text"),
+    "h": Flag("help", "the same"),
+}
+FLAGS = TRANSLATIONS | OPTIONS
+
+
+def parse_arguments(argv: list[str]) -> Arguments:
+    """Read a command line; raises `UsageError` for what makes no sense."""
+    arguments = Arguments()
+    inputs, unknown, asked = list[str](), list[str](), list[str]()
+    pending = iter(argv)
+    for argument in pending:
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument == "-" or not argument.startswith("-"):
+            inputs.append(argument)
+        elif name in FLAGS:
+            setattr(arguments, FLAGS[name].field, _value_of(name, value if equals else None, pending))
+            asked += [name] if name in TRANSLATIONS else []
+        elif not name.startswith("mlir-"):
+            unknown.append(argument)
+    _complain(inputs, unknown, asked)
+    if arguments.show_locations and arguments.translation is None:
+        arguments.translation = "aie-npu-to-binary"
+    _check(arguments)
+    arguments.input = inputs[0] if inputs else "-"
+    return arguments
+
+
+def _value_of(name: str, value: str | None, following: Iterator[str]) -> Any:
+    flag = FLAGS[name]
+    if value is None and flag.value and not flag.value.startswith("["):
+        value = next(following, None)
+        if value is None:
+            raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: requires a value!")
+    if flag.choices and value is not None and value not in flag.choices:
+        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: Cannot find option named '{value}'!")
+    if flag.value:
+        return flag.implied if value is None else value
+    if value not in BOOLEANS:
+        why = f"'{value}' is invalid value for boolean argument! Try 0 or 1"
+        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: {why}")
+    return flag.implied if BOOLEANS[value] else None if name in TRANSLATIONS else False
+
+
+def _check(arguments: Arguments) -> None:
+    if arguments.help:
+        return
+    if arguments.translation is None:
+        choices = "".join(f"\n  --{name}" for name in TRANSLATIONS)
+        raise UsageError(f"{PROGRAM}: say what to translate to, one of:{choices}")
+    wants_map = arguments.location_map or arguments.show_locations
+    if wants_map and arguments.translation != "aie-npu-to-binary":
+        raise UsageError(f"{PROGRAM}: only --aie-npu-to-binary knows where words come from")
+    if arguments.function_name and not re.fullmatch(r"[A-Za-z_]\w*", arguments.function_name, re.ASCII):
+        raise UsageError(
+            f"{PROGRAM}: for the --txn-cpp-name option: '{arguments.function_name}' is no name that a C++ function "
+            "can have; to name the file use -o"
+        )
+
+
+def _complain(inputs: list[str], unknown: list[str], asked: list[str]) -> None:
+    if unknown:
+        raise UsageError("\n".join(line for argument in unknown for line in _unknown_text(argument)))
+    if len(inputs) > 1:
+        raise UsageError(
+            f"{PROGRAM}: Too many positional arguments specified!\n"
+            f"Can specify at most 1 positional arguments: See: {PROGRAM} --help"
+        )
+    if len(set(asked)) > 1:
+        raise UsageError(f"{PROGRAM}: {' and '.join(map(_dashed, asked))} exclude each other")
+
+
+def _unknown_text(argument: str) -> Iterator[str]:
+    from difflib import get_close_matches
+
+    yield f"{PROGRAM}: Unknown command line argument '{argument}'.  Try: '{PROGRAM} --help'"
+    name, equals, value = argument.lstrip("-").partition("=")
+    for near in get_close_matches(name, FLAGS, n=1):
+        yield f"{PROGRAM}: Did you mean '{_dashed(near)}{equals}{value}'?"
+
+
+def _dashed(name: str) -> str:
+    return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
+def help_text() -> str:
+    """What `--help` prints."""
+    lines = [
+        f"USAGE: {PROGRAM} TRANSLATION [options] [FILE]\n",
+        "Reads a program from FILE or stdin, checks it and writes it in another form.\n",
+        "TRANSLATIONS:\n",
+        *(_row(name, flag) for name, flag in TRANSLATIONS.items()),
+        "\nOPTIONS:\n",
+        *(_row(name, flag) for name, flag in OPTIONS.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _row(name: str, flag: Flag) -> str:
+    value = "" if not flag.value else f"=<{flag.value}>" if flag.value[0] != "[" else f"[=<{flag.value[1:-1]}>]"
+    return f"  {_dashed(name) + value:44} - {flag.help}"

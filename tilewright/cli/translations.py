@@ -1,0 +1,147 @@
+"""What `tilewright translate` makes of a program: one function for each translation."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.cli.translate_arguments import Arguments
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.ir.diagnostics import fail
+from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.symbols import symbol_in
+
+Output: TypeAlias = "str | bytes"
+Translation: TypeAlias = "Callable[[Context, ModuleOp, Arguments], Output]"
+
+MAIN_DEVICE = "main"
+BEFORE_LOWERING = ("aie-materialize-runtime-sequences",)
+
+
+def find_device(module: ModuleOp, name: str) -> DeviceOp | None:
+    """The device of that name; without one, `main`."""
+    found = symbol_in(module, name or MAIN_DEVICE)
+    return found if isinstance(found, DeviceOp) else None
+
+
+def device_in(module: ModuleOp, name: str) -> DeviceOp:
+    device = find_device(module, name)
+    if device is None:
+        fail(module, f"No such device: {name}" if name else "No 'main' device in module")
+    return device
+
+
+def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
+    """The sequence of that name; without one, the first."""
+    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    found = next((sequence for sequence in sequences if not name or sequence.sym_name.data == name), None)
+    if found is None:
+        fail(device, f"No such runtime sequence: {name}" if name else "No runtime sequence in device")
+    return found
+
+
+def to_binary(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.emission import Emitter
+    from tilewright.codegen.static_words import static_words
+
+    device = device_in(module, arguments.device_name)
+    sequence = sequence_in(device, arguments.sequence_name)
+    stream = static_words(sequence, Emitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
+    if arguments.location_map or arguments.show_locations:
+        from tilewright.cli.files import write_text
+        from tilewright.codegen.location_map import location_map_json, location_table
+
+        if arguments.location_map:
+            document = location_map_json(stream.places, device.model, arguments.device_name)
+            write_text(arguments.location_map, document)
+        if arguments.show_locations:
+            table = location_table(stream.places, device.model)
+            if arguments.output == "-":
+                return table
+            write_text("-", table)
+    return words_output(stream.words, arguments)
+
+
+def words_output(words: list[int], arguments: Arguments) -> Output:
+    if arguments.output_binary:
+        return struct.pack(f"<{len(words)}I", *words)
+    return "".join(f"{word:08X}\n" for word in words)
+
+
+def control_packets(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.control_packets import control_packet_words
+
+    device = device_in(module, arguments.device_name)
+    return words_output(control_packet_words(device, sequence_in(device, arguments.sequence_name)), arguments)
+
+
+def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+
+    convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
+    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    return emitc_to_cpp(ctx, module, arguments)
+
+
+def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+    from tilewright.passes.emitc_style import StyleName
+    from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
+
+    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
+    for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
+        run_pipeline(ctx, part, lowering)
+    convert = ConvertAIEXToEmitCPass(StyleName.DRAFT, arguments.fold_ddr_offsets, arguments.function_name)
+    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    return emitc_to_cpp(ctx, module, arguments)
+
+
+def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.cpp_printer import print_cpp
+
+    return print_cpp(module)
+
+
+def target_architecture(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.device import Arch
+
+    device = find_device(module, arguments.device_name)
+    arch = device.model.arch if device is not None else Arch.AIE1
+    return "AIE\n" if arch is Arch.AIE1 else f"{arch.name}\n"
+
+
+def shim_allocations(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    import json
+
+    from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+    from tilewright.dialects.aie.lookup import tile_of
+
+    allocations: dict[str, dict[str, int]] = {}
+    for op in device_in(module, arguments.device_name).body.ops:
+        if not isinstance(op, ShimDmaAllocationOp):
+            continue
+        tile = tile_of(op.tile)
+        if tile is None or tile.place is None or not tile.is_placed:
+            fail(op, "shim DMA allocation must reference a valid TileOp")
+        allocations[op.sym_name.data] = {
+            "channelDir": int(op.direction),
+            "channelIndex": op.channel,
+            "col": tile.place.column,
+        }
+    return json.dumps(allocations, indent=2, sort_keys=True) + "\n"
+
+
+TRANSLATE: dict[str, Translation] = {
+    "aie-ctrlpkt-to-bin": control_packets,
+    "aie-generate-json": shim_allocations,
+    "aie-generate-target-arch": target_architecture,
+    "aie-generate-txn-cpp": lowered_to_cpp,
+    "aie-npu-to-binary": to_binary,
+    "aie-npu-to-cpp": to_cpp,
+    "mlir-to-cpp": emitc_to_cpp,
+}

@@ -1,0 +1,283 @@
+"""`emitc` operations as C++ code that reads as if a person had written it.
+
+The same operations give the same words as the text of `cpp_printer`; only the spelling differs: names from the
+program, expressions written where they are used, constants `const`, and comments with the places in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilewright.codegen.cpp_inlining import INT_BITS, Inlining
+from tilewright.codegen.cpp_names import Names
+from tilewright.codegen.cpp_printer import CppPrinter, precedence
+from tilewright.codegen.cpp_text import BINARY, binary_operator, type_text
+from tilewright.dialects import func
+from tilewright.dialects.emitc import calls, control, functions, operators, variables
+from tilewright.dialects.emitc.calls import COMMENT
+from tilewright.dialects.emitc.expression import ExpressionOp
+from tilewright.dialects.emitc.types import ArrayType, OpaqueAttr, is_integer, is_unsigned, width_of
+from tilewright.ir.diagnostics import file_position
+
+LONGEST_EXPRESSION = 72
+WORDS_PER_LINE = 4
+HEX_FROM = 0x10000
+
+ARITHMETIC = (operators.AddOp, operators.SubOp, operators.MulOp)
+BITWISE = (operators.BitwiseAndOp, operators.BitwiseOrOp, operators.BitwiseXorOp)
+SHIFTS = (operators.BitwiseLeftShiftOp, operators.BitwiseRightShiftOp)
+MENTIONED = (calls.CallOpaqueOp, calls.VerbatimOp, control.ForOp, control.IfOp, control.DoOp, control.SwitchOp)
+LOGICAL = (operators.LogicalAndOp, operators.LogicalOrOp)
+
+
+class ReadablePrinter(CppPrinter):
+    """Writes functions for people to read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inlined: set[Operation] = set()
+        self._given_names: Names | None = None
+        self._source: tuple[str, int] | None = None
+        self._annotated = False
+        self._declared_later: set[SSAValue] = set()
+        """Variables whose declaration is their first assignment."""
+
+    # Functions
+
+    def print_top_level(self, op: Operation) -> None:
+        if isinstance(op, functions.FuncOp):
+            self.line("")
+        super().print_top_level(op)
+
+    def print_function(self, op: functions.FuncOp | func.FuncOp) -> None:
+        if isinstance(op, functions.FuncOp) and op.body.blocks:
+            self._inlined = Inlining(op).inlined
+            self._given_names = Names(op)
+            comment = op.attributes.get(COMMENT)
+            self._annotated, self._source = comment is not None, None
+            if isinstance(comment, StringAttr):
+                self.line("\n".join(f"// {line}" for line in comment.data.split("\n")))
+        super().print_function(op)
+
+    def block(self, block: Block) -> None:
+        self._declared_later |= set(_initialized_at_once(block))
+        super().block(block)
+
+    def statement(self, op: Operation) -> None:
+        if op in self._inlined:
+            return
+        self._mention_source(op)
+        if (print_statement := _STATEMENTS.get(type(op))) is not None:
+            print_statement(self, op)
+        else:
+            super().statement(op)
+        comment = op.attributes.get(COMMENT)
+        if isinstance(comment, StringAttr):
+            self.lines[-1] += f"  // {comment.data}"
+
+    def _mention_source(self, op: Operation) -> None:
+        """A comment where what follows comes from another line of the program than what was before."""
+        position = file_position(op.location) if self._annotated and isinstance(op, MENTIONED) else None
+        if position is None or (isinstance(op, calls.VerbatimOp) and not op.value.data.startswith(("if", "uint32_t bd"))):
+            return
+        source = PurePath(position[0]).name, position[1]
+        if self._source is not None and source != self._source:
+            self.line(f"// {source[0]}:{source[1]}")
+        self._source = source
+
+    # Names and declarations
+
+    def new_name(self, value: SSAValue) -> str:
+        return self._given_names.of(value) if self._given_names is not None else super().new_name(value)
+
+    def loop_variable_name(self, value: SSAValue) -> str:
+        assert self._given_names is not None
+        if value.name_hint is not None:
+            return self._given_names.of(value)
+        return self._given_names.unique("ijklmnop"[self.loops % 8])
+
+    def assignment(self, op: Operation) -> str:
+        prefix = super().assignment(op)
+        return f"const {prefix}" if prefix and len(op.results) == 1 else prefix
+
+    def is_declared_later(self, variable: SSAValue) -> bool:
+        return variable in self._declared_later
+
+    # Expressions
+
+    def argument(self, value: SSAValue, call: Operation) -> str:
+        return self.operand(value, call)
+
+    def is_inlined(self, op: Operation) -> bool:
+        return op in self._inlined or (not isinstance(op, ExpressionOp) and super().is_inlined(op))
+
+    def operand(self, value: SSAValue, outer: Operation | None = None, position: int = 0) -> str:
+        owner = value.owner
+        if isinstance(owner, variables.ConstantOp) and owner in self._inlined:
+            return self.constant(owner, outer, position)
+        if isinstance(owner, operators.CastOp) and self.is_inlined(owner) and self._casts_itself(owner, outer, position):
+            return self.operand(owner.source, outer, position)
+        text = super().operand(value, outer, position)
+        can_hoist = isinstance(owner, Operation) and owner in self._inlined and not isinstance(owner, operators.CastOp)
+        if can_hoist and len(text) > LONGEST_EXPRESSION and outer is not None:
+            return self._hoisted(value)
+        return text
+
+    def _hoisted(self, value: SSAValue) -> str:
+        """Give an expression that is too long for its place a line of its own before it."""
+        assert isinstance(value.owner, Operation)
+        op = value.owner.root if isinstance(value.owner, ExpressionOp) else value.owner
+        text = self.expression(op)
+        self._inlined.discard(value.owner)
+        self.line(f"const {self.declaration(value)} = {text};")
+        return self.name(value)
+
+    def needs_parentheses(self, op: Operation, outer: Operation, position: int) -> bool:
+        if isinstance(outer, calls.CallOpaqueOp | calls.VerbatimOp | operators.CastOp):
+            return False
+        inside, around = precedence(op), precedence(outer)
+        if inside <= around:
+            same_chain = type(op) is type(outer) and position == 0 and type(outer) in BINARY
+            return not same_chain and not (position == 0 and isinstance(op, ARITHMETIC) and isinstance(outer, ARITHMETIC))
+        mixes = isinstance(outer, (*BITWISE, *SHIFTS)) or (isinstance(outer, LOGICAL) and isinstance(op, LOGICAL))
+        return mixes and binary_operator(op) is not None
+
+    def expression(self, op: Operation) -> str:
+        if isinstance(op, operators.CastOp):
+            return f"{type_text(op.dest.type, op)}({self.operand(op.source, op)})"
+        return super().expression(op)
+
+    def constant(self, op: variables.ConstantOp, outer: Operation | None, position: int) -> str:
+        """A constant, with what is needed behind or around it to be of its type."""
+        match op.value, op.result.type:
+            case OpaqueAttr(value=text), _:
+                return text.data
+            case IntegerAttr(value=number), _ if isinstance(outer, SHIFTS) and position == 1:
+                return str(number.data)
+            case IntegerAttr(value=number), type:
+                return _integer_text(number.data, type, outer)
+            case _:
+                return super().expression(op)
+
+    def _casts_itself(self, op: operators.CastOp, outer: Operation | None, position: int) -> bool:
+        """Whether C++ converts a 32-bit number to unsigned here anyway: as a parameter, or beside an unsigned one."""
+        if not (_is_word(op.dest.type) and is_integer(op.source.type) and width_of(op.source.type) == INT_BITS):
+            return False
+        if isinstance(outer, calls.CallOpaqueOp):
+            return True
+        if not isinstance(outer, (*ARITHMETIC, *BITWISE)) or not _is_word(outer.results[0].type):
+            return False
+        other = outer.operands[1 - position].owner
+        return not (isinstance(other, operators.CastOp) and self.is_inlined(other)) or position == 1
+
+
+def _is_word(type: Attribute) -> bool:
+    return is_integer(type) and width_of(type) == INT_BITS and is_unsigned(type)
+
+
+def _integer_text(number: int, type: Attribute, outer: Operation | None) -> str:
+    match type:
+        case IntegerType() if type.width.data == 1:
+            return "true" if number else "false"
+        case IntegerType() if is_unsigned(type):
+            number %= 1 << type.width.data
+        case _:
+            pass
+    if type == IntegerType(INT_BITS) and number == -(1 << INT_BITS - 1):
+        return "INT32_MIN"
+    as_hex = number >= HEX_FROM or (isinstance(outer, BITWISE) and number > 9)
+    text = f"{number:#x}" if as_hex else str(number)
+    if width_of(type) <= INT_BITS:
+        return f"{text}u" if is_unsigned(type) and width_of(type) == INT_BITS else text
+    bare = outer is None or isinstance(outer, (*ARITHMETIC, *BITWISE, operators.CmpOp, control.ForOp))
+    return text if bare else f"{type_text(type)}({text})"
+
+
+def _initialized_at_once(block: Block) -> list[SSAValue]:
+    """The variables that are assigned to before anything else happens."""
+    found: list[SSAValue] = []
+    declared: set[SSAValue] = set()
+    for op in block.ops:
+        match op:
+            case variables.VariableOp(value=OpaqueAttr()) if not isinstance(op.result.type, ArrayType):
+                declared.add(op.result)
+            case variables.AssignOp():
+                if op.var in declared:
+                    declared.discard(op.var)
+                    found.append(op.var)
+            case variables.ConstantOp() | variables.LiteralOp():
+                pass
+            case _:
+                declared.clear()
+    return found
+
+
+def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
+    if printer.is_declared_later(op.result):
+        return
+    if not isinstance(op.result.type, ArrayType) or not isinstance(op.value, OpaqueAttr):
+        CppPrinter.statement(printer, op)
+        return
+    words = op.value.value.data.strip("{}").split(", ")
+    lines = [", ".join(words[start : start + WORDS_PER_LINE]) for start in range(0, len(words), WORDS_PER_LINE)]
+    declaration = f"static constexpr {printer.declaration(op.result)} = {{"
+    if len(lines) == 1:
+        printer.line(f"{declaration}{lines[0]}}};")
+        return
+    printer.line(declaration)
+    printer.line("\n".join(f"    {line}," for line in lines))
+    printer.line("};")
+
+
+def _print_assign(printer: ReadablePrinter, op: variables.AssignOp) -> None:
+    target = printer.declaration(op.var) if printer.is_declared_later(op.var) and op.var not in printer.names else None
+    value = printer.operand(op.value)
+    printer.line(f"{target or printer.name(op.var)} = {value};")
+
+
+def _print_for(printer: ReadablePrinter, op: control.ForOp) -> None:
+    variable = op.body.block.args[0]
+    lower, upper = printer.operand(op.lower_bound, op), printer.operand(op.upper_bound, op)
+    step = printer.operand(op.step, op)
+    name = printer.names[variable] = printer.loop_variable_name(variable)
+    advance = f"++{name}" if step == "1" else f"{name} += {step}"
+    printer.line(f"for ({type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {advance}) {{")
+    printer.loops += 1
+    printer.block(op.body.block)
+    printer.loops -= 1
+    printer.line("}")
+
+
+def _print_verbatim(printer: ReadablePrinter, op: calls.VerbatimOp) -> None:
+    pieces, arguments = op.pieces, iter(op.operands)
+    text = ""
+    for number, piece in enumerate(pieces):
+        if piece is not None:
+            text += piece
+            continue
+        argument = printer.operand(next(arguments), op)
+        following = pieces[number + 1] if number + 1 < len(pieces) else None
+        alone = text.endswith("(") and following is not None and following.startswith(")")
+        text += argument if alone or argument.isidentifier() else f"({argument})"
+    printer.line(text)
+
+
+_STATEMENTS: dict[type[Operation], Callable[[ReadablePrinter, Any], None]] = {
+    calls.VerbatimOp: _print_verbatim,
+    control.ForOp: _print_for,
+    variables.AssignOp: _print_assign,
+    variables.VariableOp: _print_variable,
+}
+
+
+def print_readable_cpp(module: ModuleOp, guard: str | None = None) -> str:
+    """The C++ text of a module of `emitc` operations, for people; `guard` is the include guard of a header."""
+    printer = ReadablePrinter()
+    printer.print_module(module)
+    text = printer.text
+    return f"#ifndef {guard}\n#define {guard}\n\n{text}\n#endif // {guard}\n" if guard else text

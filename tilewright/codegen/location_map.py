@@ -1,0 +1,86 @@
+"""From the words of a stream back to the program: as JSON for tools, as a table for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
+from xdsl.ir import Attribute
+
+from tilewright.codegen.static_words import Place
+from tilewright.device import DeviceModel
+from tilewright.device.register_names import name_address
+from tilewright.device.vendor_registers import vendor_name
+from tilewright.ir.diagnostics import place
+from tilewright.txn.opcodes import WORD_BYTES
+
+VERSION = 1
+
+
+def location_map_json(places: Iterable[Place], model: DeviceModel, device_name: str) -> str:
+    """What upstream's tools write beside a binary; `device_name` is the name that the device was asked for by."""
+    operations = [_operation(place, model) for place in places]
+    document = {"version": VERSION, "device": device_name, "binary": "", "operations": operations}
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"
+
+
+def _operation(entry: Place, model: DeviceModel) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "byte_offset": entry.start * WORD_BYTES,
+        "byte_size": entry.count * WORD_BYTES,
+        "opcode": entry.kind,
+        "source_op": entry.op.name,
+        "loc": location_json(entry.op.location),
+    }
+    if entry.address is not None:
+        operation["address"] = f"0x{entry.address:X}"
+        if (found := vendor_name(model, entry.address)) is not None:
+            operation["register_module"], operation["register"] = found
+    return operation
+
+
+def location_json(location: Attribute) -> dict[str, Any]:
+    """A location with everything that is inside it."""
+    match location:
+        case FileLineColLoc():
+            line, column = location.line.data, location.column.data
+            return {"kind": "file", "file": location.filename.data, "line": line, "col": column}
+        case NameLoc():
+            return {"kind": "name", "name": location.desc.data, "child": location_json(location.location)}
+        case FusedLoc():
+            parts = cast(Iterable[Attribute], location.locations)
+            return {"kind": "fused", "children": [location_json(part) for part in parts]}
+        case CallSiteLoc():
+            return {
+                "kind": "callsite",
+                "callee": location_json(location.callee),
+                "caller": location_json(location.caller),
+            }
+        case _:
+            return {"kind": "unknown"}
+
+
+def location_table(places: Iterable[Place], model: DeviceModel) -> str:
+    """One line for each operation of a stream: its words, what it is, the register it is about, its source."""
+    rows = [("words", "operation", "register", "source"), *(_row(entry, model) for entry in places)]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "".join(_lines(rows, widths))
+
+
+def _lines(rows: Iterable[tuple[str, str, str, str]], widths: list[int]) -> Iterator[str]:
+    for *cells, last in rows:
+        padded = [f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)]
+        yield "  ".join([*padded, last]).rstrip() + "\n"
+
+
+def _row(entry: Place, model: DeviceModel) -> tuple[str, str, str, str]:
+    register = (name_address(model, entry.address) or f"{entry.address:#x}") if entry.address is not None else ""
+    last = entry.start + entry.count - 1
+    words = str(last) if entry.count == 1 else f"{entry.start}-{last}"
+    return words, entry.kind, register, source_text(entry.op.location)
+
+
+def source_text(location: LocationAttr) -> str:
+    return place(location).removesuffix(": ")

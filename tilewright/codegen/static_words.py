@@ -1,0 +1,103 @@
+"""The TXN words of a sequence in which everything is known, and which operation each of them came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.ir import Operation
+
+from tilewright.codegen.emission import VERSION, Emitter
+from tilewright.codegen.interpreter import TO_BINARY, Emitted, Interpreter, Refused
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aiex import firmware, instructions, queue
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, diagnose, op_text
+from tilewright.txn.encode import header_words
+from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
+
+HEADER_WORDS = 4
+
+NOT_CONSTANT: dict[type[Operation], str] = {
+    instructions.NpuSyncOp: f"Cannot translate sync with non-constant operands {TO_BINARY}",
+    instructions.NpuWrite32Op: f"Cannot translate write32 with non-constant address or value {TO_BINARY}",
+    instructions.NpuMaskWrite32Op: (
+        f"Cannot translate maskwrite32 with non-constant address, value, or mask {TO_BINARY}"
+    ),
+    queue.NpuAddressPatchOp: f"Cannot translate address_patch with non-constant arg_plus {TO_BINARY}",
+}
+RUNTIME_REGISTER = (
+    f"Cannot translate address_patch with a runtime register address (addr_val) {TO_BINARY}; "
+    "the runtime-bd_id pool path targets the C++ TXN target only"
+)
+
+# What location maps call the operations of a stream, and whether these have an address there.
+MAP_NAMES: dict[type[Operation], tuple[str, bool]] = {
+    firmware.NpuCreateScratchpadOp: ("CREATE_SCRATCHPAD", False),
+    firmware.NpuLoadPdiOp: ("LOAD_PDI", False),
+    firmware.NpuPreemptOp: ("PREEMPT", False),
+    firmware.NpuUpdateFromScratchpadOp: ("UPDATE_FROM_SCRATCHPAD", False),
+    instructions.NpuBlockWriteOp: ("BLOCKWRITE", True),
+    instructions.NpuMaskWrite32Op: ("MASKWRITE", True),
+    instructions.NpuSyncOp: ("TCT", False),
+    instructions.NpuWrite32Op: ("WRITE32", True),
+    queue.NpuAddressPatchOp: ("ADDRESS_PATCH", True),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Some words of a stream, and the operation that they came from."""
+
+    start: int
+    """Number of the first word, the header's counted."""
+    count: int
+    op: Operation
+    kind: str
+    address: int | None
+    """The register that the operation is about."""
+
+
+@dataclass(frozen=True)
+class StaticWords:
+    """A whole stream, header included, with the places of its operations."""
+
+    words: list[int]
+    places: list[Place]
+
+
+def static_words(sequence: RuntimeSequenceOp, emitter: Emitter) -> StaticWords:
+    """The stream; a `DiagnosedError` names every operation that depends on what is known only at run time."""
+    errors: list[Diagnostic] = []
+    words, places = [0] * HEADER_WORDS, list[Place]()
+    try:
+        for emitted in Interpreter(sequence, emitter, report=errors.append).run():
+            if None in emitted.words:
+                errors.append(diagnose(Severity.ERROR, emitted.op, op_text(emitted.op, _complaint(emitted))))
+                continue
+            known = cast(list[int], emitted.words)
+            places.append(Place(len(words), len(known), emitted.op, *_kind(emitted.op, known)))
+            words += known
+    except Refused as error:
+        errors.append(diagnose(Severity.ERROR, error.op, op_text(error.op, error.text)))
+    if errors:
+        raise DiagnosedError(_distinct(errors))
+    words[:HEADER_WORDS] = header_words(emitter.header, len(places), len(words) * WORD_BYTES)
+    return StaticWords(words, places)
+
+
+def _distinct(errors: list[Diagnostic]) -> list[Diagnostic]:
+    """Each error once, however often what it is about is executed."""
+    return list({(error.text, error.location): error for error in errors}.values())
+
+
+def _kind(op: Operation, words: list[int]) -> tuple[str, int | None]:
+    kind, has_address = MAP_NAMES[type(op)]
+    return kind, words[LAYOUTS[VERSION][Opcode(words[0] & 0xFF)].fields["address"].word] if has_address else None
+
+
+def _complaint(emitted: Emitted) -> str:
+    if isinstance(emitted.op, queue.NpuAddressPatchOp):
+        at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["address"].word
+        if emitted.words[at] is None:
+            return RUNTIME_REGISTER
+    return NOT_CONSTANT[type(emitted.op)]

@@ -1,0 +1,185 @@
+"""A design, compiled: its runtime sequences as functions from sizes to TXN words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument
+
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.ir.context import make_context
+from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.verifier import verify
+from tilewright.passes.pipelines import SEQUENCE_LOWERING, passes_of
+
+if TYPE_CHECKING:
+    from tilewright.codegen.native_sequence import NativeSequence, Words
+
+DEFAULT_DEVICE = "main"
+ARGUMENT_NAMES = "tilewright.argument_names"
+"""Discardable attribute of a sequence: what the source called its arguments."""
+
+
+def compile_source(source: str | PathLike[str]) -> Design:
+    """Compile a file, or MLIR text; `CompileError` with located diagnostics if it cannot be."""
+    return compile_text(*_read(source))
+
+
+def compile_text(text: str, name: str) -> Design:
+    """Compile MLIR text that locations call `name`."""
+    return _design(text, name, _lowering())
+
+
+def design_from_text(text: str, name: str) -> Design:
+    """A design whose sequences are lowered already."""
+    return _design(text, name, Pipeline())
+
+
+def _design(text: str, name: str, pipeline: Pipeline) -> Design:
+    ctx = make_context()
+    try:
+        module = parse_source(ctx, text, name)
+        _raise_errors(module)
+        _keep_argument_names(module)
+        run_pipeline(ctx, module, pipeline)
+        return Design(module)
+    except DiagnosedError as error:
+        error.sources[name] = text
+        raise
+
+
+def _read(source: str | PathLike[str]) -> tuple[str, str]:
+    """The text and the name that locations call it by; a string with a line break or a brace is text itself."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return source, "<text>"
+    path = Path(source)
+    return path.read_text(encoding="utf-8"), str(path)
+
+
+def _raise_errors(module: ModuleOp) -> None:
+    errors = verify(module)
+    if errors:
+        raise DiagnosedError(errors)
+
+
+def _lowering() -> Pipeline:
+    per_device = Pipeline(DeviceOp.name, [*passes_of(SEQUENCE_LOWERING)])
+    return Pipeline(steps=[*passes_of(["aie-materialize-runtime-sequences"]), per_device])
+
+
+def _keep_argument_names(module: ModuleOp) -> None:
+    """Note the source's names of a sequence's arguments in it, where passes and printed text keep them."""
+    for sequence in _sequences(module):
+        if ARGUMENT_NAMES not in sequence.attributes:
+            names = [StringAttr(_source_name(argument)) for argument in sequence.body.block.args]
+            sequence.attributes[ARGUMENT_NAMES] = ArrayAttr(names)
+
+
+def _source_name(argument: BlockArgument) -> str:
+    return argument.name_hint or f"arg{argument.index}"
+
+
+def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
+    devices = [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    return [sequence for device in devices for sequence in sequences_in(device)]
+
+
+def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
+    return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+
+
+def argument_names(sequence: RuntimeSequenceOp) -> list[str]:
+    """What the source called the arguments of a sequence."""
+    match sequence.attributes.get(ARGUMENT_NAMES):
+        case ArrayAttr() as names:
+            return [name.data for name in names if isinstance(name, StringAttr)]
+        case _:
+            return [_source_name(argument) for argument in sequence.body.block.args]
+
+
+class Design:
+    """A compiled design. Its sequences are compiled to native code when they are first asked for words."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self._operations = {public_name(op): op for op in _sequences(module)}
+        self._compiled: dict[str, NativeSequence] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def sequences(self) -> Sequence[str]:
+        """Names of the runtime sequences, in order; those of other devices than `main` have the device's in front."""
+        return list(self._operations)
+
+    def txn(self, sequence: str | None = None, /, **scalars: int) -> Words:
+        """The TXN words of a sequence, header included, for these values of its scalar arguments.
+
+        Without a name the first sequence is meant. Raises `RangeError` for values that the hardware cannot take.
+        """
+        compiled = self._compiled.get(sequence or "") or self._compile(sequence)
+        return compiled(scalars)
+
+    def scalars(self, sequence: str | None = None) -> list[str]:
+        """Names of the scalar arguments of a sequence."""
+        from tilewright.codegen.native_generator import scalar_arguments
+
+        found = self.operation(sequence)
+        names = argument_names(found)
+        return [names[argument.index] for argument in scalar_arguments(found)]
+
+    def cpp(self, sequence: str | None = None) -> str:
+        """A C++ header with a function that gives the words of a sequence for its scalars."""
+        from tilewright.codegen.cpp_printer import print_cpp
+        from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+        from tilewright.passes.emitc_style import StyleName
+
+        module = self.module.clone()
+        wanted = self.operation(sequence)
+        for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
+            if original is not wanted:
+                copy.detach()
+                copy.erase()
+        run_pipeline(make_context(), module, Pipeline(steps=[ConvertAIEXToEmitCPass(StyleName.READABLE)]))
+        return print_cpp(module)
+
+    def _compile(self, name: str | None) -> NativeSequence:
+        from llvmlite import ir
+
+        from tilewright.codegen.emission import Emitter
+        from tilewright.codegen.native_generator import build_generator
+        from tilewright.codegen.native_sequence import NativeSequence
+        from tilewright.native.host import NativeModule
+
+        found = self.operation(name)
+        with self._lock:
+            module = ir.Module()
+            device = found.parent_op()
+            assert device is not None
+            generator = build_generator(module, found, Emitter(device), "generate")
+            native = NativeModule(module)
+            compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
+            self._compiled[name or ""] = compiled
+        return compiled
+
+    def operation(self, name: str | None = None) -> RuntimeSequenceOp:
+        """The lowered sequence of a name, the first one without."""
+        if name is None and self._operations:
+            return next(iter(self._operations.values()))
+        if name not in self._operations:
+            known = ", ".join(self._operations) or "none"
+            raise KeyError(f"no runtime sequence {name!r}; there is {known}")
+        return self._operations[name]
+
+
+def public_name(sequence: RuntimeSequenceOp) -> str:
+    device = sequence.parent_op()
+    prefix = device.sym_name.data if isinstance(device, DeviceOp) else DEFAULT_DEVICE
+    return sequence.sym_name.data if prefix == DEFAULT_DEVICE else f"{prefix}_{sequence.sym_name.data}"

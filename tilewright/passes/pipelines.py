@@ -1,0 +1,48 @@
+"""Orders of passes that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.ir.pass_manager import Pass, make_pass
+from tilewright.passes import find_pass
+
+NPU_DMA_LOWERING = (
+    "aie-materialize-bd-chains",
+    "aie-substitute-shim-dma-allocations",
+    "aie-unroll-runtime-sequence-loops",
+    "canonicalize",
+    "aie-decompose-large-dma-bd",
+    "aie-lower-dynamic-bd-pool{allow-while}",
+    "canonicalize",
+    "aie-assign-runtime-sequence-bd-ids",
+    "aie-dma-tasks-to-npu",
+    "aie-lower-dma-channel-reset",
+    "aie-dma-to-npu",
+    "aie-lower-set-lock",
+    "aie-lower-core-reset",
+)
+"""From runtime sequences with tasks and transfers to instructions of the command processor; on each device."""
+
+SEQUENCE_LOWERING = (
+    *(
+        f"{flag}{{skip-without-tasks}}" if flag == "aie-assign-runtime-sequence-bd-ids" else flag
+        for flag in NPU_DMA_LOWERING
+    ),
+    "canonicalize",
+    "cse",
+)
+"""`NPU_DMA_LOWERING` for `tilewright compile`: control flow without descriptors to assign is fine, and what is known is
+computed here rather than each time the sequence is generated."""
+
+
+def passes_of(order: Sequence[str]) -> list[Pass]:
+    """The passes of an order such as `NPU_DMA_LOWERING`: flags, with options in braces."""
+    return [_make(text) for text in order]
+
+
+def _make(text: str) -> Pass:
+    flag, _, options = text.removesuffix("}").partition("{")
+    pass_type = find_pass(flag)
+    assert pass_type is not None, f"there is no pass {flag}"
+    return make_pass(pass_type, options)
