@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (rows of MLIR text)
 """Reading: operations per second of our reader and of stock xDSL, on the same text in one process, and mlir-opt-22's.
 
 Three kinds of text: a function of arith, scf and memref operations, the same in generic form, and a runtime sequence of

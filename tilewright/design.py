@@ -18,11 +18,13 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
-from tilewright.passes.pipelines import SEQUENCE_LOWERING, passes_of
+from tilewright.passes.pipelines import FULL_GUARDS, SEQUENCE_LOWERING, passes_of, with_options
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
 
+GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
+"""Passes on each device, with all that the hardware cannot do refused: now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
 ARGUMENT_NAMES = "tilewright.argument_names"
 """Discardable attribute of a sequence: what the source called its arguments."""
@@ -33,9 +35,9 @@ def compile_source(source: str | PathLike[str]) -> Design:
     return compile_text(*_read(source))
 
 
-def compile_text(text: str, name: str) -> Design:
-    """Compile MLIR text that locations call `name`."""
-    return _design(text, name, _lowering())
+def compile_text(text: str, name: str, lowering: Sequence[str] = GUARDED_LOWERING) -> Design:
+    """Compile MLIR text that locations call `name`, with these passes on each device."""
+    return _design(text, name, _pipeline(lowering))
 
 
 def design_from_text(text: str, name: str) -> Design:
@@ -49,7 +51,8 @@ def _design(text: str, name: str, pipeline: Pipeline) -> Design:
         module = parse_source(ctx, text, name)
         _raise_errors(module)
         _keep_argument_names(module)
-        run_pipeline(ctx, module, pipeline)
+        run_pipeline(ctx, module, pipeline, verify_each=False)
+        _raise_errors(module)
         return Design(module)
     except DiagnosedError as error:
         error.sources[name] = text
@@ -70,8 +73,8 @@ def _raise_errors(module: ModuleOp) -> None:
         raise DiagnosedError(errors)
 
 
-def _lowering() -> Pipeline:
-    per_device = Pipeline(DeviceOp.name, [*passes_of(SEQUENCE_LOWERING)])
+def _pipeline(lowering: Sequence[str]) -> Pipeline:
+    per_device = Pipeline(DeviceOp.name, [*passes_of(lowering)])
     return Pipeline(steps=[*passes_of(["aie-materialize-runtime-sequences"]), per_device])
 
 
@@ -148,7 +151,7 @@ class Design:
                 copy.detach()
                 copy.erase()
         run_pipeline(make_context(), module, Pipeline(steps=[ConvertAIEXToEmitCPass(StyleName.READABLE)]))
-        return print_cpp(module)
+        return print_cpp(module, readable=True)
 
     def _compile(self, name: str | None) -> NativeSequence:
         from llvmlite import ir

@@ -30,7 +30,7 @@ class Inlining:
         """The operation at whose place the text of an operation ends up, by its number."""
         ops = list(_operations(function.body.block))
         self._order = {op: number for number, op in enumerate(ops)}
-        self._ends = {op: number for op, number in self._loop_ends(ops)}
+        self._ends = dict(self._loop_ends(ops))
         self._assigned = self._assignments(ops)
         for op in reversed(ops):
             self._decide(op)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from tilewright.dialects.emitc import calls, control, operators, variables
 from tilewright.dialects.emitc.functions import FuncOp
 from tilewright.dialects.emitc.types import ArrayType
 
-KEYWORDS = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
-    co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
-    delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long
-    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
-    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
-    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
-    xor_eq size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t std aie_runtime
-    NULL INT32_MIN INT64_MIN""".split()
-)
+_RESERVED = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
+co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return
+short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef
+typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+std aie_runtime NULL INT32_MIN INT64_MIN
+"""
+LONGEST_SUBJECT = 24
+RESERVED = frozenset(_RESERVED.split())
 
 # What the functions of the header call their parameters, after the stream.
 PARAMETERS = {
@@ -36,7 +39,7 @@ class Names:
     """Gives each value of a function a name that nothing else in it has."""
 
     def __init__(self, function: FuncOp):
-        self._taken = set(KEYWORDS) | set(_mentioned(function))
+        self._taken = set(RESERVED) | set(_mentioned(function))
 
     def unique(self, wanted: str) -> str:
         name, number = wanted, 1
@@ -68,6 +71,15 @@ def _mentioned(function: FuncOp) -> Iterator[str]:
                 pass
 
 
+def _by_comment(op: calls.VerbatimOp) -> str | None:
+    """A name from what a reader is told about a check, if that is a few words."""
+    match op.attributes.get(calls.COMMENT):
+        case StringAttr(data=text) if len(text) <= LONGEST_SUBJECT:
+            return identifier(text) or None
+        case _:
+            return None
+
+
 def _by_use(value: SSAValue) -> str:
     if isinstance(value, BlockArgument):
         return f"arg{value.index}"
@@ -79,6 +91,8 @@ def _by_use(value: SSAValue) -> str:
                 return PARAMETERS[call.callee.data][use.index - 1]
             case control.ForOp():
                 return ("start", "end", "step")[use.index]
+            case calls.VerbatimOp() as check if (name := _by_comment(check)) is not None:
+                return name
             case _:
                 pass
     if isinstance(value.owner, operators.CmpOp | operators.LogicalAndOp | operators.LogicalOrOp):

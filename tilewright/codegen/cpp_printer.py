@@ -81,8 +81,7 @@ class CppPrinter:
 
     def operand(self, value: SSAValue, outer: Operation | None = None, position: int = 0) -> str:
         """A value as an operand of `outer`; in parentheses if it is an expression that needs them there."""
-        if isinstance(value, BlockArgument) and isinstance(owner := value.owner.parent_op(), ExpressionOp):
-            value = owner.operands[value.index]
+        value = outside(value)
         op = value.owner
         if not isinstance(op, Operation) or not self.is_inlined(op):
             return self.name(value)
@@ -158,7 +157,7 @@ class CppPrinter:
         for argument in block.args:
             if isinstance(argument.type, LValueType):
                 fail_op(op, "cannot emit lvalue type as argument type")
-        return ", ".join(declaration_text(argument.type, self.name(argument), op) for argument in block.args)
+        return ", ".join(self.declaration(argument) for argument in block.args)
 
     def _print_declaration(self, op: functions.DeclareFuncOp) -> None:
         parent = op.parent_op()
@@ -232,8 +231,19 @@ class CppPrinter:
         return ", ".join(self.operand(value) for value in values)
 
 
-def print_cpp(module: ModuleOp) -> str:
-    """The C++ text of a module of `emitc` operations."""
+def outside(value: SSAValue) -> SSAValue:
+    """What an argument of an expression stands for; any other value itself."""
+    if isinstance(value, BlockArgument) and isinstance(owner := value.owner.parent_op(), ExpressionOp):
+        return owner.operands[value.index]
+    return value
+
+
+def print_cpp(module: ModuleOp, *, readable: bool = False, guard: str | None = None) -> str:
+    """The C++ text of a module of `emitc` operations: MLIR's, or one for people, in a header with an include guard."""
+    if readable:
+        from tilewright.codegen.cpp_readable import print_readable_cpp
+
+        return print_readable_cpp(module, guard)
     printer = CppPrinter()
     printer.print_module(module)
     return f"{printer.text}\n"

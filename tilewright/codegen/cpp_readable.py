@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_inlining import INT_BITS, Inlining
 from tilewright.codegen.cpp_names import Names
-from tilewright.codegen.cpp_printer import CppPrinter, precedence
-from tilewright.codegen.cpp_text import BINARY, binary_operator, type_text
+from tilewright.codegen.cpp_printer import CppPrinter, outside, precedence
+from tilewright.codegen.cpp_text import binary_operator, type_text
 from tilewright.dialects import func
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
 from tilewright.dialects.emitc.calls import COMMENT
@@ -31,7 +31,6 @@ HEX_FROM = 0x10000
 ARITHMETIC = (operators.AddOp, operators.SubOp, operators.MulOp)
 BITWISE = (operators.BitwiseAndOp, operators.BitwiseOrOp, operators.BitwiseXorOp)
 SHIFTS = (operators.BitwiseLeftShiftOp, operators.BitwiseRightShiftOp)
-MENTIONED = (calls.CallOpaqueOp, calls.VerbatimOp, control.ForOp, control.IfOp, control.DoOp, control.SwitchOp)
 LOGICAL = (operators.LogicalAndOp, operators.LogicalOrOp)
 
 
@@ -82,11 +81,11 @@ class ReadablePrinter(CppPrinter):
 
     def _mention_source(self, op: Operation) -> None:
         """A comment where what follows comes from another line of the program than what was before."""
-        position = file_position(op.location) if self._annotated and isinstance(op, MENTIONED) else None
-        if position is None or (isinstance(op, calls.VerbatimOp) and not op.value.data.startswith(("if", "uint32_t bd"))):
+        position = file_position(op.location) if self._annotated and _is_worth_a_mention(op) else None
+        if position is None:
             return
         source = PurePath(position[0]).name, position[1]
-        if self._source is not None and source != self._source:
+        if source != self._source:
             self.line(f"// {source[0]}:{source[1]}")
         self._source = source
 
@@ -100,6 +99,12 @@ class ReadablePrinter(CppPrinter):
         if value.name_hint is not None:
             return self._given_names.of(value)
         return self._given_names.unique("ijklmnop"[self.loops % 8])
+
+    def signature(self, op: functions.FuncOp | func.FuncOp) -> str:
+        return super().signature(op).replace("\n ", "\n")
+
+    def declaration(self, value: SSAValue) -> str:
+        return super().declaration(value).replace(" & ", " &")
 
     def assignment(self, op: Operation) -> str:
         prefix = super().assignment(op)
@@ -117,10 +122,11 @@ class ReadablePrinter(CppPrinter):
         return op in self._inlined or (not isinstance(op, ExpressionOp) and super().is_inlined(op))
 
     def operand(self, value: SSAValue, outer: Operation | None = None, position: int = 0) -> str:
+        value = outside(value)
         owner = value.owner
         if isinstance(owner, variables.ConstantOp) and owner in self._inlined:
             return self.constant(owner, outer, position)
-        if isinstance(owner, operators.CastOp) and self.is_inlined(owner) and self._casts_itself(owner, outer, position):
+        if isinstance(owner, operators.CastOp) and self._goes_without_saying(owner, outer, position):
             return self.operand(owner.source, outer, position)
         text = super().operand(value, outer, position)
         can_hoist = isinstance(owner, Operation) and owner in self._inlined and not isinstance(owner, operators.CastOp)
@@ -142,8 +148,9 @@ class ReadablePrinter(CppPrinter):
             return False
         inside, around = precedence(op), precedence(outer)
         if inside <= around:
-            same_chain = type(op) is type(outer) and position == 0 and type(outer) in BINARY
-            return not same_chain and not (position == 0 and isinstance(op, ARITHMETIC) and isinstance(outer, ARITHMETIC))
+            return inside < around or position > 0 or not isinstance(outer, (*ARITHMETIC, *BITWISE, *LOGICAL))
+        if isinstance(outer, operators.CmpOp):
+            return isinstance(op, operators.CmpOp | operators.BitwiseLeftShiftOp | operators.BitwiseRightShiftOp)
         mixes = isinstance(outer, (*BITWISE, *SHIFTS)) or (isinstance(outer, LOGICAL) and isinstance(op, LOGICAL))
         return mixes and binary_operator(op) is not None
 
@@ -160,12 +167,14 @@ class ReadablePrinter(CppPrinter):
             case IntegerAttr(value=number), _ if isinstance(outer, SHIFTS) and position == 1:
                 return str(number.data)
             case IntegerAttr(value=number), type:
-                return _integer_text(number.data, type, outer)
+                return _integer_text(number.data, type, outer, position)
             case _:
                 return super().expression(op)
 
-    def _casts_itself(self, op: operators.CastOp, outer: Operation | None, position: int) -> bool:
+    def _goes_without_saying(self, op: operators.CastOp, outer: Operation | None, position: int) -> bool:
         """Whether C++ converts a 32-bit number to unsigned here anyway: as a parameter, or beside an unsigned one."""
+        if not self.is_inlined(op):
+            return False
         if not (_is_word(op.dest.type) and is_integer(op.source.type) and width_of(op.source.type) == INT_BITS):
             return False
         if isinstance(outer, calls.CallOpaqueOp):
@@ -176,11 +185,17 @@ class ReadablePrinter(CppPrinter):
         return not (isinstance(other, operators.CastOp) and self.is_inlined(other)) or position == 1
 
 
+def _is_worth_a_mention(op: Operation) -> bool:
+    if isinstance(op, calls.VerbatimOp):
+        return op.value.data.startswith(("if ", "uint32_t bd_"))
+    return isinstance(op, calls.CallOpaqueOp | control.ForOp | control.IfOp | control.DoOp | control.SwitchOp)
+
+
 def _is_word(type: Attribute) -> bool:
     return is_integer(type) and width_of(type) == INT_BITS and is_unsigned(type)
 
 
-def _integer_text(number: int, type: Attribute, outer: Operation | None) -> str:
+def _integer_text(number: int, type: Attribute, outer: Operation | None, position: int) -> str:
     match type:
         case IntegerType() if type.width.data == 1:
             return "true" if number else "false"
@@ -194,8 +209,18 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None) -> str:
     text = f"{number:#x}" if as_hex else str(number)
     if width_of(type) <= INT_BITS:
         return f"{text}u" if is_unsigned(type) and width_of(type) == INT_BITS else text
-    bare = outer is None or isinstance(outer, (*ARITHMETIC, *BITWISE, operators.CmpOp, control.ForOp))
-    return text if bare else f"{type_text(type)}({text})"
+    if number > (1 << width_of(type) - 1) - 1:
+        text += "u"
+    return text if _has_typed_neighbour(outer, position) else f"{type_text(type)}({text})"
+
+
+def _has_typed_neighbour(outer: Operation | None, position: int) -> bool:
+    """Whether a number beside it, or what it is assigned to, gives a wide constant its type."""
+    if outer is None or isinstance(outer, control.ForOp):
+        return True
+    if not isinstance(outer, (*ARITHMETIC, *BITWISE, operators.CmpOp)):
+        return False
+    return not isinstance(outside(outer.operands[1 - position]).owner, variables.ConstantOp)
 
 
 def _initialized_at_once(block: Block) -> list[SSAValue]:
@@ -235,9 +260,11 @@ def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
 
 
 def _print_assign(printer: ReadablePrinter, op: variables.AssignOp) -> None:
-    target = printer.declaration(op.var) if printer.is_declared_later(op.var) and op.var not in printer.names else None
     value = printer.operand(op.value)
-    printer.line(f"{target or printer.name(op.var)} = {value};")
+    if printer.is_declared_later(op.var) and op.var not in printer.names:
+        printer.line(f"{printer.declaration(op.var)} = {value};")
+    elif value != (name := printer.name(op.var)):
+        printer.line(f"{name} = {value};")
 
 
 def _print_for(printer: ReadablePrinter, op: control.ForOp) -> None:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tilewright.codegen.emission import WORD_MASK, Emitter, Packed
+from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
@@ -59,7 +60,7 @@ class Interpreter:
         self.values: dict[SSAValue, Number] = dict.fromkeys(sequence.body.block.args)
         for argument, value in (arguments or {}).items():
             self.values[argument] = signed(value, bits(argument.type))
-        self.pools: dict[tuple[int, int], list[Number]] = {}
+        self.pools: dict[tuple[TileId, range], list[Number]] = {}
 
     def run(self) -> Iterator[Emitted]:
         yield from self.block(self.sequence.body.block)
@@ -120,11 +121,10 @@ class Interpreter:
         end = block.last_op
         return [self.values.get(value) for value in end.operands] if end is not None else []
 
-    def pool(self, op: tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp) -> tuple[list[Number], int]:
-        """The free descriptors of a tile, the next one last, and how many there are at most."""
-        tile = op.column.value.data, op.row.value.data
-        count = self.emitter.model.num_bds(*tile)
-        return self.pools.setdefault(tile, [*reversed(range(count))]), count
+    def pool(self, op: tasks.PoolUser) -> tuple[list[Number], int]:
+        """The free descriptors, the next one last, and how many there are at most."""
+        numbers = op.numbers(self.emitter.model)
+        return self.pools.setdefault((op.place, numbers), [*reversed(numbers)]), len(numbers)
 
 
 def bits(type: Attribute) -> int:
@@ -323,25 +323,30 @@ def _check_divisible(run: Interpreter, op: guards.NpuAssertBdDivisibleOp) -> Non
     raise Refused(op, f"constant value {value} is not divisible by {divisor} {text}.")
 
 
+def _check_range(run: Interpreter, op: guards.NpuAssertRangeOp) -> None:
+    value, (low, high) = run.values.get(op.value), op.limits
+    if value is not None and not low <= value <= high:
+        raise Refused(op, f"{op.subject or 'constant value'} is {value} but {op.requirement}")
+
+
 def _take(run: Interpreter, op: tasks.DmaBdPoolPopOp) -> None:
     free, _ = run.pool(op)
     if not free:
-        tile = op.column.value.data, op.row.value.data
-        raise Refused(op, "needs a free buffer descriptor on tile ({}, {}), and none is left".format(*tile))
+        raise Refused(op, "needs a free buffer descriptor on tile ({}, {}), and none is left".format(*op.place))
     run.values[op.bd_id] = free.pop()
 
 
 def _give_back(run: Interpreter, op: tasks.DmaBdPoolPushOp) -> None:
     free, count = run.pool(op)
     if len(free) >= count:
-        tile = op.column.value.data, op.row.value.data
-        raise Refused(op, "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*tile))
+        raise Refused(op, "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place))
     free.append(run.values.get(op.bd_id))
 
 
 _ACTIONS: dict[type[Operation], Callable[[Interpreter, Any], None]] = {
     guards.NpuAssertBdDivisibleOp: _check_divisible,
     guards.NpuAssertBdFieldOp: _check_field,
+    guards.NpuAssertRangeOp: _check_range,
     tasks.DmaBdPoolPopOp: _take,
     tasks.DmaBdPoolPushOp: _give_back,
 }

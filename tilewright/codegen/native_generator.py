@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import LocationAttr, MemRefType, UnrankedMemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.emission import Emitter, Packed, Word
-from tilewright.device import DeviceModel
+from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.native.body import Body
@@ -82,7 +82,7 @@ class _Builder(Body):
         self.count = self._variable(I32, 0)
         self.pending: list[Word] = []
         self.pending_operations = 0
-        self.pools: dict[tuple[int, int], tuple[ir.Value, ir.Value]] = {}
+        self.pools: dict[tuple[TileId, range], tuple[ir.Value, ir.Value]] = {}
 
     def build(self, sequence: RuntimeSequenceOp) -> None:
         for argument, value in zip(self.generator.arguments, self.function.args[3:], strict=True):
@@ -99,7 +99,7 @@ class _Builder(Body):
             self.pending += words
             self.pending_operations += 1
             return
-        if op.regions or op.name in _HANDLERS:
+        if op.regions:
             self.flush()
         super().lower(op)
 
@@ -213,47 +213,66 @@ class _Builder(Body):
         self._if_fits(end, write)
 
     def _make_pools(self, sequence: RuntimeSequenceOp) -> None:
-        """A stack of free descriptor ids for each tile that the sequence draws them from."""
+        """A stack of free descriptors for each pool that the sequence draws them from."""
         for op in sequence.walk():
-            if not isinstance(op, tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp):
-                continue
-            tile = op.column.value.data, op.row.value.data
-            if tile not in self.pools:
-                count = self.emitter.model.num_bds(*tile)
-                ids = self.builder.alloca(ir.ArrayType(I32, count))
-                for index in range(count):
+            if (
+                isinstance(op, tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp)
+                and (key := self._pool_key(op)) not in self.pools
+            ):
+                numbers = key[1]
+                ids = self.builder.alloca(I32, ir.Constant(I64, len(numbers)))
+                for index, number in enumerate(reversed(numbers)):
                     place = self._word_pointer(ids, ir.Constant(I64, index))
-                    self.builder.store(ir.Constant(I32, count - 1 - index), place)
-                self.pools[tile] = ids, self._variable(I64, count)
+                    self.builder.store(ir.Constant(I32, number), place)
+                self.pools[key] = ids, self._variable(I64, len(numbers))
+
+    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, range]:
+        return op.place, op.numbers(self.emitter.model)
+
+    def pool(self, op: tasks.PoolUser) -> tuple[ir.Value, ir.Value]:
+        """The stack that an operation uses, and how many are on it."""
+        return self.pools[self._pool_key(op)]
+
+    def guard(self, op: guards.Guard, fits: ir.Value, value: SSAValue, requirement: str) -> None:
+        """Stop unless a value fits, saying what it is and has to be."""
+        number = self[value]
+        if number.type.width < I64.width:
+            number = self.builder.sext(number, I64)
+        subject = op.subject or "a number of this descriptor"
+        self.fail_unless(fits, number, Guard(subject, requirement, op.location, self.arguments_behind(value)))
 
 
 def _assert_field(body: Body, op: Operation) -> None:
     op, body = cast(guards.NpuAssertBdFieldOp, op), cast(_Builder, body)
     limit, value = op.max.value.data, body[op.value]
     fits = body.builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
-    guard = Guard("this descriptor field", f"must be in [0:{limit}]", op.location, body.arguments_behind(op.value))
-    body.fail_unless(fits, body.builder.sext(value, I64), guard)
+    body.guard(op, fits, op.value, guards.range_requirement(0, limit))
 
 
 def _assert_divisible(body: Body, op: Operation) -> None:
     op, body = cast(guards.NpuAssertBdDivisibleOp, op), cast(_Builder, body)
-    divisor, value, builder = op.divisor.value.data, body[op.value], body.builder
-    remainder = builder.srem(value, ir.Constant(value.type, divisor))
+    value, builder = body[op.value], body.builder
+    remainder = builder.srem(value, ir.Constant(value.type, op.divisor.value.data))
     fits = builder.icmp_signed("==", remainder, ir.Constant(value.type, 0))
     if op.allow_unit is not None:
         fits = builder.or_(fits, builder.icmp_signed("==", value, ir.Constant(value.type, 1)))
-    text = f"must be divisible by {divisor}" + (" or be 1" if op.allow_unit is not None else "")
-    guard = Guard("this size or stride", text, op.location, body.arguments_behind(op.value))
-    body.fail_unless(fits, builder.sext(value, I64), guard)
+    body.guard(op, fits, op.value, op.requirement)
+
+
+def _assert_range(body: Body, op: Operation) -> None:
+    op, body = cast(guards.NpuAssertRangeOp, op), cast(_Builder, body)
+    (low, high), value, builder = op.limits, body[op.value], body.builder
+    above = builder.icmp_signed(">=", value, ir.Constant(value.type, low))
+    below = builder.icmp_signed("<=", value, ir.Constant(value.type, high))
+    body.guard(op, builder.and_(above, below), op.value, op.requirement)
 
 
 def _pop(body: Body, op: Operation) -> None:
     op, body = cast(tasks.DmaBdPoolPopOp, op), cast(_Builder, body)
-    builder, tile = body.builder, (op.column.value.data, op.row.value.data)
-    ids, head = body.pools[tile]
+    builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
     some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
-    text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*tile)
+    text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
     everything = tuple(range(len(body.generator.arguments)))
     body.fail_unless(some, free, Guard("", text, op.location, everything))
     last = builder.sub(free, ir.Constant(I64, 1))
@@ -263,12 +282,10 @@ def _pop(body: Body, op: Operation) -> None:
 
 def _push(body: Body, op: Operation) -> None:
     op, body = cast(tasks.DmaBdPoolPushOp, op), cast(_Builder, body)
-    builder = body.builder
-    tile = op.column.value.data, op.row.value.data
-    ids, head = body.pools[tile]
+    builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
-    room = builder.icmp_signed("<", free, ir.Constant(I64, body.emitter.model.num_bds(*tile)))
-    text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*tile)
+    room = builder.icmp_signed("<", free, ir.Constant(I64, len(op.numbers(body.emitter.model))))
+    text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
     body.fail_unless(room, free, Guard("", text, op.location))
     builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
     builder.store(builder.add(free, ir.Constant(I64, 1)), head)
@@ -281,6 +298,7 @@ def _nothing(body: Body, op: Operation) -> None:
 _HANDLERS: Mapping[str, Callable[[Body, Operation], None]] = {
     guards.NpuAssertBdFieldOp.name: _assert_field,
     guards.NpuAssertBdDivisibleOp.name: _assert_divisible,
+    guards.NpuAssertRangeOp.name: _assert_range,
     tasks.DmaBdPoolPopOp.name: _pop,
     tasks.DmaBdPoolPushOp.name: _push,
     "memref.get_global": _nothing,

@@ -31,6 +31,11 @@ EnumT = TypeVar("EnumT", bound=IntEnum)
 SignlessAttr = IntegerAttr[IntegerType]
 
 
+@cache
+def _integer_type(width: int, signedness: Signedness) -> IntegerType:
+    return IntegerType(width, signedness)
+
+
 @dataclass(frozen=True)
 class IntConstraint(AttrConstraint[SignlessAttr]):
     """An integer of one width within bounds, signless unless told; fails in MLIR's words."""
@@ -42,7 +47,7 @@ class IntConstraint(AttrConstraint[SignlessAttr]):
 
     @property
     def type(self) -> IntegerType:
-        return IntegerType(self.width, self.signedness)
+        return _integer_type(self.width, self.signedness)
 
     def accepts(self, attr: Attribute) -> bool:
         if not isinstance(attr, IntegerAttr) or cast(SignlessAttr, attr).type != self.type:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation
+from xdsl.traits import OpTrait
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
+
+
+class NoRegionArguments(OpTrait):
+    """Nothing flows into the regions."""
+
+    def verify(self, op: Operation) -> None:
+        for number, region in enumerate(op.regions):
+            if region.first_block is not None and region.first_block.args:
+                which = f"region #{number}" if len(op.regions) > 1 else "region"
+                raise VerifyException(f"{which} should have no arguments")
 
 
 def verify_flow(

@@ -218,25 +218,6 @@ class AttributeParser(LocationParser):
 
     # Dialect attributes, dialect types and aliases
 
-    def _read_symbol(self, text: str, known: dict[str, _AttributeT], *, is_type: bool) -> _AttributeT:
-        """`#alias`, `#dialect.name<...>` or `#dialect<name ...>`; the same with `!` for types."""
-        tokens = self.tokens
-        if "." not in text and tokens.texts[tokens.index + 1] != "<":
-            tokens.index += 1
-            found = self.attribute_aliases.get(text)
-            if found is None:
-                self._fail(self.pos, f"undefined symbol alias id '{text[1:]}'")
-            return cast(_AttributeT, found)
-
-        def parse() -> _AttributeT:
-            tokens.index += 1
-            outer, self.custom_op = self.custom_op, None
-            found = self._parse_extended_type_or_attribute(text[1:], is_type)
-            self.custom_op = outer
-            return cast(_AttributeT, found)
-
-        return self._read_once(known, parse)
-
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
     ) -> ParametrizedAttribute | Data[Any]:

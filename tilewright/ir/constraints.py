@@ -16,9 +16,11 @@ from xdsl.dialects.builtin import (
     AffineSetAttr,
     AnyFloatConstr,
     ArrayAttr,
+    ArrayOfConstraint,
     DenseArrayBase,
     DictionaryAttr,
     FixedBitwidthType,
+    FlatSymbolRefAttrConstr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -133,7 +135,7 @@ _SIGNEDNESS = {Signedness.SIGNLESS: "signless", Signedness.SIGNED: "signed", Sig
 
 
 def describe(constraint: AttrConstraint) -> str | None:
-    """MLIR's words for a constraint, where it has any."""
+    """MLIR's words for a constraint, where it has any; constraints of our own have them as their `summary`."""
     match constraint:
         case Described():
             return constraint.description
@@ -151,8 +153,26 @@ def describe(constraint: AttrConstraint) -> str | None:
             return _describe_parametrized(constraint)
         case builtin.SymbolNameConstraint():
             return "string attribute"
+        case MessageConstraint() if constraint == FlatSymbolRefAttrConstr:
+            return "flat symbol reference attribute"
+        case ArrayOfConstraint():
+            return _describe_array(constraint.elem_range_constraint)
         case _:
-            return "any type" if isinstance(constraint, AnyAttr) else None
+            return "any type" if isinstance(constraint, AnyAttr) else getattr(constraint, "summary", None)
+
+
+def _describe_array(elements: RangeConstraint[Attribute]) -> str:
+    if not isinstance(elements, RangeOf):
+        return "array attribute"
+    match elements.constr:
+        case BaseAttr(attr=builtin.DictionaryAttr):
+            return "Array of dictionary attributes"
+        case BaseAttr(attr=builtin.StringAttr):
+            return "string array attribute"
+        case BaseAttr(attr=builtin.SymbolRefAttr):
+            return "symbol ref array attribute"
+        case _:
+            return "array attribute"
 
 
 def _describe_type(attribute: Attribute) -> str | None:

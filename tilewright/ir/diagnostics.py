@@ -15,7 +15,7 @@ from typing import NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import PyRDLError, VerifyException
 
 Where: TypeAlias = "Operation | SSAValue | LocationAttr | None"
 
@@ -59,6 +59,10 @@ class DiagnosedError(Exception):
         self.sources = dict[str, str]()
         """Texts of the files that the diagnostics are about, for whoever shows them."""
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+BROKEN_PROMISES = LookupError, AttributeError, TypeError, ValueError, AssertionError, StopIteration, PyRDLError
+"""What accessors of an operation raise when it lacks what its definition promises."""
 
 
 class VerifyError(VerifyException):

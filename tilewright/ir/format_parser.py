@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -58,10 +58,16 @@ Step: TypeAlias = "Callable[[Parser, Parts], None]"
 @cache
 def custom_parser(op_class: type[Operation]) -> Callable[[Parser], Operation]:
     """What reads an operation of this class in its own syntax, its name being read."""
+    if getattr(op_class.parse, "__func__", None) is getattr(Operation.parse, "__func__", None):
+        return _fail_without_custom_form
     program = _format_of(op_class)
     if program is None:
         return cast("Callable[[Parser], Operation]", op_class.parse)
     return FormatParser(program, cast(type[IRDLOperation], op_class)).parse
+
+
+def _fail_without_custom_form(parser: Parser) -> NoReturn:
+    parser.raise_error("has no custom assembly form", parser.custom_op_offset)
 
 
 def _format_of(op_class: type[Operation]) -> FormatProgram | None:

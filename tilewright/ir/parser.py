@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, UnregisteredOp
@@ -29,7 +29,6 @@ from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, SyntaxFault, i
 from tilewright.ir.type_parser import MAX_NESTING
 from tilewright.ir.value_parser import ForwardReference, Operand
 
-_AttributeT = TypeVar("_AttributeT", bound=Attribute)
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[Parser], Operation]]"
 """The name of an operation, its dialect and what reads it in its own syntax."""
 

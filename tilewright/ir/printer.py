@@ -17,8 +17,9 @@ from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SSAValue
 from xdsl.irdl.declarative_assembly_format import PrintingState
 from xdsl.traits import IsolatedFromAbove, IsTerminator
-from xdsl.utils.exceptions import PyRDLError, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
+from tilewright.ir.diagnostics import BROKEN_PROMISES
 from tilewright.ir.names import ValueNames, default_dialect_of
 from tilewright.ir.print_aliased import AliasingPrinter
 from tilewright.ir.print_attributes import dictionary_text, function_type_text, keyword_text, location_text
@@ -238,7 +239,8 @@ class Printer(AliasingPrinter):
         if properties:
             text = self._unvisited_text(properties) if unregistered else dictionary_text(self, properties)
             out.append(f" <{text}>")
-        out += regions
+        for piece in regions:
+            out.append(piece)
         if attributes:
             out.append(f" {dictionary_text(self, attributes)}")
         out.append(f" : {types}")
@@ -276,12 +278,6 @@ class Printer(AliasingPrinter):
             self._out.append("\n{-#\n  dialect_resources: {\n" + ",\n".join(sections) + "\n  }\n#-}\n")
 
 
-_FROM_INVALID_OPERATIONS = (
-    *(VerifyException, PyRDLError, LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration),
-)
-"""What custom printers and accessors raise when an operation lacks what its definition promises."""
-
-
 def _is_invalid(op: Operation) -> bool:
     from tilewright.ir.verifier import verify
 
@@ -309,7 +305,7 @@ def print_module(
     """
     try:
         Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_program(op, dialects)
-    except _FROM_INVALID_OPERATIONS:
+    except (VerifyException, *BROKEN_PROMISES):
         if generic or not _is_invalid(op):
             raise
         print_module(op, stream, generic=True, debuginfo=debuginfo, dialects=dialects)

@@ -23,6 +23,9 @@ _T = TypeVar("_T")
 _BOOLEANS = {"true": True, "false": False}
 IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 DIGITS = frozenset("0123456789")
+_MAX_INTEGER_BITS = 64  # of numbers in custom syntax; those of attributes have their types
+_MAX_DECIMAL_DIGITS = 4000  # Python takes quadratic time for a decimal number, and refuses above 4300 digits
+_MORE_THAN_ANY_TYPE_HOLDS = 1 << (1 << 24)
 
 
 class SyntaxFault(ParseError):
@@ -128,7 +131,7 @@ class TokenParser(XdslParser):
     def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
         token = self._parse_optional_token(expected_kind)
         if token is None:
-            self._fail_expecting(error_msg[:1].lower() + error_msg[1:])
+            self._fail_expecting(error_msg[:1].lower() + error_msg[1:].rstrip(".!"))
         return token
 
     def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
@@ -229,8 +232,10 @@ class TokenParser(XdslParser):
             index += 1
             text = texts[index]
         if text[0] in DIGITS and "." not in text:
-            tokens.index = index + 1
             value = integer_value(text)
+            if value.bit_length() > _MAX_INTEGER_BITS:
+                self._fail(tokens.starts[index], "integer value too large")
+            tokens.index = index + 1
             return -value if negative else value
         if negative:
             tokens.index = index
@@ -368,5 +373,7 @@ class TokenParser(XdslParser):
 
 
 def integer_value(text: str) -> int:
-    """The value of an integer literal, decimal or hexadecimal."""
-    return int(text, 16) if text[1:2] == "x" else int(text)
+    """The value of an integer literal, decimal or hexadecimal; more than any type holds if it has too many digits."""
+    if text[1:2] == "x":
+        return int(text, 16)
+    return int(text) if len(text) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS

@@ -39,7 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.affine_text import is_identity
 from tilewright.ir.lexer import END
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, TokenParser
+from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, TokenParser, integer_value
 
 MAX_NESTING = 256
 """Regions, attributes and types inside each other; more is no program but an attack on the stack."""
@@ -53,6 +53,8 @@ _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 _INTEGER_TYPE = re.compile(r"([su]?)i([0-9]+)")
 _SIGNEDNESS = {"": Signedness.SIGNLESS, "s": Signedness.SIGNED, "u": Signedness.UNSIGNED}
 _MAX_INTEGER_WIDTH = (1 << 24) - 1
+_WIDTH_BITS = 32
+_DIMENSION_BITS = 63
 _KEYWORD_TYPES: dict[str, TypeAttribute] = {
     "index": IndexType(),
     "none": NoneType(),
@@ -164,7 +166,9 @@ class TypeParser(TokenParser):
         match = _INTEGER_TYPE.fullmatch(text)
         if match is None:
             return None
-        width = int(match[2])
+        width = integer_value(match[2])
+        if width.bit_length() > _WIDTH_BITS:
+            self._fail(self.pos, "invalid integer width")
         if width > _MAX_INTEGER_WIDTH:
             self._fail(self.pos, f"integer bitwidth is limited to {_MAX_INTEGER_WIDTH} bits")
         self.tokens.index += 1
@@ -210,7 +214,23 @@ class TypeParser(TokenParser):
         return found
 
     def _read_symbol(self, text: str, known: dict[str, _AttributeT], *, is_type: bool) -> _AttributeT:
-        raise NotImplementedError
+        """`#alias`, `#dialect.name<...>` or `#dialect<name ...>`; the same with `!` for types."""
+        tokens = self.tokens
+        if "." not in text and tokens.texts[tokens.index + 1] != "<":
+            tokens.index += 1
+            found = self.attribute_aliases.get(text)
+            if found is None:
+                self._fail(self.pos, f"undefined symbol alias id '{text[1:]}'")
+            return cast(_AttributeT, found)
+
+        def parse() -> _AttributeT:
+            tokens.index += 1
+            outer, self.custom_op = self.custom_op, None
+            found = self._parse_extended_type_or_attribute(text[1:], is_type)
+            self.custom_op = outer
+            return cast(_AttributeT, found)
+
+        return self._read_once(known, parse)
 
     # Shapes
 
@@ -226,8 +246,11 @@ class TypeParser(TokenParser):
         if text[1:2] == "x":
             tokens.index = tokens.index_at(tokens.starts[tokens.index] + 1)
             return 0
+        size = integer_value(text)
+        if size.bit_length() > _DIMENSION_BITS:
+            self._fail(self.pos, "invalid dimension")
         tokens.index += 1
-        return int(text)
+        return size
 
     def _parse_dimension_cross(self) -> None:
         if self._parse_optional_shape_delimiter() is None:

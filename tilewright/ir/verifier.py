@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.context import load_definitions
 from tilewright.ir.definition_check import DefinitionCheck
-from tilewright.ir.diagnostics import Diagnostic, VerifyError, from_verify_exception
+from tilewright.ir.diagnostics import BROKEN_PROMISES, Diagnostic, VerifyError, from_verify_exception
 from tilewright.ir.dominance import first_misuse
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.ir.trait_rules import REGION_TRAITS, Check, trait_check
@@ -46,7 +46,28 @@ def _verify(root: Operation) -> list[Diagnostic]:
                 walk.finish()
         except VerifyException as error:
             errors.append(from_verify_exception(walk.current, _without_name(error, walk.current)))
+        except BROKEN_PROMISES:
+            broken = _first_broken(root, definitions)
+            if broken is None:
+                raise
+            errors.append(broken)
     return errors
+
+
+def _first_broken(root: Operation, definitions: DefinitionCheck) -> Diagnostic | None:
+    """What is wrong with an operation that others look at before its turn: a tile without a column, say."""
+    for op in root.walk():
+        rules = _rules(type(op))
+        try:
+            if rules.definition is not None:
+                definitions.check(rules.definition, op)
+            for check in rules.traits:
+                check(op)
+        except VerifyException as error:
+            return from_verify_exception(op, _without_name(error, op))
+        except BROKEN_PROMISES:
+            continue
+    return None
 
 
 def _without_name(error: VerifyException, op: Operation) -> VerifyException:
@@ -63,6 +84,7 @@ class _Rules(NamedTuple):
     """What has to hold for the operations of one class."""
 
     definition: OpDef | None
+    traits: tuple[Check, ...]
     own: tuple[Check, ...]
     of_regions: tuple[Check, ...]
     isolated: bool
@@ -84,6 +106,7 @@ def _rules(op_type: type[Operation]) -> _Rules:
         load_definitions(op_type.dialect_name())
     traits = sorted(op_type.traits, key=_trait_order) if registered else ()
     definition = op_type.get_irdl_definition() if issubclass(op_type, IRDLOperation) else None
+    checks = [trait_check(trait) for trait in traits]
     own = [trait_check(trait) for trait in traits if not isinstance(trait, REGION_TRAITS)]
     of_regions = [trait_check(trait) for trait in traits if isinstance(trait, REGION_TRAITS)]
     own.append(_custom_verifier(op_type))
@@ -94,6 +117,7 @@ def _rules(op_type: type[Operation]) -> _Rules:
 
     return _Rules(
         definition=definition,
+        traits=tuple(check for check in checks if check),
         own=tuple(check for check in own if check),
         of_regions=tuple(check for check in of_regions if check),
         isolated=has(IsolatedFromAbove),

@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "convert-aiex-to-emitc": "convert_aiex_to_emitc:ConvertAIEXToEmitCPass",
     "cse": "cse:CsePass",
     "symbol-dce": "symbol_dce:SymbolDcePass",
+    "tilewright-guard-instructions": "guard_instructions:GuardInstructionsPass",
 }
 """Flag of each pass, and `module:Class` under this package; imported when the pass is asked for."""
 

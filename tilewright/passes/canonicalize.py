@@ -35,6 +35,7 @@ class CanonicalizePass(Pass):
             top_down=self.top_down,
             fold=True,
             remove_dead=True,
+            remove_unreachable=True,
             simplify=Simplify(self.region_simplify),
             max_iterations=None if self.max_iterations < 0 else self.max_iterations,
             max_rewrites=None if self.max_num_rewrites < 0 else self.max_num_rewrites,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilewright.device import TileId
@@ -15,12 +16,13 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.descriptor_lowering import wait_for_token
-from tilewright.passes.emission import Emitter
+from tilewright.passes.emission import Emitter, Number
 from tilewright.passes.folding import patterns_of
 from tilewright.passes.legalization import convert
+from tilewright.passes.limit_checks import Guards
 from tilewright.passes.rewriting import Config, Simplify, rewrite, rewrite_with
 from tilewright.passes.task_checks import checked_descriptors, hoist_computations, link_descriptors
-from tilewright.passes.task_descriptors import write_descriptor
+from tilewright.passes.task_descriptors import TaskDescriptor, number_of
 
 
 def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
@@ -35,17 +37,11 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
 class StartTaskToPushQueue(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
-        task = op.configuration
+        task = op.configuration if op.bd_id is None else find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
         place, emit = place_of(task, op), Emitter(rewriter)
-        bd_id = task.bd_id_val
-        if bd_id is None:
-            first = task.first_descriptor
-            if first is None or first.bd_id is None:
-                remedy = "Run the `aie-assign-runtime-buffer-descriptor-ids` pass first or manually assign an ID."
-                fail_op(op, "First buffer descriptor in chain has not been assigned an ID", (op, remedy))
-            bd_id = emit.constant(first.bd_id.value.data)
+        bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
         rewriter.replace(
             op,
@@ -58,6 +54,15 @@ class StartTaskToPushQueue(RewritePattern):
                 issue_token=task.issues_token,
             ),
         )
+
+
+def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
+    """The number of the descriptor that a task starts with."""
+    first = task.first_descriptor
+    if first is None or (first.bd_id is None and not task.bd_ids):
+        remedy = "Run the `aie-assign-runtime-buffer-descriptor-ids` pass first or manually assign an ID."
+        fail_op(op, "First buffer descriptor in chain has not been assigned an ID", (op, remedy))
+    return number_of(task, first)
 
 
 class AwaitTaskToSync(RewritePattern):
@@ -78,49 +83,83 @@ def find_configuration(task: SSAValue) -> DmaConfigureTaskOp | None:
     pending, seen = [task], set[SSAValue]()
     while pending:
         value = pending.pop()
-        if value in seen or not isinstance(value, OpResult):
+        if value in seen:
             continue
         seen.add(value)
-        if isinstance(value.op, DmaConfigureTaskOp):
+        if isinstance(value, OpResult) and isinstance(value.op, DmaConfigureTaskOp):
             return value.op
         pending += _carried_values(value)
     return None
 
 
-def _carried_values(result: OpResult) -> Sequence[SSAValue]:
-    """The values that a result of a branch or loop may take."""
-    match result.op:
+def _carried_values(value: SSAValue) -> Sequence[SSAValue]:
+    """The values that a branch or loop may hand on as this one."""
+    if isinstance(value, BlockArgument):
+        return _received_values(value)
+    assert isinstance(value, OpResult)
+    match value.op:
         case scf.IfOp() as op:
-            ends = [region.block.last_op for region in (op.true_region, op.false_region)]
-            return [end.operands[result.index] for end in ends if end is not None]
+            return [_end(region).operands[value.index] for region in (op.true_region, op.false_region)]
         case scf.ForOp() as op:
-            end = op.body.block.last_op
-            return [op.iter_args[result.index], *(() if end is None else (end.operands[result.index],))]
+            return [op.iter_args[value.index], _end(op.body).operands[value.index]]
+        case scf.WhileOp() as op:
+            return [_end(op.before_region).operands[1 + value.index]]
         case _:
             return ()
 
 
+def _received_values(argument: BlockArgument) -> Sequence[SSAValue]:
+    match argument.block.parent_op():
+        case scf.ForOp() as op if argument.index > 0:
+            carried = argument.index - 1
+            return [op.iter_args[carried], _end(op.body).operands[carried]]
+        case scf.WhileOp() as op if argument.block is op.before_region.block:
+            return [op.arguments[argument.index], _end(op.after_region).operands[argument.index]]
+        case scf.WhileOp() as op:
+            return [_end(op.before_region).operands[1 + argument.index]]
+        case _:
+            return ()
+
+
+def _end(region: Region) -> Operation:
+    end = region.block.last_op
+    assert end is not None
+    return end
+
+
 class ConfigureTaskToWriteBd(RewritePattern):
+    def __init__(self, guards: Guards):
+        self.guards = guards
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
         place = place_of(op, op)
         users = [use.operation for use in op.result.uses]
         if users:
             fail_op(op, "Cannot lower while op still has uses.", *((user, "Used here.") for user in users))
+        if len(op.bd_ids) > 1 and self.guards is Guards.UPSTREAM:
+            fail_op(
+                op,
+                "is a chain of descriptors that are numbered at run time",
+                (op, "the option guards=full of this pass has it lowered"),
+            )
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op)
-        following = link_descriptors(descriptors)
-        for descriptor in descriptors:
-            write_descriptor(op, descriptor, following.get(descriptor), place, Emitter(rewriter))
+        following = link_descriptors(op, descriptors)
+        for bd in descriptors:
+            TaskDescriptor(op, bd, place, Emitter(rewriter), self.guards).write(following.get(bd))
         rewriter.erase(op)
 
 
-CARRIES_TASKS = (scf.ForOp, scf.IfOp)
+CARRIES_TASKS = (scf.ForOp, scf.IfOp, scf.WhileOp)
 
 
+@dataclass(frozen=True)
 class DmaTasksToNpuPass(Pass):
     name = "aie-dma-tasks-to-npu"
     anchor = "aie.device"
+
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         convert(op, {DmaStartTaskOp: StartTaskToPushQueue(), DmaAwaitTaskOp: AwaitTaskToSync()})
@@ -130,4 +169,4 @@ class DmaTasksToNpuPass(Pass):
             lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
             Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
         )
-        rewrite(op, ConfigureTaskToWriteBd())
+        rewrite(op, ConfigureTaskToWriteBd(self.guards))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -17,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
+from tilewright.device import MAX_PACKET_ID, DeviceModel, DmaDirection, TileId
 from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -25,29 +28,32 @@ from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.access_pattern import ITERATION, AccessPattern, encode_integers
-from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
+from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
-from tilewright.dialects.aiex.queue import NpuAddressPatchOp, NpuPushQueueOp
+from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.argument_trace import trace_to_argument
+from tilewright.passes.argument_trace import ArgumentPart, trace_to_argument
 from tilewright.passes.descriptor_lowering import (
     WORD_BYTES,
-    RuntimePattern,
-    ShimDescriptor,
+    Descriptor,
     add_scratchpad_offset,
     address_register,
-    argument_offset,
+    check_argument_part,
+    offset_in_bytes,
+    transfer_of,
     wait_for_token,
 )
 from tilewright.passes.device_tiles import tile_at
-from tilewright.passes.emission import Emitter, known
+from tilewright.passes.emission import Emitter, Number, known
 from tilewright.passes.legalization import convert
+from tilewright.passes.limit_checks import Guards, LimitChecks
+from tilewright.passes.numbers import Numbers
+from tilewright.passes.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 
 WORD_BITS = 32
 WORD_MASK = (1 << WORD_BITS) - 1
@@ -57,97 +63,129 @@ GLOBAL_PREFIX = "blockwrite_data_"
 class MemcpyToWriteBd(RewritePattern):
     """A transfer is a descriptor, the address of its buffer, and a push onto the channel's queue."""
 
+    def __init__(self, guards: Guards):
+        self.guards = guards
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
-        allocation = op.allocation
-        if allocation is None:
-            fail_op(op, "couldn't find shim_dma_allocation op.")
-        place = op.tile.place if op.tile is not None else None
-        if place is None:
-            fail_op(op, "shim_dma_allocation op must reference a valid TileOp.")
         emit = Emitter(rewriter)
-        pattern = op.constant_pattern
-        if pattern is None:
-            repeat = write_runtime_descriptor(op, place, emit)
-            patch_buffer(op, place, emit)
+        memcpy = _Memcpy(op, emit, self.guards)
+        allocation = memcpy.allocation
+        if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
+            repeat_count = memcpy.write_as_upstream()
         else:
-            repeat_count = write_descriptor(op, place, pattern, allocation, emit)
-            patch_buffer(op, place, emit)
-            repeat = emit.constant(repeat_count)
+            repeat_count = memcpy.write()
         push = NpuPushQueueOp(
-            *place,
+            *memcpy.place,
             allocation.direction,
             allocation.channel,
+            repeat_count=emit.number(repeat_count),
             bd_id=emit.constant(op.id.value.data),
-            repeat_count=repeat,
             issue_token=op.issues_token or allocation.direction is DmaDirection.S2MM,
         )
         rewriter.replace(op, push)
 
 
-def write_descriptor(
-    op: NpuDmaMemcpyNdOp, place: TileId, pattern: AccessPattern, allocation: ShimDmaAllocationOp, emit: Emitter
-) -> int:
-    """Write a descriptor of which all is known. Returns the repeat count for its push."""
-    model = device_model(op)
-    text = pattern_violation(model, *place, op.element_bits, pattern)
-    if text is not None:
-        fail_op(op, text)
-    if model.is_mem_tile(*place) and allocation.direction is DmaDirection.S2MM and op.is_padded:
-        fail_op(op, "MemTile supports zero padding only on MM2S direction")
-    hardware = encode_integers(pattern, op.element_bits, model.granule_bits)
-    wraps, steps = hardware.sizes, hardware.strides
-    fields = template_fields(op, place)
-    fields["buffer_length"] = wraps[0] * pattern.sizes[1] * pattern.sizes[2]
-    if not (pattern.is_linear or (model.is_shim_noc(*place) and pattern.is_contiguous)):
-        fields |= {"d0_size": wraps[0], "d0_stride": steps[0], "d1_size": wraps[1], "d1_stride": steps[1]}
-        fields["d2_stride"] = steps[2]
-    if pattern.sizes[ITERATION] > 1 and pattern.strides[ITERATION] > 0:
-        fields |= {"iteration_size": wraps[ITERATION], "iteration_stride": steps[ITERATION]}
-    for name in PADDING:
-        padding = op.properties.get(name)
-        fields[name] = padding.value.data if isinstance(padding, IntegerAttr) else 0
-    emit.emit(NpuWriteBdOp(**fields))
-    return wraps[ITERATION]
+class _Memcpy:
+    """A transfer on its way to being a descriptor."""
 
+    def __init__(self, op: NpuDmaMemcpyNdOp, emit: Emitter, guards: Guards):
+        self.op, self.emit = op, emit
+        allocation = op.allocation
+        if allocation is None:
+            fail_op(op, "couldn't find shim_dma_allocation op.")
+        tile = tile_of(allocation.tile)
+        if tile is None or not tile.is_placed or tile.place is None:
+            fail_op(op, "shim_dma_allocation op must reference a valid TileOp.")
+        self.allocation, self.place, self.model = allocation, tile.place, device_model(op)
+        self.pattern = op.constant_pattern
+        self.bd_id, self.element_bits = op.id.value.data, op.element_bits
+        self.numbers = Numbers(emit)
+        self.checks = LimitChecks(op, self.numbers, guards)
 
-def write_runtime_descriptor(op: NpuDmaMemcpyNdOp, place: TileId, emit: Emitter) -> SSAValue:
-    """Write a template, then the words that runtime values are part of. Returns the repeat count for its push."""
-    model = device_model(op)
-    emit.emit(NpuWriteBdOp(**template_fields(op, place)))
-    limits = DescriptorLimits.of_tile(model, *place, op.element_bits)
-    assert limits is not None, "the verifier refuses runtime patterns on other tiles"
-    pattern = RuntimePattern(op.mixed_sizes[::-1], op.mixed_strides[::-1])
-    descriptor = ShimDescriptor(model, place, op.id.value.data)
-    return descriptor.write_pattern(emit, pattern, limits, op.burst_length.value.data)
+    def write(self) -> Number:
+        """Write the descriptor. Returns the repeat count for its push."""
+        self._check()
+        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
+        assert limits is not None, "transfers elsewhere have been refused"
+        offsets, sizes, strides = self._numbers()
+        transfer = transfer_of(self.model, self.place, limits, sizes, strides)
+        made = transfer.fields(self.numbers, self.checks)
+        fields = self._template() | made.fields | self._padding()
+        Descriptor(self.model, self.place, self.bd_id).write(self.numbers, fields)
+        part = self._argument()
+        offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
+        check_argument_part(self.checks, part, offset, transfer, self.element_bytes)
+        self._patch(part, self.emit.number(offset))
+        return made.repeat_count
 
+    def write_as_upstream(self) -> SSAValue:
+        """Write a template, then the words that runtime values are part of, in the form that mlir-aie gives them."""
+        self.emit.emit(NpuWriteBdOp(**self._template(), **self.place._asdict(), bd_id=self.bd_id))
+        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
+        assert limits is not None, "the verifier refuses runtime patterns on other tiles"
+        offsets, sizes, strides = self._numbers()
+        descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
+        burst_bytes = self.op.burst_length.value.data
+        repeat = descriptor.write_pattern(self.emit, RuntimePattern(sizes, strides), limits, burst_bytes)
+        part = self._argument()
+        self._patch(part, argument_offset(self.emit, offsets, strides, self.element_bytes, part.offset_bytes))
+        return repeat
 
-def template_fields(op: NpuDmaMemcpyNdOp, place: TileId) -> dict[str, int]:
-    """The fields of a descriptor that do not depend on the pattern."""
-    fields = {"column": place.column, "row": place.row, "bd_id": op.id.value.data, "valid_bd": 1}
-    fields["burst_length"] = op.burst_length.value.data
-    if op.packet is not None:
-        fields |= {"enable_packet": 1, "packet_type": op.packet.pkt_type.data, "packet_id": op.packet.pkt_id.data}
-    return fields
+    @property
+    def element_bytes(self) -> int:
+        return self.element_bits // 8
 
+    def _numbers(self) -> tuple[Sequence[Number], Sequence[Number], Sequence[Number]]:
+        """Offsets, sizes and strides, innermost first."""
+        if self.pattern is not None:
+            return self.pattern.offsets, self.pattern.sizes, self.pattern.strides
+        return self.op.mixed_offsets[::-1], self.op.mixed_sizes[::-1], self.op.mixed_strides[::-1]
 
-def patch_buffer(op: NpuDmaMemcpyNdOp, place: TileId, emit: Emitter) -> None:
-    """Put the address of the host's buffer into the descriptor."""
-    sequence = parent_of_type(op, RuntimeSequenceOp)
-    if sequence is None:
-        fail_op(op, "NpuDmaMemcpyNdOps must have RuntimeSequenceOp parent at time of lowering.")
-    part = trace_to_argument(op.memref)
-    if part is None or part.argument.block is not sequence.body.first_block:
-        fail_op(
-            op,
-            "memref must be a block argument or subview/cast/reinterpret_cast of a block argument with static offsets, "
-            "sizes, and strides",
-        )
-    element_bytes = op.element_bits // 8
-    register = address_register(device_model(op), place, op.id.value.data)
-    offset = argument_offset(emit, op.mixed_offsets[::-1], op.mixed_strides[::-1], element_bytes, part.offset_bytes)
-    emit.emit(NpuAddressPatchOp(register, part.argument.index, offset))
-    add_scratchpad_offset(emit, op.offset_state_table_idx, element_bytes, register)
+    def _check(self) -> None:
+        """What is known is refused in mlir-aie's words, where that refuses it."""
+        op, place = self.op, self.place
+        if self.pattern is not None and (
+            text := pattern_violation(self.model, *place, self.element_bits, self.pattern)
+        ):
+            fail_op(op, text)
+        if self.model.is_mem_tile(*place) and self.allocation.direction is DmaDirection.S2MM and op.is_padded:
+            fail_op(op, "MemTile supports zero padding only on MM2S direction")
+        if self.checks.enabled and op.packet is not None and (text := packet_violation(op.packet)):
+            fail_op(op, text)
+        self.checks.descriptor_number(self.bd_id, range(self.model.num_bds(*place)))
+
+    def _template(self) -> dict[str, int]:
+        """The fields that do not depend on the pattern."""
+        op = self.op
+        fields = {"valid_bd": 1, "burst_length": op.burst_length.value.data}
+        if op.packet is not None:
+            fields |= {"enable_packet": 1, "packet_type": op.packet.pkt_type.data, "packet_id": op.packet.pkt_id.data}
+        return fields
+
+    def _padding(self) -> dict[str, int]:
+        attrs = {name: self.op.properties.get(name) for name in PADDING}
+        return {name: attr.value.data for name, attr in attrs.items() if isinstance(attr, IntegerAttr)}
+
+    def _argument(self) -> ArgumentPart:
+        """Which part of which argument of the sequence the memory is."""
+        sequence = parent_of_type(self.op, RuntimeSequenceOp)
+        if sequence is None:
+            fail_op(self.op, "NpuDmaMemcpyNdOps must have RuntimeSequenceOp parent at time of lowering.")
+        part = trace_to_argument(self.op.memref)
+        if part is None or part.argument.block is not sequence.body.first_block:
+            fail_op(
+                self.op,
+                "memref must be a block argument or subview/cast/reinterpret_cast of a block argument with static "
+                "offsets, sizes, and strides",
+            )
+        return part
+
+    def _patch(self, part: ArgumentPart, offset_bytes: SSAValue) -> None:
+        """Put the address of the host's buffer into the descriptor."""
+        register = address_register(self.model, self.place, self.bd_id)
+        self.emit.emit(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
+        add_scratchpad_offset(self.emit, self.op.offset_state_table_idx, self.element_bytes, register)
 
 
 class DmaWaitToSync(RewritePattern):
@@ -168,10 +206,15 @@ class DmaWaitToSync(RewritePattern):
 class PushQueueToWrite32(RewritePattern):
     """A push is a write to the queue register. Tokens carry the tile's controller id, which is set before."""
 
+    def __init__(self, guards: Guards):
+        self.guards = guards
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
         emit, model, place = Emitter(rewriter), device_model(op), op.place
         direction, channel = op.dma_direction, op.channel.value.data
+        if self.guards is Guards.FULL:
+            check_push(op, model, emit)
         if op.issue_token:
             set_controller_id(op, place, model.channel_control_address(*place, direction, channel), emit)
         queue = MemTileTaskQueue if model.is_mem_tile(*place) else TaskQueue
@@ -185,6 +228,14 @@ class PushQueueToWrite32(RewritePattern):
             value = emit.word(fields, token)
         register = emit.constant(model.task_queue_address(*place, direction, channel))
         rewriter.replace(op, NpuWrite32Op(register, value))
+
+
+def check_push(op: NpuPushQueueOp, model: DeviceModel, emit: Emitter) -> None:
+    if text := op.violation(model):
+        fail_op(op, text)
+    checks = LimitChecks(op, Numbers(emit), Guards.FULL)
+    checks.descriptor_number(op.bd_id, model.accessible_bds(*op.place, op.channel.value.data))
+    checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
 
 
 def set_controller_id(op: NpuPushQueueOp, place: TileId, control: int, emit: Emitter) -> None:
@@ -274,9 +325,12 @@ class WriteBdToBlockWrite(RewritePattern):
         return created
 
 
+@dataclass(frozen=True)
 class DmaToNpuPass(Pass):
     name = "aie-dma-to-npu"
     anchor = "aie.device"
+
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
@@ -284,9 +338,9 @@ class DmaToNpuPass(Pass):
         convert(
             op,
             {
-                NpuDmaMemcpyNdOp: MemcpyToWriteBd(),
+                NpuDmaMemcpyNdOp: MemcpyToWriteBd(self.guards),
                 NpuDmaWaitOp: DmaWaitToSync(),
-                NpuPushQueueOp: PushQueueToWrite32(),
+                NpuPushQueueOp: PushQueueToWrite32(self.guards),
                 NpuWriteRTPOp: RtpWriteToWrite32(),
                 NpuWriteBdOp: WriteBdToBlockWrite(op),
                 NpuBlockWriteOp: relative,

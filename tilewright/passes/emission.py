@@ -74,6 +74,9 @@ class Emitter:
     def divide(self, value: SSAValue, divisor: int) -> SSAValue:
         return self.value(arith.DivUIOp(value, self.constant(divisor)))
 
+    def scale(self, value: SSAValue, factor: int, divisor: int) -> SSAValue:
+        return self.divide(self.multiply(value, factor), divisor)
+
     def subtract(self, value: SSAValue, amount: int) -> SSAValue:
         return self.value(arith.SubiOp(value, self.constant(amount)))
 

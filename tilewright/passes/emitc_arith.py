@@ -17,7 +17,7 @@ from tilewright.dialects.emitc import operators as cpp
 from tilewright.dialects.emitc.control import YieldOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import BinaryOp, Predicate
-from tilewright.dialects.emitc.types import width_of
+from tilewright.dialects.emitc.types import is_unsigned, width_of
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.emitc_builder import (
     DIFFERENCE,
@@ -26,6 +26,7 @@ from tilewright.passes.emitc_builder import (
     Builder,
     cpp_types,
     known,
+    known_before_cast,
     signed,
     unsigned,
 )
@@ -82,23 +83,24 @@ def _division(operator: type[BinaryOp], *, with_sign: bool) -> Binary:
 
 
 def _divide(builder: Builder, operator: type[BinaryOp], lhs: SSAValue, rhs: SSAValue, *, with_sign: bool) -> SSAValue:
-    divisor = known(rhs)
-    if divisor is None and isinstance(rhs.owner, cpp.CastOp):
-        divisor = known(rhs.owner.source)
-    if divisor not in (None, 0) and not (with_sign and divisor == -1):
+    dividend, divisor = known_before_cast(lhs), known_before_cast(rhs)
+    smallest = -(1 << width_of(lhs.type) - 1)
+    negates = with_sign and divisor in (None, -1)
+    if divisor == 0 or (negates and divisor == -1 and dividend == smallest):
+        return builder.constant(0, lhs.type)
+    conditions: list[SSAValue] = []
+    if divisor is None:
+        conditions.append(builder.compare(Predicate.ne, rhs, builder.constant(0, rhs.type)))
+    if negates and dividend in (None, smallest):
+        fits = builder.compare(Predicate.ne, lhs, builder.constant(smallest, lhs.type))
+        if divisor is None:
+            is_no_negation = builder.compare(Predicate.ne, rhs, builder.constant(-1, rhs.type))
+            fits = builder.value(cpp.LogicalOrOp(fits, is_no_negation)) if dividend is None else is_no_negation
+        conditions.append(fits)
+    if not conditions:
         return builder.value(operator(lhs, rhs))
-    defined = _is_defined(builder, lhs, rhs, with_sign=with_sign)
+    defined = conditions[0] if len(conditions) == 1 else builder.value(cpp.LogicalAndOp(*conditions))
     return _lazily(builder, defined, operator, [lhs, rhs, builder.constant(0, lhs.type)])
-
-
-def _is_defined(builder: Builder, lhs: SSAValue, rhs: SSAValue, *, with_sign: bool) -> SSAValue:
-    defined = builder.compare(Predicate.ne, rhs, builder.constant(0, rhs.type))
-    if not with_sign:
-        return defined
-    smallest = builder.constant(-(1 << width_of(lhs.type) - 1), lhs.type)
-    fits = builder.compare(Predicate.ne, lhs, smallest)
-    is_no_negation = builder.compare(Predicate.ne, rhs, builder.constant(-1, rhs.type))
-    return builder.value(cpp.LogicalAndOp(defined, builder.value(cpp.LogicalOrOp(fits, is_no_negation))))
 
 
 def _rounding(*, up: bool, with_sign: bool) -> Binary:
@@ -129,7 +131,9 @@ def _shift(operator: type[BinaryOp], *, with_sign: bool = False) -> Binary:
         count = known(rhs)
         number = builder.cast(lhs, signed(type) if with_sign else unsigned(type))
         amount = builder.cast(rhs, unsigned(type))
-        if builder.style.fold and count is not None and 0 <= count < width_of(type):
+        if builder.style.readable and count is not None:
+            if not 0 <= count < width_of(type):
+                return builder.constant(0, type)
             return builder.cast(builder.value(operator(number, amount)), type)
         width = builder.constant(width_of(type), unsigned(type))
         fits = builder.compare(Predicate.lt, amount, width)
@@ -141,7 +145,9 @@ def _shift(operator: type[BinaryOp], *, with_sign: bool = False) -> Binary:
 def _extreme(predicate: Predicate, *, with_sign: bool) -> Binary:
     def compute(builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         kind = signed(lhs.type) if with_sign else unsigned(lhs.type)
-        chosen = builder.compare(predicate, builder.cast(lhs, kind), builder.cast(rhs, kind))
+        if lhs is rhs:
+            return lhs
+        chosen = _compared(builder, predicate, builder.cast(lhs, kind), builder.cast(rhs, kind))
         return builder.value(cpp.ConditionalOp(chosen, lhs, rhs))
 
     return compute
@@ -160,6 +166,15 @@ _PREDICATES: list[tuple[Predicate, bool | None]] = [
     (Predicate.gt, False),
     (Predicate.ge, False),
 ]
+_HOLDS_FOR_EQUAL = (Predicate.eq, Predicate.le, Predicate.ge)
+_COMPARE: dict[Predicate, Callable[[int, int], bool]] = {
+    Predicate.eq: int.__eq__,
+    Predicate.ne: int.__ne__,
+    Predicate.lt: int.__lt__,
+    Predicate.le: int.__le__,
+    Predicate.gt: int.__gt__,
+    Predicate.ge: int.__ge__,
+}
 _MIRRORED = {
     Predicate.lt: Predicate.gt,
     Predicate.le: Predicate.ge,
@@ -172,12 +187,43 @@ def _compare(builder: Builder, op: Operation) -> SSAValue:
     op = cast(arith.CmpiOp, op)
     lhs, rhs = builder[op.lhs], builder[op.rhs]
     predicate, with_sign = _PREDICATES[op.predicate.value.data]
+    if lhs is rhs:
+        return builder.constant(predicate in _HOLDS_FOR_EQUAL, i1)
     if lhs.type == i1:  # a signed bit is 0 or -1
-        return builder.compare(_MIRRORED.get(predicate, predicate) if with_sign else predicate, lhs, rhs)
-    if with_sign is not None:
+        predicate = _MIRRORED.get(predicate, predicate) if with_sign else predicate
+    elif with_sign is not None:
         kind = signed(lhs.type) if with_sign else unsigned(lhs.type)
         lhs, rhs = builder.cast(lhs, kind), builder.cast(rhs, kind)
-    return builder.compare(predicate, lhs, rhs)
+    return _compared(builder, predicate, lhs, rhs)
+
+
+def _compared(builder: Builder, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """A comparison, unless its outcome is known: compilers warn of those."""
+    decided = _decided(predicate, lhs, rhs) if builder.style.readable else None
+    return builder.compare(predicate, lhs, rhs) if decided is None else builder.constant(decided, i1)
+
+
+def _decided(predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> bool | None:
+    """The outcome of a comparison of numbers that are known, or of a number with the end of its range."""
+    left, right = known_before_cast(lhs), known_before_cast(rhs)
+    if right is None:
+        if left is None or predicate not in _MIRRORED:
+            return None
+        return _decided(_MIRRORED[predicate], rhs, lhs)
+    width, without_sign = width_of(lhs.type), is_unsigned(lhs.type) or lhs.type == i1
+    lowest = 0 if without_sign else -(1 << width - 1)
+    highest = lowest + (1 << width) - 1
+    right = right % (1 << width) if without_sign else right
+    if left is not None:
+        left = left % (1 << width) if without_sign else left
+        return _COMPARE[predicate](left, right)
+    match predicate:
+        case Predicate.lt | Predicate.ge if right == lowest:
+            return predicate is Predicate.ge
+        case Predicate.gt | Predicate.le if right == highest:
+            return predicate is Predicate.le
+        case _:
+            return None
 
 
 def _constant(builder: Builder, op: Operation) -> SSAValue:
@@ -272,7 +318,12 @@ def _binary(builder: Builder, op: Operation) -> SSAValue:
         return _BINARY[op.name](builder, lhs, rhs)
     if op.name not in _ON_BITS:
         fail_op(op, NOT_SUPPORTED, (op, "widen the single bits first, with arith.extui or arith.extsi"))
-    return builder.value(_ON_BITS[op.name](lhs, rhs))
+    operator = _ON_BITS[op.name]
+    if builder.style.readable:
+        if operator is cpp.BitwiseXorOp:
+            return builder.compare(Predicate.ne, lhs, rhs)
+        return builder.value((cpp.LogicalAndOp if operator is cpp.BitwiseAndOp else cpp.LogicalOrOp)(lhs, rhs))
+    return builder.value(operator(lhs, rhs))
 
 
 _LOWER: dict[str, Callable[[Builder, Operation], SSAValue]] = {

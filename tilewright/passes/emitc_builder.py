@@ -43,9 +43,9 @@ class Builder:
         """The result of a new operation."""
         return self.emit(op).results[0]
 
-    def statement(self, text: str, *arguments: SSAValue) -> None:
+    def statement(self, text: str, *arguments: SSAValue) -> VerbatimOp:
         """C++ text with `{}` for each argument."""
-        self.emit(VerbatimOp(text, arguments))
+        return self.emit(VerbatimOp(text, arguments))
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
@@ -100,6 +100,12 @@ def known(value: SSAValue) -> int | None:
             return number.data
         case _:
             return None
+
+
+def known_before_cast(value: SSAValue) -> int | None:
+    """`known`, for a value that may have been cast to a type of the same width."""
+    number = known(value)
+    return known(value.owner.source) if number is None and isinstance(value.owner, CastOp) else number
 
 
 def unsigned(type: Attribute) -> Attribute:

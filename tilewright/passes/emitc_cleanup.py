@@ -11,7 +11,7 @@ from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression
 from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
-from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, VariableOp
+from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.passes.emitc_builder import known
 
 
@@ -29,15 +29,24 @@ def _erase_unused_in(block: Block) -> bool:
             for nested in region.blocks:
                 if not isinstance(op, ExpressionOp):
                     changed |= _erase_unused_in(nested)
-        users = [use.operation for result in op.results for use in result.uses]
-        if isinstance(op, VariableOp) and all(_assigns(user, op.result) for user in users):
-            for user in users:
-                Rewriter.erase_op(user)
-        elif users or not _computes(op):
+        if isinstance(op, VariableOp) and (doomed := _only_kept(op)) is not None:
+            for user in doomed:
+                Rewriter.erase_op(user, safe_erase=False)
+        elif not _computes(op) or any(result.first_use for result in op.results):
             continue
         Rewriter.erase_op(op)
         changed = True
     return changed
+
+
+def _only_kept(variable: VariableOp) -> list[Operation] | None:
+    """All uses of a variable, if it is read for nothing but to be assigned to itself."""
+    users = [use.operation for use in variable.result.uses]
+    loads = [user for user in users if isinstance(user, LoadOp)]
+    readers = [use.operation for load in loads for use in load.result.uses]
+    if all(_assigns(op, variable.result) for op in (*readers, *(user for user in users if user not in loads))):
+        return users
+    return None
 
 
 def _computes(op: Operation) -> bool:

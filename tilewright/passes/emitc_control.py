@@ -191,7 +191,7 @@ class _Range:
         if known(self.step) is None:
             kind = DIFFERENCE if self.source_type == SIZE else self.source_type
             step = self.builder.cast(self.step, kind) if with_sign else self.step
-            self.builder.statement("if ({} <= 0) return std::nullopt;", step)
+            self.builder.statement(f"if ({{}} <= 0) {self.builder.style.refuse}", step)
 
     def _fits(self, with_sign: bool) -> bool:
         """Whether the loop of the program is a C++ loop as it is: everything is known and nothing can overflow."""

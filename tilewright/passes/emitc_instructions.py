@@ -14,12 +14,12 @@ from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
+from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.operators import AddOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
 from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail, fail_op, op_text
-from tilewright.passes.emitc_builder import WORD, Builder
+from tilewright.passes.emitc_builder import WORD, Builder, signed
 from tilewright.txn.host_buffers import address_offset
 
 WORD_MASK = 0xFFFFFFFF
@@ -34,8 +34,19 @@ VECTOR, POOL = opaque_type("std::vector<uint32_t>"), opaque_type(f"{NAMESPACE}::
 UINT32, UINT64, INT32 = opaque_type("uint32_t"), opaque_type("uint64_t"), opaque_type("int32_t")
 
 
-def pool_name(op: tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp) -> str:
-    return f"bd_pool_{op.column.value.data}_{op.row.value.data}"
+def pool_name(op: tasks.PoolUser, model: DeviceModel) -> str:
+    """The variable with the pool that an operation uses."""
+    numbers, all_of_them = op.numbers(model), range(model.num_bds(*op.place))
+    name = "bd_pool_{}_{}".format(*op.place)
+    if numbers == all_of_them:
+        return name
+    return f"{name}_from_{numbers.start}" if numbers.start else f"{name}_to_{numbers[-1]}"
+
+
+def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
+    numbers = op.numbers(model)
+    first = f", {numbers.start}" if numbers.start else ""
+    return f"{NAMESPACE}::BdPool {pool_name(op, model)} = {NAMESPACE}::bd_pool_init({len(numbers)}{first});"
 
 
 class Instructions:
@@ -65,17 +76,17 @@ class Instructions:
     def append(self, function: str, *arguments: SSAValue, comment: str | None = None) -> None:
         """Call a function that appends one operation to the stream."""
         call = self.builder.emit(CallOpaqueOp(f"{NAMESPACE}::txn_append_{function}", [self.stream, *arguments]))
-        if comment and self.style.annotate:
+        if comment and self.style.readable:
             call.attributes[COMMENT] = StringAttr(comment)
         self.count += 1
-        if self.counter is not None and not self.style.count_by_block:
+        if self.counter is not None:
             self.builder.statement(self.style.increment, self.counter)
 
     def literal(self, number: int, type: OpaqueType = UINT32, suffix: str = "u") -> SSAValue:
         return self.builder.value(ConstantOp(opaque(f"{number}{suffix}"), type))
 
     def address_literal(self, address: int) -> SSAValue:
-        if not self.style.annotate:
+        if not self.style.readable:
             return self.literal(address)
         return self.builder.value(ConstantOp(opaque(f"{address:#x}u"), UINT32))
 
@@ -103,9 +114,9 @@ class Instructions:
     def take_bd(self, op: tasks.DmaBdPoolPopOp) -> None:
         name = f"bd_{self._taken}"
         self._taken += 1
-        separator = "\n" if self.style.annotate else " "
-        taken = f"{NAMESPACE}::bd_pool_pop({pool_name(op)}, {name})"
-        self.builder.statement(f"uint32_t {name};{separator}if (!{taken}) return std::nullopt;")
+        separator = "\n" if self.style.readable else " "
+        taken = f"{NAMESPACE}::bd_pool_pop({pool_name(op, self.model)}, {name})"
+        self.builder.statement(f"uint32_t {name};{separator}if (!{taken}) {self.style.refuse}")
         taken_id = self.builder.value(LiteralOp(name, WORD))
         self.builder.define(op.bd_id, self.builder.cast(taken_id, i32))
 
@@ -209,25 +220,45 @@ def _assert_field(to: Instructions, op: guards.NpuAssertBdFieldOp) -> None:
     """Upstream lets negative numbers pass, which have bits outside of every field; compared without sign none does."""
     limit = op.max.value.data & WORD_MASK
     value = to.builder[op.value]
-    if to.style.annotate or limit > WORD_MASK >> 1:
+    if to.style.readable or limit > WORD_MASK >> 1:
         outside = to.builder.compare(Predicate.gt, to.builder.cast(value, WORD), to.builder.constant(limit, WORD))
-        to.builder.statement("if ({}) return std::nullopt;", outside)
+        _comment(to, op, to.builder.statement(f"if ({{}}) {to.style.refuse}", outside))
     else:
-        to.builder.statement(f"if ({{}} > {limit}) return std::nullopt;", value)
-        to.builder.statement("if ({} < 0) return std::nullopt;", value)
+        to.builder.statement(f"if ({{}} > {limit}) {to.style.refuse}", value)
+        to.builder.statement(f"if ({{}} < 0) {to.style.refuse}", value)
 
 
 def _assert_divisible(to: Instructions, op: guards.NpuAssertBdDivisibleOp) -> None:
     divisor, value = abs(op.divisor.value.data), to.builder[op.value]
     if op.allow_unit is not None:
-        to.builder.statement(f"if ({{}} != 1 && {{}} % {divisor} != 0) return std::nullopt;", value, value)
+        text = f"if ({{}} != 1 && {{}} % {divisor} != 0) {to.style.refuse}"
+        _comment(to, op, to.builder.statement(text, value, value))
     else:
-        to.builder.statement(f"if ({{}} % {divisor} != 0) return std::nullopt;", value)
+        _comment(to, op, to.builder.statement(f"if ({{}} % {divisor} != 0) {to.style.refuse}", value))
+
+
+def _assert_range(to: Instructions, op: guards.NpuAssertRangeOp) -> None:
+    """Limits that every number of the type keeps are not checked: compilers warn of that."""
+    value = to.builder[op.value]
+    value = to.builder.cast(value, signed(value.type))
+    (low, high), (lowest, highest) = op.limits, guards.signed_limits(op.value.type)
+    outside = [f"{{}} < {low}"] * (low != lowest) + [f"{{}} > {high}"] * (high != highest)
+    if low == high:
+        outside = [f"{{}} != {low}"]
+    if outside:
+        text = f"if ({' || '.join(outside)}) {to.style.refuse}"
+        _comment(to, op, to.builder.statement(text, *(value for _ in outside)))
+
+
+def _comment(to: Instructions, op: guards.Guard, statement: VerbatimOp) -> None:
+    """What the program calls the number that is checked."""
+    if to.style.readable and op.subject is not None:
+        statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
 
 
 def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
-    name, capacity = pool_name(op), to.model.num_bds(op.column.value.data, op.row.value.data)
-    to.builder.statement(f"if ({name}.head >= {capacity}) return std::nullopt;")
+    name = pool_name(op, to.model)
+    to.builder.statement(f"if ({name}.head >= {len(op.numbers(to.model))}) {to.style.refuse}")
     pool = to.builder.value(LiteralOp(name, POOL))
     to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
 
@@ -239,6 +270,7 @@ _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
     firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
     guards.NpuAssertBdDivisibleOp: _assert_divisible,
     guards.NpuAssertBdFieldOp: _assert_field,
+    guards.NpuAssertRangeOp: _assert_range,
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuSyncOp: _sync,

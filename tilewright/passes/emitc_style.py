@@ -17,7 +17,7 @@ class StyleName(StrEnum):
 
 
 # g++ -Wextra finds upstream's way to return the stream redundant.
-PRAGMAS = (
+_PRAGMAS = (
     ("#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wredundant-move"'),
     ("#pragma GCC diagnostic pop",),
 )
@@ -25,26 +25,30 @@ PRAGMAS = (
 
 @dataclass(frozen=True)
 class Style:
-    """How functions are named, how operations are counted and how values reach the functions of the header."""
+    """How functions are named and divided, how operations are counted, how values reach the header's functions."""
 
     function: str = "generate_txn_{device}_{sequence}"
     counter: str = "__opcount"
     increment: str = "++{};"
     always_count: bool = False
     """Count at run time even where the number of operations is known."""
-    count_by_block: bool = False
-    """Add the operations of a block at its end, instead of one after each."""
     returned: str = "std::move(txn)"
-    pragmas: tuple[Sequence[str], Sequence[str]] = PRAGMAS
+    pragmas: tuple[Sequence[str], Sequence[str]] = _PRAGMAS
     """Lines before and after all functions."""
     cast_words: bool = False
     """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
     any_address: bool = False
     """Take a register address that is an argument of the sequence, as the native generator does."""
-    fold: bool = False
-    """Leave out checks whose outcome is known."""
-    annotate: bool = False
-    """Say where operations come from and which registers they write."""
+    readable: bool = False
+    """For people: known outcomes left out, comments, and a function of its own that appends the operations.
+
+    Such a function is run twice, to count and to write, so that the stream is allocated once.
+    """
+
+    @property
+    def refuse(self) -> str:
+        """The statement that gives up."""
+        return "return false;" if self.readable else "return std::nullopt;"
 
     def function_name(self, device: str, sequence: str) -> str:
         return re.sub(r"\W", "_", self.function.format(device=device, sequence=sequence), flags=re.ASCII)
@@ -62,14 +66,5 @@ STYLES = {
         cast_words=True,
         any_address=True,
     ),
-    StyleName.READABLE: Style(
-        counter="op_count",
-        count_by_block=True,
-        returned="txn",
-        pragmas=((), ()),
-        cast_words=True,
-        any_address=True,
-        fold=True,
-        annotate=True,
-    ),
+    StyleName.READABLE: Style(pragmas=((), ()), cast_words=True, any_address=True, readable=True),
 }

@@ -16,8 +16,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tilewright.device import DeviceModel
-from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tasks import (
@@ -32,6 +31,14 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.assign_runtime_sequence_bd_ids import CONTROL_FLOW, channel_of, lower_first
 from tilewright.passes.folding.regions import is_defined_in, only_block, recreate, terminator
 from tilewright.passes.insertion import building_before
+from tilewright.passes.pooled_tasks import (
+    PooledTask,
+    check_alike,
+    check_descriptors,
+    check_start,
+    first_index,
+    handed_on,
+)
 
 
 @dataclass(frozen=True)
@@ -64,29 +71,8 @@ def _refuse_while(ops: Sequence[Operation]) -> None:
             )
 
 
-@dataclass(eq=False)
-class _Task:
-    """A task that takes its descriptors from the pool, or one of several such tasks that are handed on as one value."""
-
-    ids: Sequence[SSAValue]
-    """The numbers of its descriptors, at hand wherever the task is."""
-    example: DmaConfigureTaskOp
-    """The task, or one that it may be; the others are for the same channel and have as many descriptors."""
-    unlike: DmaConfigureTaskOp | None = None
-    """Another that it may be, if there is one which is not started as `example` is."""
-    users: list[_Task] = field(default_factory=list["_Task"])
-
-    def may_be(self, other: _Task) -> None:
-        """Whatever the other task may be, this one may be, too."""
-        other.users.append(self)
-        pending: list[tuple[_Task, _Task]] = [(other, self)]
-        while pending:
-            source, task = pending.pop()
-            if task.unlike is None:
-                origins = (origin for origin in (source.example, source.unlike) if origin is not None)
-                task.unlike = next((o for o in origins if _start_of(o) != _start_of(task.example)), None)
-                if task.unlike is not None:
-                    pending += ((task, user) for user in task.users)
+_Positions: TypeAlias = dict[int, PooledTask]
+"""Tasks by their position in a list of values that a loop or a branch hands on."""
 
 
 class _PooledSequence:
@@ -94,16 +80,17 @@ class _PooledSequence:
 
     def __init__(self, model: DeviceModel):
         self.model = model
-        self.tasks: dict[SSAValue, _Task] = {}
+        self.tasks: dict[SSAValue, PooledTask] = {}
         self.freed: list[dict[SSAValue, DmaFreeTaskOp]] = []
         """What is free for certain: by block, from the outermost to the one that is being walked."""
         self.loops: list[Region] = []
-        self.starts: list[tuple[DmaStartTaskOp, _Task]] = []
+        self.pools: dict[tuple[TileId, int], int | None] = {}
+        self.starts: list[tuple[DmaStartTaskOp, PooledTask]] = []
 
     def lower(self, sequence: RuntimeSequenceOp) -> None:
         self.walk(sequence.body)
         for start, task in self.starts:
-            _check_start(start, task)
+            check_start(start, task)
 
     def walk(self, region: Region) -> None:
         for block in region.blocks:
@@ -140,24 +127,26 @@ class _PooledSequence:
         if op.bd_ids:
             return
         place, _, _ = channel_of(op)
-        _check_descriptors(op)
+        check_descriptors(op)
         build, pool = building_before(op), self.pool_of(op)
         ids = [build.insert(DmaBdPoolPopOp(place, pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
-        self.tasks[op.result] = _Task(ids, op)
+        self.tasks[op.result] = PooledTask(ids, op)
 
     def pool_of(self, task: DmaConfigureTaskOp) -> int | None:
         """The channel whose descriptors a task needs, where not all will do."""
         place, _, channel = channel_of(task)
-        reaches_all = len(self.model.accessible_bds(*place, channel)) == self.model.num_bds(*place)
-        return None if reaches_all else channel
+        if (place, channel) not in self.pools:
+            reaches_all = len(self.model.accessible_bds(*place, channel)) == self.model.num_bds(*place)
+            self.pools[place, channel] = None if reaches_all else channel
+        return self.pools[place, channel]
 
     def start(self, op: DmaStartTaskOp) -> None:
         """Say which descriptor is the first, where the task is not configured in plain sight."""
         task = self.tasks.get(op.task)
         if task is None or op.configuration is not None or op.bd_id is not None:
             return
-        op.operands = [op.task, task.ids[_first_index(task.example)]]
+        op.operands = [op.task, task.ids[first_index(task.example)]]
         self.starts.append((op, task))
 
     def free(self, op: DmaFreeTaskOp) -> None:
@@ -223,7 +212,7 @@ class _PooledSequence:
                 "its buffer descriptor id) so it can be freed after the if",
             )
         for position, task in then.items():
-            _check_alike(op, "yields tasks", "from its two branches at the same result", task, otherwise[position])
+            check_alike(op, "yields tasks", "from its two branches at the same result", task, otherwise[position])
         for end, tasks in zip(ends, (then, otherwise), strict=True):
             _append_ids(end, tasks)
         for position, result in self.replace(op, {}, then).items():
@@ -238,7 +227,7 @@ class _PooledSequence:
         for position, task in tasks.items():
             argument = arguments[position]
             ids = [block.insert_arg(i32, len(block.args), location_of(argument)) for _ in task.ids]
-            received[position] = self.tasks[argument] = _handed_on(task, ids)
+            received[position] = self.tasks[argument] = handed_on(task, ids)
         return received
 
     def close_loop(self, op: Operation, end: Operation, received: _Positions) -> None:
@@ -247,7 +236,7 @@ class _PooledSequence:
         for position, task in received.items():
             if position not in yielded:
                 fail_op(op, "carries a pool-allocated task, but yields something else in its place", (end, "here"))
-            _check_alike(op, "carries tasks", "in the same value", task, yielded[position])
+            check_alike(op, "carries tasks", "in the same value", task, yielded[position])
             task.may_be(yielded[position])
         _append_ids(end, {position: yielded[position] for position in received})
 
@@ -259,7 +248,7 @@ class _PooledSequence:
         types = [*(result.type for result in op.results), *(i32 for task in results.values() for _ in task.ids)]
         new = building_before(op).insert(recreate(op, operands=[*op.operands, *ids], result_types=types))
         added = iter(new.results[len(op.results) :])
-        given = {k: _handed_on(task, [next(added) for _ in task.ids]) for k, task in results.items()}
+        given = {k: handed_on(task, [next(added) for _ in task.ids]) for k, task in results.items()}
         self.tasks.update((new.results[position], task) for position, task in given.items())
         for old, result in zip(op.results, new.results, strict=False):
             old.replace_all_uses_with(result)
@@ -267,78 +256,5 @@ class _PooledSequence:
         return given
 
 
-_Positions: TypeAlias = dict[int, _Task]
-"""Tasks by their position in a list of values that a loop or a branch hands on."""
-
-
-def _handed_on(task: _Task, ids: Sequence[SSAValue]) -> _Task:
-    """The same task as another value, whose numbers are other values as well."""
-    result = _Task(ids, task.example)
-    result.may_be(task)
-    return result
-
-
 def _append_ids(end: Operation, tasks: _Positions) -> None:
     end.operands = [*end.operands, *(id for task in tasks.values() for id in task.ids)]
-
-
-def _check_alike(op: Operation, verb: str, where: str, first: _Task, second: _Task) -> None:
-    """Tasks that are handed on as one value must need descriptors of the same pool, and the same number of them."""
-    notes = (first.example, "one of them is configured here"), (second.example, "another is configured here")
-    if channel_of(first.example) != channel_of(second.example):
-        fail_op(
-            op,
-            f"{verb} on different physical channels (tile/direction/channel) {where}; a pooled buffer descriptor id "
-            "and its completion sync belong to one channel",
-            *notes,
-        )
-    if len(first.ids) != len(second.ids):
-        fail_op(
-            op,
-            f"{verb} of {len(first.ids)} and of {len(second.ids)} buffer descriptors {where}; give them equally many, "
-            "or free each before the next is configured",
-            *notes,
-        )
-
-
-def _check_descriptors(task: DmaConfigureTaskOp) -> None:
-    blocks = [[op for op in block.ops if isinstance(op, DmaBdOp)] for block in task.body.blocks]
-    extra = next((bds[1] for bds in blocks if len(bds) > 1), None)
-    if extra is not None or not any(blocks):
-        note = (extra, "give this one a block of its own, and link it with aie.next_bd")
-        fail_op(
-            task,
-            "dynamic BD pool lowering supports single-BD tasks only; a multi-BD chain under a runtime-bound loop needs "
-            "runtime next_bd chaining (not yet implemented)",
-            *([note] if extra is not None else ()),
-        )
-    for bd in (bd for bds in blocks for bd in bds):
-        if bd.bd_id is not None:
-            fail_op(
-                bd,
-                "pins a buffer descriptor ID inside a runtime-bound sequence that draws IDs from the dynamic pool; a "
-                "pinned ID would collide with a runtime-allocated one. Allocate every BD in this sequence from the "
-                "pool (drop the bd_id), or make the sequence straight-line so the static allocator assigns all IDs.",
-            )
-
-
-def _first_index(task: DmaConfigureTaskOp) -> int:
-    """Which of the descriptors the chain starts with."""
-    first = task.first_descriptor
-    return next((index for index, bd in enumerate(task.descriptors) if bd is first), 0)
-
-
-def _check_start(start: DmaStartTaskOp, task: _Task) -> None:
-    """One instruction starts whichever of several tasks it is, so they must be started alike."""
-    if task.unlike is not None:
-        fail_op(
-            start,
-            "starts a task that may be one of several, which differ in their repeat count, in whether they issue a "
-            "token, or in where their chain begins",
-            (task.example, "it may be this one"),
-            (task.unlike, "or this one"),
-        )
-
-
-def _start_of(task: DmaConfigureTaskOp) -> tuple[bool, int, SSAValue | None, int]:
-    return task.issues_token, task.repeat_count.value.data, task.repeat_count_val, _first_index(task)

@@ -126,7 +126,7 @@ def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]
     locks = [_wait_for_parameters(core) for core in waiting]
     for sequence in ops:
         if isinstance(sequence, RuntimeSequenceOp):
-            if _must_synchronize(sequence, uses_parameters):
+            if _must_synchronize(sequence, uses_parameters and bool(parameters)):
                 at_start = building(InsertPoint.at_start(sequence.body.block), sequence.location)
                 at_start.insert(SyncScratchpadParametersFromHostOp())
                 sequence.emit_parameter_sync_preamble = DONE
@@ -168,7 +168,7 @@ def _lower_synchronizations(
     markers = [op for op in sequence.walk() if isinstance(op, SyncScratchpadParametersFromHostOp)]
     for marker in markers:
         build = building_before(marker)
-        if marker is markers[0]:  # a sequence has one scratchpad, however often it is read
+        if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
             build.insert(NpuCreateScratchpadOp(ENTRY_BYTES * parameters))
         for index, buffer in entries:
             address, zero = (build.insert(i32_constant(0)).result for _ in range(2))

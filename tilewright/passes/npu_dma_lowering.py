@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from xdsl.context import Context
 from xdsl.ir import Operation
 
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
-from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
+from tilewright.passes.limit_checks import Guards
+from tilewright.passes.pipelines import FULL_GUARDS, NPU_DMA_LOWERING, passes_of, with_options
 
 
+@dataclass(frozen=True)
 class NpuDmaLoweringPass(Pass):
     name = "aie-npu-dma-lowering"
     anchor = "aie.device"
 
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
+
     def apply(self, ctx: Context, op: Operation) -> None:
-        run_pipeline(ctx, op, Pipeline(op.name, [*passes_of(NPU_DMA_LOWERING)]))
+        options = FULL_GUARDS if self.guards is Guards.FULL else {}
+        run_pipeline(ctx, op, Pipeline(op.name, [*passes_of(with_options(NPU_DMA_LOWERING, options))]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilewright.ir.pass_manager import Pass, make_pass
 from tilewright.passes import find_pass
@@ -15,25 +15,30 @@ NPU_DMA_LOWERING = (
     "aie-decompose-large-dma-bd",
     "aie-lower-dynamic-bd-pool{allow-while}",
     "canonicalize",
-    "aie-assign-runtime-sequence-bd-ids",
+    "aie-assign-runtime-sequence-bd-ids{skip-without-tasks}",
     "aie-dma-tasks-to-npu",
     "aie-lower-dma-channel-reset",
     "aie-dma-to-npu",
     "aie-lower-set-lock",
     "aie-lower-core-reset",
 )
-"""From runtime sequences with tasks and transfers to instructions of the command processor; on each device."""
+"""From runtime sequences with tasks and transfers to instructions of the command processor; on each device.
 
-SEQUENCE_LOWERING = (
-    *(
-        f"{flag}{{skip-without-tasks}}" if flag == "aie-assign-runtime-sequence-bd-ids" else flag
-        for flag in NPU_DMA_LOWERING
-    ),
-    "canonicalize",
-    "cse",
-)
-"""`NPU_DMA_LOWERING` for `tilewright compile`: control flow without descriptors to assign is fine, and what is known is
-computed here rather than each time the sequence is generated."""
+The order is upstream's. The options accept control flow that upstream refuses.
+"""
+
+FULL_GUARDS = {"aie-dma-tasks-to-npu": "guards=full", "aie-dma-to-npu": "guards=full"}
+"""Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
+
+
+def with_options(order: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
+    """An order in which some flags that had no options have these."""
+    return tuple(f"{flag}{{{options[flag]}}}" if flag in options else flag for flag in order)
+
+
+SEQUENCE_LOWERING = (*NPU_DMA_LOWERING, "canonicalize", "cse")
+"""`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
+generated."""
 
 
 def passes_of(order: Sequence[str]) -> list[Pass]:

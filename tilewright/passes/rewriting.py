@@ -10,7 +10,7 @@ over the region, on which an operation that changed is pushed again together wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -22,8 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.passes.effects import facts_of, is_trivially_dead
 from tilewright.passes.locating_rewriter import LocatingRewriter, Worklist
 
-FoldResult: TypeAlias = "Sequence[SSAValue | Attribute] | None"
-"""One replacement for each result; nothing at all when the operation was changed in place; None when it stays."""
+PatternsOf: TypeAlias = "Callable[[Operation], Iterable[RewritePattern]]"
 
 
 class Simplify(StrEnum):
@@ -44,12 +43,14 @@ class Config:
     fold: bool = False
     """Fold operations into their operands or into constants; keep each constant once, at the start of its region."""
     remove_dead: bool = False
+    remove_unreachable: bool = False
+    """Erase blocks that nothing leads to before patterns see them."""
     simplify: Simplify = Simplify.DISABLED
     max_iterations: int | None = 10
     max_rewrites: int | None = None
 
 
-GREEDY = Config(top_down=False, fold=True, remove_dead=True, simplify=Simplify.AGGRESSIVE)
+GREEDY = Config(top_down=False, fold=True, remove_dead=True, remove_unreachable=True, simplify=Simplify.AGGRESSIVE)
 """What MLIR's greedy driver does besides, for passes that upstream runs on it with no options."""
 
 
@@ -58,7 +59,7 @@ def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = No
     return rewrite_with(op, lambda _: patterns, config or Config())
 
 
-def rewrite_with(op: Operation, patterns: Callable[[Operation], Iterable[RewritePattern]], config: Config) -> bool:
+def rewrite_with(op: Operation, patterns: PatternsOf, config: Config) -> bool:
     """`rewrite` where each operation has patterns of its own, in the order in which they are to be tried."""
     changed = [GreedyDriver(region, patterns, config).run() for region in op.regions]
     return any(changed)
@@ -67,7 +68,7 @@ def rewrite_with(op: Operation, patterns: Callable[[Operation], Iterable[Rewrite
 class GreedyDriver:
     """Rewrites one region until nothing changes."""
 
-    def __init__(self, region: Region, patterns: Callable[[Operation], Iterable[RewritePattern]], config: Config):
+    def __init__(self, region: Region, patterns: PatternsOf, config: Config):
         from tilewright.passes import folding
 
         self._region = region
@@ -75,7 +76,6 @@ class GreedyDriver:
         self._config = config
         self._folding = folding
         self._worklist = Worklist(region)
-        self._rewrites = 0
 
     def run(self) -> bool:
         from tilewright.passes.region_simplification import erase_unreachable_blocks, simplify_region
@@ -88,7 +88,8 @@ class GreedyDriver:
         iteration = 0
         while config.max_iterations is None or iteration < config.max_iterations:
             iteration += 1
-            erase_unreachable_blocks(self._region)
+            if config.remove_unreachable:
+                erase_unreachable_blocks(self._region)
             self._fill()
             progress = self._drain()
             if config.simplify is not Simplify.DISABLED:
@@ -130,6 +131,8 @@ class GreedyDriver:
             op = self._worklist.pop()
             if op is None:
                 break
+            if op.parent is None:  # a pattern took it away without saying so
+                continue
             if config.remove_dead and is_trivially_dead(op):
                 rewriter.erase(op)
                 changed = True
@@ -155,14 +158,16 @@ class GreedyDriver:
             self._rewriter.notify_op_modified(op)
             return True
         values: list[SSAValue] = []
+        constants: list[Operation] = []
         for result, new in zip(op.results, folded, strict=True):
             if isinstance(new, Attribute):
                 constant = self._folding.materialize(op, new, result.type)
                 if constant is None:
                     return False
-                new = self._rewriter.insert(constant).results[0]
+                constants.append(constant)
+                new = constant.results[0]
             values.append(new)
-        self._rewriter.replace(op, (), values)
+        self._rewriter.replace(op, constants, values)
         return True
 
 

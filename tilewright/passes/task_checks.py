@@ -15,6 +15,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.passes.emission import Number
 
 ALLOWED = (DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp)
 IN_THIS_TASK = "Error encountered while lowering this BD configuration."
@@ -63,7 +64,7 @@ def _checked_descriptor(task: DmaConfigureTaskOp, block: Block) -> DmaBdOp:
         text = "This block contains multiple aie.dma_bd operations. Exactly one         is required."
         fail_op(end, text, *((extra, "Extra aie.dma_bd operation here.") for extra in descriptors[1:]))
     (bd,) = descriptors
-    if task.bd_id_val is None and bd.bd_id is None:
+    if not task.bd_ids and bd.bd_id is None:
         fail_op(bd, "Cannot lower buffer descriptor without assigned ID.", (bd, ASSIGN_FIRST), (task, IN_THIS_TASK))
     locks = [op for op in block.ops if isinstance(op, UseLockOp)]
     if len(locks) not in (0, 2):
@@ -75,9 +76,10 @@ def _checked_descriptor(task: DmaConfigureTaskOp, block: Block) -> DmaBdOp:
     return bd
 
 
-def link_descriptors(descriptors: Iterable[DmaBdOp]) -> dict[DmaBdOp, int]:
+def link_descriptors(task: DmaConfigureTaskOp, descriptors: Iterable[DmaBdOp]) -> dict[DmaBdOp, Number]:
     """The number of the descriptor that follows each, for those that one follows."""
-    following: dict[DmaBdOp, int] = {}
+    following: dict[DmaBdOp, Number] = {}
+    runtime_ids = task.runtime_ids
     for bd in descriptors:
         end = bd.parent.last_op if bd.parent is not None else None
         if isinstance(end, NextBdOp):
@@ -85,7 +87,9 @@ def link_descriptors(descriptors: Iterable[DmaBdOp]) -> dict[DmaBdOp, int]:
                 note = "Potentially conflicting next buffer descriptor ID specified here."
                 fail_op(bd, "Cannot specify both next_bd_id attribute and aie.next_bd operation.", (end, note))
             successor = next((op for op in end.dest.ops if isinstance(op, DmaBdOp)), None)
-            if successor is not None and successor.bd_id is not None:
+            if successor is not None and successor in runtime_ids:
+                following[bd] = runtime_ids[successor]
+            elif successor is not None and successor.bd_id is not None:
                 following[bd] = successor.bd_id.value.data
         elif bd.next_bd_id is not None:
             following[bd] = bd.next_bd_id.value.data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.ir import SSAValue
 
 from tilewright.device import Arch, DmaDirection, LockAction, TileId
@@ -12,47 +14,257 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
-from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation, realizability_violation
+from tilewright.dialects.aiex.descriptor_checks import (
+    DescriptorLimits,
+    packet_violation,
+    pattern_violation,
+    realizability_violation,
+)
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.argument_trace import trace_to_argument
+from tilewright.passes.argument_trace import ArgumentPart, trace_to_argument
 from tilewright.passes.descriptor_lowering import (
     WORD_BYTES,
-    RuntimePattern,
-    ShimDescriptor,
+    Descriptor,
     add_scratchpad_offset,
     address_register,
-    argument_offset,
+    check_argument_part,
+    check_bounds,
+    check_offset,
+    offset_in_bytes,
+    transfer_of,
 )
 from tilewright.passes.emission import Emitter, Number, known
+from tilewright.passes.limit_checks import MAX_COUNT, Guards, LimitChecks
+from tilewright.passes.numbers import Numbers
+from tilewright.passes.transfer_fields import Transfer
+from tilewright.passes.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 
 
-def write_descriptor(
-    task: DmaConfigureTaskOp, bd: DmaBdOp, following: int | None, place: TileId, emit: Emitter
-) -> None:
-    fields = _template_fields(task, bd, following, place)
-    is_known = (
-        (bd.len is None or bd.constant_len is not None)
-        and (bd.offset is None or bd.constant_offset is not None)
-        and bd.constant_dimensions is not None
-        and task.bd_id_val is None
-    )
-    if is_known:
-        emit.emit(NpuWriteBdOp(**fields | _pattern_fields(task, bd, place)))
-    else:
-        _write_runtime_descriptor(task, bd, fields, place, emit)
-    _write_address(task, bd, place, emit)
+class TaskDescriptor:
+    """One descriptor of a task on its way to being register writes."""
+
+    def __init__(self, task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, emit: Emitter, guards: Guards):
+        self.task, self.bd, self.place, self.emit = task, bd, place, emit
+        self.model, self.element_bytes = device_model(bd), bd.element_bytes
+        self.bd_id = number_of(task, bd)
+        self.numbers = Numbers(emit)
+        self.checks = LimitChecks(bd, self.numbers, guards)
+        self.is_known = (
+            (bd.len is None or bd.constant_len is not None)
+            and (bd.offset is None or bd.constant_offset is not None)
+            and bd.constant_dimensions is not None
+        )
+
+    def write(self, following: Number | None) -> None:
+        """Write all of it; `following` is the number of the one that the DMA goes on to."""
+        fields = _template_fields(self.task, self.bd, following, self.place)
+        if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
+            transfer = self._write_fields(fields)
+            self._write_address(transfer)
+        else:
+            self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
+            self._write_address(None)
+
+    def _write_fields(self, fields: dict[str, Number]) -> Transfer:
+        task, bd, place = self.task, self.bd, self.place
+        self.checks.descriptor_number(self.bd_id, self.model.accessible_bds(*place, task.channel.value.data))
+        packet: PacketInfoAttr | None = bd.packet or task.packet
+        if self.checks.enabled and packet is not None and (text := packet_violation(packet)):
+            fail_op(bd, text)
+        if self.is_known:
+            self._check_extent()
+            fields = fields | {"buffer_offset": bd.offset_bytes} | _shape_fields(task, bd, place)
+        transfer = self._known_transfer() if self.is_known else self._runtime_transfer()
+        made = transfer.fields(self.numbers, self.checks)
+        Descriptor(self.model, place, self.bd_id).write(self.numbers, fields | made.fields)
+        return transfer
+
+    def _check_extent(self) -> None:
+        bd, granule_bytes = self.bd, self.model.granule_bits // 8
+        if bd.offset_bytes % granule_bytes != 0:
+            fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
+        if bd.len_bytes < granule_bytes:
+            fail_op(
+                bd,
+                f"Transfer size of {bd.len_bytes} bytes falls below minimum hardware transfer unit of {granule_bytes} "
+                "bytes.",
+            )
+        if len(bd.mixed_sizes) > DIMENSIONS:
+            fail_op(bd, "At most four data layout transformation dimensions may be provided.")
+
+    def _known_transfer(self) -> Transfer:
+        """Refuses what mlir-aie refuses, in its words."""
+        bd, granules = self.bd, self.bd.len_bytes * 8 // self.model.granule_bits
+        dimensions = bd.constant_dimensions or []
+        sizes, strides = [d.size for d in dimensions], [d.stride for d in dimensions]
+        if dimensions:
+            _check_pattern(bd, self.place, AccessPattern.from_outermost(sizes, strides), granules)
+        if self.checks.enabled:  # as they are written: upstream cuts them to 32 bits
+            return self._transfer(bd.mixed_sizes[::-1], bd.mixed_strides[::-1], bd.len_bytes // self.element_bytes)
+        return self._transfer(sizes[::-1], strides[::-1], bd.len_bytes // self.element_bytes)
+
+    def _runtime_transfer(self) -> Transfer:
+        sizes, strides = self._checked_pattern()
+        return self._transfer(sizes, strides, self._explicit_length())
+
+    def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> Transfer:
+        return transfer_of(self.model, self.place, self._limits(), sizes, strides, length)
+
+    def _limits(self) -> DescriptorLimits:
+        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bytes * 8)
+        if limits is None:
+            fail_op(
+                self.bd,
+                "Unsupported tile type at ({}, {}) Must be ShimNOC, Mem or Core.".format(*self.place),
+            )
+        return limits
+
+    def _checked_pattern(self) -> tuple[list[Number], list[Number]]:
+        """Sizes and strides, innermost first, of which some are not known."""
+        bd = self.bd
+        if bd.pad_dimensions is not None:
+            fail_op(bd, "zero padding is not supported with runtime sizes/strides/len.")
+        sizes, strides = bd.mixed_sizes[::-1], bd.mixed_strides[::-1]
+        text = realizability_violation(self._limits(), constant_values(sizes), constant_values(strides))
+        if text is not None:
+            fail_op(bd, text)
+        if len(sizes) > DIMENSIONS:
+            fail_op(bd, "At most four data layout transformation dimensions may be provided.")
+        return sizes, strides
+
+    def _explicit_length(self) -> Number:
+        length: Number | None = self.bd.constant_len if self.bd.len is None else self.bd.len
+        if length is None:
+            fail_op(
+                self.bd,
+                "runtime-valued BD requires an explicit transfer length; provide a `len` for this buffer descriptor.",
+            )
+        return length
+
+    def _write_as_upstream(self, fields: Mapping[str, int]) -> None:
+        """Write a template, then the words that runtime values are part of, in the form that mlir-aie gives them."""
+        emit, bd = self.emit, self.bd
+        if not self.model.is_shim_noc(*self.place):
+            fail_op(
+                bd,
+                "runtime-valued BD size/stride/len/bd_id is only supported on shim NOC tiles; use compile-time "
+                "constants on other tiles.",
+            )
+        sizes, strides = self._checked_pattern()
+        limits = self._limits()
+        descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
+        place = self.place._asdict()
+        if (bd_id := known(self.bd_id)) is not None:
+            emit.emit(NpuWriteBdOp(**fields, **place, bd_id=bd_id))
+        else:
+            descriptor.write_template(emit, descriptor_words(self.model, {**fields, **place}))
+        length = emit.number(self._explicit_length())
+        granules = emit.divide(emit.multiply(length, limits.element_bits), limits.granule_bits)
+        pattern = RuntimePattern.padded(sizes, strides)
+        descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
+
+    def _write_address(self, transfer: Transfer | None) -> None:
+        """Have the descriptor point to its buffer: an argument of the sequence, or one in the array."""
+        bd = self.bd
+        part = trace_to_argument(bd.buffer)
+        register = address_register(self.model, self.place, known(self.bd_id) or 0)
+        if part is not None:
+            self._patch_argument(part, register, transfer)
+        elif isinstance(buffer := bd.buffer.owner, BufferOp):
+            self._write_buffer_address(buffer, register, transfer)
+        else:
+            fail_op(
+                bd,
+                "Buffer argument must be a constant aie.buffer, a runtime sequence input argument, or a supported "
+                "chain of memref.subview, memref.view, memref.cast, or memref.reinterpret_cast operations rooted at a "
+                "block argument. Subviews must be static and contiguous; views must have a constant byte shift and no "
+                "dynamic result sizes.",
+            )
+        if self.checks.enabled and known(self.bd_id) is None and bd.offset_state_table_idx is not None:
+            fail_op(bd, "has an offset from the scratchpad, which needs a descriptor whose number is known")
+        add_scratchpad_offset(self.emit, bd.offset_state_table_idx, self.element_bytes, register)
+
+    @property
+    def _offset(self) -> Number:
+        return self.bd.offset if self.bd.offset is not None else self.bd.constant_offset or 0
+
+    def _offset_bytes(self, base_bytes: int) -> Number:
+        return offset_in_bytes(self.numbers, self.checks, [self._offset], [1], self.element_bytes, base_bytes)
+
+    def _patch_argument(self, part: ArgumentPart, register: int, transfer: Transfer | None) -> None:
+        emit, bd = self.emit, self.bd
+        if not self.model.is_shim_noc(*self.place):
+            fail_op(bd, "DDR memory (runtime input arguments) can only be referred to on shim tiles.")
+        runtime_register = self._runtime_register()
+        if transfer is None:
+            offset = argument_offset(emit, [self._offset], [1], self.element_bytes, part.offset_bytes)
+        else:
+            offset_bytes = self._offset_bytes(part.offset_bytes)
+            check_argument_part(self.checks, part, offset_bytes, transfer, self.element_bytes)
+            offset = emit.number(offset_bytes)
+        emit.emit(NpuAddressPatchOp(register, part.argument.index, offset, runtime_register))
+
+    def _runtime_register(self) -> SSAValue | None:
+        """The register with the address, where the number of the descriptor is not known."""
+        if known(self.bd_id) is not None:
+            return None
+        base = Descriptor(self.model, self.place, self.bd_id).base(self.emit)
+        return self.emit.add(base, self.emit.constant(WORD_BYTES * self.model.registers(*self.place).bd_address_word))
+
+    def _write_buffer_address(self, buffer: BufferOp, register: int, transfer: Transfer | None) -> None:
+        emit, bd = self.emit, self.bd
+        if buffer.address_bytes is None:
+            fail_op(
+                bd,
+                "Cannot lower buffer without associated address. Run pass --aie-assign-buffer-addresses first or "
+                "manually assign an address.",
+            )
+        runtime_register = self._runtime_register()
+        target = emit.constant(register) if runtime_register is None else runtime_register
+        offset_bytes: Number = bd.offset_bytes if transfer is None else self._checked_buffer_offset(transfer)
+        address = self.numbers.add(buffer.address_bytes + self._window(buffer), offset_bytes)
+        if self.model.is_shim_noc(*self.place):
+            emit.emit(NpuWrite32Op(target, emit.number(address)))
+            return
+        field = CoreBd.address if self.model.is_core_tile(*self.place) else MemTileBd.address
+        words = self.numbers.multiply(self.numbers.divide(address, WORD_BYTES), 1 << field.lo)
+        emit.emit(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
+
+    def _checked_buffer_offset(self, transfer: Transfer) -> Number:
+        offset_bytes = self._offset_bytes(0)
+        check_offset(self.checks, offset_bytes, MAX_COUNT, self.element_bytes)
+        check_bounds(self.checks, self.bd.buffer, offset_bytes, transfer, self.element_bytes)
+        return offset_bytes
+
+    def _window(self, buffer: BufferOp) -> int:
+        """Where a mem tile's DMA sees the memory of a tile.
+
+        Upstream counts from the start of the tile's own memory on AIE2, from that of its west neighbour on AIE2p.
+        """
+        if not self.model.is_mem_tile(*self.place) or self.model.arch is not Arch.AIE2p or buffer.place is None:
+            return 0
+        return self.model.memory_base_address(*self.place, *buffer.place) or 0
 
 
-def _template_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, following: int | None, place: TileId) -> dict[str, int]:
-    """The fields of a descriptor that are always known."""
-    fields = {"column": place.column, "row": place.row, "valid_bd": 1, "burst_length": bd.burst_length.value.data}
-    if bd.bd_id is not None:
-        fields["bd_id"] = bd.bd_id.value.data
+def number_of(task: DmaConfigureTaskOp, bd: DmaBdOp) -> Number:
+    """The number of a descriptor."""
+    runtime_id = task.runtime_ids.get(bd)
+    if runtime_id is not None:
+        return runtime_id
+    assert bd.bd_id is not None, "descriptors are checked before they are written"
+    return bd.bd_id.value.data
+
+
+def _template_fields(
+    task: DmaConfigureTaskOp, bd: DmaBdOp, following: Number | None, place: TileId
+) -> dict[str, Number]:
+    """The fields of a descriptor that are no part of its pattern; all are known but the number of the next one."""
+    fields: dict[str, Number] = {"valid_bd": 1, "burst_length": bd.burst_length.value.data}
     if following is not None:
         fields |= {"use_next_bd": 1, "next_bd": following}
     packet: PacketInfoAttr | None = bd.packet or task.packet
@@ -96,38 +308,12 @@ def _lock_value(use: UseLockOp) -> int:
     return use.constant
 
 
-def _pattern_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId) -> dict[str, int]:
-    """The fields of a descriptor of which all is known."""
-    granule_bytes = device_model(bd).granule_bits // 8
-    length, offset = bd.len_bytes, bd.offset_bytes
-    if offset % granule_bytes != 0:
-        fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
-    if length < granule_bytes:
-        fail_op(
-            bd,
-            f"Transfer size of {length} bytes falls below minimum hardware transfer unit of {granule_bytes} bytes.",
-        )
-    fields = {"buffer_length": length // granule_bytes, "buffer_offset": offset}
-    dimensions = bd.constant_dimensions or []
-    if not dimensions:
-        _refuse_padding(task, bd, place)
-        return fields
-    if len(dimensions) > DIMENSIONS:
-        fail_op(bd, "At most four data layout transformation dimensions may be provided.")
-    if device_model(bd).is_mem_tile(*place) and len(dimensions) > 2:
-        fields["d2_size"] = dimensions[2].size
-    fields |= _padding_fields(task, bd, place, len(dimensions))
-    pattern = AccessPattern.from_outermost([d.size for d in dimensions], [d.stride for d in dimensions])
-    return fields | _dimension_fields(bd, place, pattern, fields["buffer_length"])
-
-
-def _dimension_fields(bd: DmaBdOp, place: TileId, pattern: AccessPattern, length_granules: int) -> dict[str, int]:
+def _check_pattern(bd: DmaBdOp, place: TileId, pattern: AccessPattern, length_granules: int) -> None:
     model, element_bits = device_model(bd), bd.element_bytes * 8
     text = pattern_violation(model, *place, element_bits, pattern)
     if text is not None:
         fail_op(bd, text)
-    hardware = encode_integers(pattern, element_bits, model.granule_bits)
-    wraps, steps = hardware.sizes, hardware.strides
+    wraps = encode_integers(pattern, element_bits, model.granule_bits).sizes
     granule_bytes = model.granule_bits // 8
     if wraps[0] * wraps[1] * wraps[2] != length_granules:
         fail_op(
@@ -138,13 +324,18 @@ def _dimension_fields(bd: DmaBdOp, place: TileId, pattern: AccessPattern, length
             f"{wraps[0] * wraps[1] * wraps[2] * granule_bytes} bytes. ",
             (bd, "Do not include the highest dimension size in transfer length, as this is the BD repeat count."),
         )
-    fields: dict[str, int] = {}
-    if not (pattern.is_linear or (model.is_shim_noc(*place) and pattern.is_contiguous)):
-        fields |= {"d0_size": wraps[0], "d0_stride": steps[0], "d1_size": wraps[1], "d1_stride": steps[1]}
-        fields["d2_stride"] = steps[2]
-    if pattern.strides[ITERATION] != 0:  # a repeat without a stride is left to the queue
-        fields |= {"iteration_size": wraps[ITERATION], "iteration_stride": steps[ITERATION]}
-    return fields
+
+
+def _shape_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId) -> dict[str, Number]:
+    """Fields that only a pattern of which all is known has."""
+    dimensions = bd.constant_dimensions or []
+    if not dimensions:
+        _refuse_padding(task, bd, place)
+        return {}
+    fields: dict[str, Number] = {}
+    if device_model(bd).is_mem_tile(*place) and len(dimensions) > 2:
+        fields["d2_size"] = dimensions[2].size
+    return fields | _padding_fields(task, bd, place, len(dimensions))
 
 
 def _refuse_padding(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId) -> None:
@@ -155,7 +346,7 @@ def _refuse_padding(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId) -> Non
     fail_op(bd, "        Padding is supported only on MemTiles.")
 
 
-def _padding_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: int) -> dict[str, int]:
+def _padding_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: int) -> dict[str, Number]:
     """Zeros around each dimension; the list ends with the innermost one."""
     padding = bd.pad_dimensions
     if padding is None:
@@ -166,108 +357,9 @@ def _padding_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimens
         fail_op(bd, "Mismatch number of dimensions between padding(s) and wrap(s) and stride(s).")
     if task.dma_direction is not DmaDirection.MM2S:
         fail_op(bd, "supports padding only for MM2S direction on MemTiles.")
-    fields: dict[str, int] = {}
+    fields: dict[str, Number] = {}
     for dimension, pad in enumerate(reversed(list(padding))):
         if dimension < ITERATION:
             fields[f"d{dimension}_zero_before"] = pad.const_pad_before.data
             fields[f"d{dimension}_zero_after"] = pad.const_pad_after.data
     return fields
-
-
-def _write_runtime_descriptor(
-    task: DmaConfigureTaskOp, bd: DmaBdOp, fields: dict[str, int], place: TileId, emit: Emitter
-) -> None:
-    """Write a template, then the words that runtime values are part of."""
-    model, element_bits = device_model(bd), bd.element_bytes * 8
-    limits = DescriptorLimits.of_tile(model, *place, element_bits)
-    if limits is None or not model.is_shim_noc(*place):
-        fail_op(
-            bd,
-            "runtime-valued BD size/stride/len/bd_id is only supported on shim NOC tiles; use compile-time constants "
-            "on other tiles.",
-        )
-    if bd.pad_dimensions is not None:
-        fail_op(bd, "zero padding is not supported with runtime sizes/strides/len.")
-    sizes, strides = bd.mixed_sizes[::-1], bd.mixed_strides[::-1]
-    text = realizability_violation(limits, constant_values(sizes), constant_values(strides))
-    if text is not None:
-        fail_op(bd, text)
-    if len(sizes) > DIMENSIONS:
-        fail_op(bd, "At most four data layout transformation dimensions may be provided.")
-    descriptor = ShimDescriptor(model, place, _number_of(task, bd))
-    if task.bd_id_val is None:
-        emit.emit(NpuWriteBdOp(**fields))
-    else:
-        descriptor.write_template(emit, descriptor_words(model, fields))
-    length: Number | None = bd.constant_len if bd.len is None else bd.len
-    if length is None:
-        fail_op(
-            bd,
-            "runtime-valued BD requires an explicit transfer length; provide a `len` for this buffer descriptor.",
-        )
-    granules = emit.divide(emit.multiply(emit.number(length), element_bits), limits.granule_bits)
-    missing = DIMENSIONS - len(sizes)
-    pattern = RuntimePattern([*sizes, *[1] * missing], [*strides, *[0] * missing])
-    descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
-
-
-def _number_of(task: DmaConfigureTaskOp, bd: DmaBdOp) -> Number:
-    if task.bd_id_val is not None:
-        return task.bd_id_val
-    assert bd.bd_id is not None, "descriptors are checked before they are written"
-    return bd.bd_id.value.data
-
-
-def _write_address(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, emit: Emitter) -> None:
-    """Have the descriptor point to its buffer: an argument of the sequence, or one in the array."""
-    model = device_model(bd)
-    number = known(_number_of(task, bd))
-    register = address_register(model, place, number or 0)
-    part = trace_to_argument(bd.buffer)
-    if part is not None:
-        if not model.is_shim_noc(*place):
-            fail_op(bd, "DDR memory (runtime input arguments) can only be referred to on shim tiles.")
-        runtime_register = _runtime_register(task, bd, place, emit) if number is None else None
-        offset = bd.offset if bd.offset is not None else bd.constant_offset or 0
-        offset_bytes = argument_offset(emit, [offset], [1], bd.element_bytes, part.offset_bytes)
-        emit.emit(NpuAddressPatchOp(register, part.argument.index, offset_bytes, runtime_register))
-    elif isinstance(buffer := bd.buffer.owner, BufferOp):
-        _write_buffer_address(bd, buffer, place, register, emit)
-    else:
-        fail_op(
-            bd,
-            "Buffer argument must be a constant aie.buffer, a runtime sequence input argument, or a supported chain of "
-            "memref.subview, memref.view, memref.cast, or memref.reinterpret_cast operations rooted at a block "
-            "argument. Subviews must be static and contiguous; views must have a constant byte shift and no dynamic "
-            "result sizes.",
-        )
-    add_scratchpad_offset(emit, bd.offset_state_table_idx, bd.element_bytes, register)
-
-
-def _runtime_register(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, emit: Emitter) -> SSAValue:
-    model = device_model(bd)
-    base = ShimDescriptor(model, place, _number_of(task, bd)).base(emit)
-    return emit.add(base, emit.constant(WORD_BYTES * model.registers(*place).bd_address_word))
-
-
-def _write_buffer_address(bd: DmaBdOp, buffer: BufferOp, place: TileId, register: int, emit: Emitter) -> None:
-    model = device_model(bd)
-    if buffer.address_bytes is None:
-        fail_op(
-            bd,
-            "Cannot lower buffer without associated address. Run pass --aie-assign-buffer-addresses first or manually "
-            "assign an address.",
-        )
-    address = buffer.address_bytes + bd.offset_bytes
-    if model.is_core_tile(*place):
-        field = CoreBd.address
-    elif model.is_mem_tile(*place):
-        field = MemTileBd.address
-        # Upstream counts from the start of the tile's own memory on AIE2, from that of its west neighbour on AIE2p.
-        if model.arch is Arch.AIE2p and buffer.place is not None:
-            address += model.memory_base_address(*place, *buffer.place) or 0
-    else:
-        emit.emit(NpuWrite32Op(emit.constant(register), emit.constant(address)))
-        return
-    value = address // WORD_BYTES << field.lo
-    emit.emit(NpuMaskWrite32Op(emit.constant(register), emit.constant(value), emit.constant(field.mask)))

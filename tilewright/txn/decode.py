@@ -69,41 +69,58 @@ def _header(words: Words, size_bytes: int | None = None) -> tuple[Header, int]:
 
 def _operation_starts(words: Words, layouts: Mapping[int, Layout]) -> Indices:
     """Word offset of each operation: the one walk that has to go operation by operation."""
-    size_word = [-1] * 256
-    fixed = [0] * 256
-    for opcode, layout in layouts.items():
-        size_word[opcode] = 0 if layout.size_word is None else layout.size_word
-        fixed[opcode] = layout.fixed_words
-    view, end = words.data, len(words)
+    size_word, fixed = _lengths(layouts)
+    opcodes, view, end = words.astype(np.uint8).tobytes(), words.data, len(words)
     starts: list[int] = []
     add = starts.append
-    at = HEADER_WORDS
+    at, step = HEADER_WORDS, 1
     try:
-        while at < end:
+        while at < end and step:
             add(at)
-            opcode = view[at] & 0xFF
+            opcode = opcodes[at]
             where = size_word[opcode]
-            if where > 0:
-                size = view[at + where]
-                if size & 3 or size >> 2 < fixed[opcode]:
-                    raise _bad_size(at, opcode, where, size, fixed[opcode])
-                at += size >> 2
-            elif where == 0:
-                at += fixed[opcode]
-            else:
-                raise TxnError(at * WORD_BYTES, f"opcode {opcode} ({opcode_name(opcode)}) has no known layout")
+            step = view[at + where] >> 2 if where else fixed[opcode]
+            at += step
     except IndexError:
-        raise _truncated(starts[-1], int(view[starts[-1]]) & 0xFF, end) from None
+        at = end + 1
+    found = np.array(starts, dtype=np.int64)
+    _check_operations(words, layouts, found)
     if at != end:
-        raise _truncated(starts[-1], int(view[starts[-1]]) & 0xFF, end)
-    return np.array(starts, dtype=np.int64)
+        raise _truncated(starts[-1], opcodes[starts[-1]], end)
+    return found
 
 
-def _bad_size(at: int, opcode: int, where: int, size: int, fixed_words: int) -> TxnError:
-    least = fixed_words * WORD_BYTES
-    return TxnError(
-        (at + where) * WORD_BYTES, f"size {size} of {opcode_name(opcode)} must be a multiple of 4, at least {least}"
-    )
+def _lengths(layouts: Mapping[int, Layout]) -> tuple[list[int], list[int]]:
+    """By opcode: which word gives the size (0: none does), and the words of an operation that has no such word."""
+    size_word, fixed = [0] * 256, [0] * 256
+    for opcode, layout in layouts.items():
+        size_word[opcode] = layout.size_word or 0
+        fixed[opcode] = layout.fixed_words
+    return size_word, fixed
+
+
+def _check_operations(words: Words, layouts: Mapping[int, Layout], starts: Indices) -> None:
+    """Raise for the first operation whose opcode is unknown or whose size is impossible."""
+    opcodes = words[starts] & 0xFF
+    faults: list[TxnError] = []
+    for opcode in np.unique(opcodes).tolist():
+        at = starts[opcodes == opcode]
+        layout = layouts.get(opcode)
+        if layout is None:
+            name = opcode_name(opcode)
+            faults.append(TxnError(int(at[0]) * WORD_BYTES, f"opcode {opcode} ({name}) has no known layout"))
+            continue
+        if layout.size_word is None:
+            continue
+        at = at[at + layout.size_word < len(words)] + layout.size_word
+        sizes = words[at]
+        wrong = np.flatnonzero((sizes & 3 != 0) | (sizes >> 2 < layout.fixed_words))
+        if len(wrong):
+            size, least = sizes[wrong[0]], layout.fixed_words * WORD_BYTES
+            text = f"size {size} of {opcode_name(opcode)} must be a multiple of 4, at least {least}"
+            faults.append(TxnError(int(at[wrong[0]]) * WORD_BYTES, text))
+    if faults:
+        raise min(faults, key=lambda fault: fault.offset or 0)
 
 
 def _truncated(at: int, opcode: int, end: int) -> TxnError:

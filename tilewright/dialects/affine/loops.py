@@ -37,7 +37,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
-from tilewright.dialects._regions import verify_flow
+from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
     PAREN,
@@ -225,7 +225,7 @@ class IfOp(xdsl_affine.IfOp):
     """One region or the other, by affine conditions."""
 
     then_region = region_def()
-    traits = traits_def(SingleBlockImplicitTerminator(YieldOp), RecursiveMemoryEffect())
+    traits = traits_def(SingleBlockImplicitTerminator(YieldOp), NoRegionArguments(), RecursiveMemoryEffect())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -268,8 +268,6 @@ class IfOp(xdsl_affine.IfOp):
     def verify_(self) -> None:
         if len(self.operands) != self.condition.data.num_dims + self.condition.data.num_symbols:
             raise VerifyException("operand count and integer set dimension and symbol count must match")
-        if any(region.blocks.first and region.blocks.first.args for region in self.regions):
-            raise VerifyException("child region can not have block arguments")
 
     def verify_regions(self) -> None:
         if self.results and self.else_region.blocks.first is None:

@@ -26,6 +26,7 @@ STRIDE_LIMIT = 1 << 19
 
 
 def verify_dma_bd(bd: DmaBdOp) -> None:
+    _verify_operands(bd)
     parent = bd.parent_op()
     if parent is None or parent.name not in BODIES:
         return
@@ -61,6 +62,17 @@ def verify_dma_bd(bd: DmaBdOp) -> None:
 
 def verify_mixed_lists(bd: DmaBdOp) -> None:
     """Every run-time size and stride has its operand, and there are as many sizes as strides."""
+    _verify_operands(bd)
+    sizes, strides = _length(bd.static_sizes), _length(bd.static_strides)
+    if sizes != strides:
+        raise VerifyError(f"expected the same number of sizes ({sizes}) and strides ({strides})", at=bd)
+
+
+def _verify_operands(bd: DmaBdOp) -> None:
+    """What is a number is not an operand too, and what is none is one."""
+    for name, value, number in (("offset", bd.offset, bd.static_offset), ("len", bd.len, bd.static_len)):
+        if value is not None and number is not None:
+            raise VerifyError(f"cannot have both a constant and a runtime {name}", at=bd)
     for name, values, numbers in (
         ("sizes", bd.sizes, bd.static_sizes),
         ("strides", bd.strides, bd.static_strides),
@@ -68,9 +80,6 @@ def verify_mixed_lists(bd: DmaBdOp) -> None:
         expected = 0 if numbers is None else numbers.get_values().count(DYNAMIC_INDEX)
         if len(values) != expected:
             raise VerifyError(f"expected {expected} dynamic {name} values", at=bd, bare=True)
-    sizes, strides = _length(bd.static_sizes), _length(bd.static_strides)
-    if sizes != strides:
-        raise VerifyError(f"expected the same number of sizes ({sizes}) and strides ({strides})", at=bd)
 
 
 def _length(numbers: DenseArrayBase | None) -> int:

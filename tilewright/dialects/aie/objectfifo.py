@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -95,8 +97,13 @@ class ObjectFifoOp(IRDLOperation):
     def consumer_element_type(self) -> MemRefType:
         return (self.consumer_fifo_type or self.fifo_type).element_type
 
+    @property
+    def consumer_dimensions(self) -> Sequence[BDDimLayoutArrayAttr]:
+        """How each consumer lays its data out; none need be listed if all take it as it comes."""
+        return self.dimensions_per_consumer.elements.data or [BDDimLayoutArrayAttr()] * len(self.consumers)
+
     def dimensions_from_stream(self, consumer: SSAValue) -> BDDimLayoutArrayAttr:
-        return self.dimensions_per_consumer[list(self.consumers).index(consumer)]
+        return self.consumer_dimensions[list(self.consumers).index(consumer)]
 
     @classmethod
     def parse(cls, parser: Parser) -> ObjectFifoOp:
@@ -134,7 +141,7 @@ class ObjectFifoOp(IRDLOperation):
         if parser.parse_optional_punctuation("=") is None:
             return
         values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
-        if len(values) != self.depths[0]:
+        if self.depths[:1] != [len(values)]:
             parser.raise_error("initial values should initialize all objects", start)
         if not all(isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) for value in values):
             parser.raise_error("initial value should be an elements attribute", start)
@@ -147,7 +154,7 @@ class ObjectFifoOp(IRDLOperation):
         printer.print_operand(self.producer)
         _print_dimensions(printer, "dimensionsToStream", self.dimensions_to_stream)
         printer.print_string(", {")
-        for index, (consumer, dimensions) in enumerate(zip(self.consumers, self.dimensions_per_consumer, strict=True)):
+        for index, (consumer, dimensions) in enumerate(zip(self.consumers, self.consumer_dimensions, strict=True)):
             printer.print_string(", " if index else "")
             printer.print_operand(consumer)
             _print_dimensions(printer, "dimensionsFromStream", dimensions)
@@ -167,8 +174,15 @@ class ObjectFifoOp(IRDLOperation):
             printer.print_attribute(self.init_values)
 
     def verify_(self) -> None:
-        if isinstance(self.depth, ArrayAttr) and len(self.depth) != len(self.consumers) + 1:
-            raise VerifyException("does not have enough depths specified for producer and for each consumer.")
+        if isinstance(self.depth, ArrayAttr):
+            if len(self.depth) != len(self.consumers) + 1:
+                raise VerifyException("does not have enough depths specified for producer and for each consumer.")
+            if len(self.depths) != len(self.depth):
+                raise VerifyException("depths must be integers")
+        if len(self.consumer_dimensions) != len(self.consumers):
+            raise VerifyException(
+                f"expected dimensions for each of {len(self.consumers)} consumers, got {len(self.consumer_dimensions)}"
+            )
         producer = tile_of(self.producer)
         if producer is None:
             raise wrong("producer tile must implement TileLike interface")
@@ -209,7 +223,7 @@ class ObjectFifoOp(IRDLOperation):
             if self.aie_stream_port is not None:
                 raise wrong("`aie_stream` must be defined")
             return
-        if len(self.consumers) > 1:
+        if len(self.consumers) != 1:
             raise wrong("`aie_stream` can only be used in 1-to-1 object FIFOs")
         if self.aie_stream_port is None:
             raise wrong("`aie_stream_port` must be defined")
@@ -229,7 +243,7 @@ class ObjectFifoOp(IRDLOperation):
             consumer = tile_of(self.consumers[0])
             if consumer is not None and not consumer.is_core:
                 raise wrong("`aie_stream` is not available for shim and mem tiles")
-        if len(self.dimensions_per_consumer[0]):
+        if len(self.consumer_dimensions[0]):
             raise wrong("`dimensionsFromStreamPerConsumer` data layout transformations are unavailable on stream end")
 
     def _verify_init_values(self, producer: TileLike) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, StringAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
@@ -16,6 +16,8 @@ from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 
 DEFAULT_NAME = "sequence"
+ARGUMENT_NAMES = "tilewright.argument_names"
+"""Attribute of a sequence with what the source called its arguments; their names in printed text are others."""
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
@@ -50,6 +52,15 @@ class RuntimeSequenceOp(IRDLOperation):
 
     def __init__(self, argument_types: Sequence[Attribute] = (), name: str = DEFAULT_NAME):
         super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))])
+
+    @property
+    def argument_names(self) -> list[str]:
+        """What the source called the arguments."""
+        match self.attributes.get(ARGUMENT_NAMES):
+            case ArrayAttr() as names:
+                return [name.data for name in names if isinstance(name, StringAttr)]
+            case _:
+                return [argument.name_hint or f"arg{argument.index}" for argument in self.body.block.args]
 
     @classmethod
     def parse(cls, parser: Parser) -> RuntimeSequenceOp:
@@ -93,13 +104,17 @@ class BdChainOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> BdChainOp:
         name = parser.parse_symbol_name()
-        body = parser.parse_region(parse_arguments(parser))
-        return cls.create(properties={"sym_name": name}, regions=[body])
+        arguments = parse_arguments(parser)
+        written = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region(arguments)
+        attributes = written.data if written is not None else {}
+        return cls.create(properties={"sym_name": name}, attributes=attributes, regions=[body])
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         print_arguments(printer, self.body)
+        print_attributes(printer, self, elided=("sym_name",), keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 

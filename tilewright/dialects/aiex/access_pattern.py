@@ -79,7 +79,7 @@ class Arithmetic(Protocol[V]):
 
     def multiply(self, value: V, factor: int) -> V: ...
 
-    def divide(self, value: V, divisor: int) -> V: ...
+    def scale(self, value: V, factor: int, divisor: int) -> V: ...
 
     def subtract(self, value: V, amount: int) -> V: ...
 
@@ -97,8 +97,8 @@ class IntegerArithmetic:
     def multiply(self, value: int, factor: int) -> int:
         return value * factor
 
-    def divide(self, value: int, divisor: int) -> int:
-        return value // divisor
+    def scale(self, value: int, factor: int, divisor: int) -> int:
+        return value * factor // divisor
 
     def subtract(self, value: int, amount: int) -> int:
         return value - amount
@@ -128,8 +128,7 @@ def encode(
     zero = arithmetic.constant(0)
 
     def step(stride: V) -> V:
-        bits = arithmetic.multiply(stride, element_bits)
-        return arithmetic.subtract(arithmetic.divide(bits, granule_bits), 1)
+        return arithmetic.subtract(arithmetic.scale(stride, element_bits, granule_bits), 1)
 
     def step_if_repeated(size: V, stride: V) -> V:
         return arithmetic.select_greater(size, 1, step(stride), zero)
@@ -142,7 +141,7 @@ def encode(
     iterations = arithmetic.select_greater(sizes[3], 1, arithmetic.subtract(sizes[3], 1), zero)
     iteration_step = arithmetic.select_greater(strides[3], 0, step(strides[3]), zero)
     return HardwarePattern(
-        (arithmetic.divide(arithmetic.multiply(sizes[0], element_bits), granule_bits), sizes[1], sizes[2], iterations),
+        (arithmetic.scale(sizes[0], element_bits, granule_bits), sizes[1], sizes[2], iterations),
         (
             step0,
             step_if_repeated(sizes[1], strides[1]),

@@ -2,6 +2,8 @@
 
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from tilewright.dialects.aie.core import EndOp
+
 from .firmware import NpuLoadPdiOp
 from .memcpy import NpuDmaMemcpyNdOp
 from .tasks import DmaConfigureTaskOp
@@ -28,11 +30,14 @@ class DropRepeatedLoad(RewritePattern):
 
 
 class DropEmptyBlocks(RewritePattern):
-    """A block that ends as soon as it begins is not part of the chain; without its terminator it is ignored."""
+    """A chain that leads to a block without a descriptor ends before it."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
-        for block in op.body.blocks:
-            last = block.last_op
-            if last is not None and last is block.first_op and not last.successors:
-                rewriter.erase(last)
+        for block in list(op.body.blocks)[1:]:
+            end = block.first_op
+            if isinstance(end, EndOp):
+                for leads_here in [use.operation for use in block.uses]:
+                    rewriter.replace(leads_here, EndOp())
+                rewriter.erase(end)
+                op.body.erase_block(block)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tilewright.device import DeviceModel, TileType
+from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
+from tilewright.dialects.aie.attributes import PacketInfoAttr
 
 from .access_pattern import ITERATION, AccessPattern, HardwarePattern, encode_integers
 
@@ -70,6 +71,12 @@ class DescriptorLimits:
             return self.max_wrap
         elements = self.max_wrap * self.granule_bits // self.element_bits
         return elements - elements % self.elements_per_granule
+
+    def largest_stride(self, dimension: int) -> int:
+        """The longest step of one loop, in elements. One of several granules is walked granule by granule."""
+        if dimension == 0 and self.element_bits > self.granule_bits:
+            return 1
+        return self.max_step * self.granule_bits // self.element_bits
 
     def violation(self, pattern: AccessPattern, ignore_wraps: bool = False) -> str | None:
         """Why a pattern does not fit into one descriptor. A linear transfer has no use for the wraps of d0 and d1."""
@@ -155,6 +162,15 @@ def realizability_violation(
             return f"stride {dimension} must be non-negative when size > 1."
         if dimension != ITERATION and stride < 1:
             return f"stride {dimension} must be positive when size > 1."
+    return None
+
+
+def packet_violation(packet: PacketInfoAttr) -> str | None:
+    """Why a packet header cannot hold these numbers."""
+    if packet.pkt_type.data > MAX_PACKET_TYPE:
+        return "Packet type field can only hold 3 bits."
+    if packet.pkt_id.data > MAX_PACKET_ID:
+        return "Packet ID field can only hold 5 bits."
     return None
 
 

@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, Arch, DeviceModel
+from tilewright.device import Arch, DeviceModel
 from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
 from tilewright.dialects._syntax import SQUARE, print_attributes, print_mixed_indices, segments, split_attributes
 from tilewright.dialects.aie.attributes import PacketInfoAttr
@@ -47,7 +47,13 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from .attributes import ATTR_DICT
 from .decomposition import decompose
-from .descriptor_checks import DescriptorLimits, burst_violation, pattern_violation, realizability_violation
+from .descriptor_checks import (
+    DescriptorLimits,
+    burst_violation,
+    packet_violation,
+    pattern_violation,
+    realizability_violation,
+)
 from .values import constant_values, mixed_values
 
 ZERO = IntegerAttr(0, i64)
@@ -245,11 +251,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
             return "Offset must be 4-byte-aligned."
         if self.allocation is not None and (text := self._pattern_violation(device, pattern)):
             return text
-        if self.packet is not None and self.packet.pkt_type.data > MAX_PACKET_TYPE:
-            return "Packet type field can only hold 3 bits."
-        if self.packet is not None and self.packet.pkt_id.data > MAX_PACKET_ID:
-            return "Packet ID field can only hold 5 bits."
-        return None
+        return None if self.packet is None else packet_violation(self.packet)
 
     def _pattern_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
         """What is wrong with the pattern, unless aie-decompose-large-dma-bd can split it."""

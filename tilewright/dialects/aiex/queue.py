@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import DmaDirection, TileId
+from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._syntax import print_attributes, print_types
 from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
@@ -165,12 +165,18 @@ class NpuPushQueueOp(IRDLOperation):
         print_types(printer, (self.bd_id.type, self.repeat_count.type))
 
     def verify_(self) -> None:
-        bd_count = device_model(self).num_bds(*self.place)
+        if text := self.violation(device_model(self)):
+            raise VerifyException(text)
+
+    def violation(self, device: DeviceModel) -> str | None:
+        """Why the queue cannot take what is known of the task."""
         bd_id, repeat_count = constant_value(self.bd_id), constant_value(self.repeat_count)
-        if bd_id is not None and bd_id & 0xFFFFFFFF > bd_count:  # upstream lets the count itself through
-            raise VerifyException("BD ID exceeds the maximum ID.")
+        # upstream lets the count itself through
+        if bd_id is not None and bd_id & 0xFFFFFFFF > device.num_bds(*self.place):
+            return "BD ID exceeds the maximum ID."
         if repeat_count is not None and repeat_count & 0xFFFFFFFF > MAX_QUEUE_REPEAT:
-            raise VerifyException(f"Repeat count exceeds the [0:{MAX_QUEUE_REPEAT}] range.")
+            return f"Repeat count exceeds the [0:{MAX_QUEUE_REPEAT}] range."
+        return None
 
 
 def _parse_i32(parser: Parser) -> Attribute:

@@ -30,7 +30,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import DmaDirection, TileId
+from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.aie.attributes import DIRECTION, PacketInfoAttr
@@ -40,9 +40,9 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.ir.diagnostics import VerifyError, fail_op
+from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT
+from .attributes import ATTR_DICT, i32_number
 
 INDEX = IndexType()
 FALSE = BoolAttr.from_bool(False)
@@ -170,13 +170,6 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
         """The numbers of the descriptors; none if they are known, or will be, without running the program."""
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
-
-    @property
-    def bd_id_val(self) -> SSAValue | None:
-        """The number of the only descriptor, where that is known at run time only."""
-        if len(self.bd_ids) > 1:
-            fail_op(self, "is a chain of descriptors that are numbered at run time, which cannot be lowered here")
-        return next(iter(self.bd_ids), None)
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -313,10 +306,17 @@ class PoolUser(IRDLOperation):
     def place(self) -> TileId:
         return TileId(self.column.value.data, self.row.value.data)
 
+    def numbers(self, model: DeviceModel) -> range:
+        """The descriptors that are in the pool when a sequence begins. Pools with the same are the same pool."""
+        if self.channel is None:
+            return range(model.num_bds(*self.place))
+        reached = model.accessible_bds(*self.place, self.channel.value.data)
+        return range(reached[0], reached[-1] + 1)
+
 
 def _pool(place: TileId, channel: int | None) -> dict[str, Attribute | None]:
     numbers = {"column": place.column, "row": place.row, "channel": channel}
-    return {name: None if number is None else IntegerAttr(number, i32) for name, number in numbers.items()}
+    return {name: None if number is None else i32_number(number) for name, number in numbers.items()}
 
 
 @op_definition

@@ -23,6 +23,7 @@ from xdsl.traits import IsTerminator, NoTerminator, OpTrait, Pure, SingleBlockIm
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import ParentOp, op_definition
+from tilewright.dialects._regions import NoRegionArguments
 from tilewright.dialects._syntax import (
     ensure_terminated,
     is_plain_terminator,
@@ -139,7 +140,7 @@ class IfOp(IRDLOperation):
     condition = operand_def(i1)
     then_region = region_def()
     else_region = region_def()
-    traits = lazy_traits_def(_ends_with_yield)
+    traits = lazy_traits_def(lambda: (*_ends_with_yield(), NoRegionArguments()))
 
     def __init__(self, condition: SSAValue, then_region: Region, else_region: Region | None = None):
         super().__init__(operands=[condition], regions=[then_region, else_region or Region()])

@@ -53,7 +53,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._amend import amend
 from tilewright.dialects._elements import parse_typed_elements, print_typed_elements
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._regions import verify_flow
+from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._strides import compatible
 from tilewright.dialects._syntax import (
     INDEX,
@@ -287,7 +287,13 @@ class GetGlobalOp(xdsl_memref.GetGlobalOp):
 class AllocaScopeOp(xdsl_memref.AllocaScopeOp):
     """A scope at whose end `memref.alloca` buffers are freed."""
 
-    traits = lazy_traits_def(lambda: (RecursiveMemoryEffect(), SingleBlockImplicitTerminator(AllocaScopeReturnOp)))
+    traits = lazy_traits_def(
+        lambda: (
+            RecursiveMemoryEffect(),
+            NoRegionArguments(),
+            SingleBlockImplicitTerminator(AllocaScopeReturnOp),
+        )
+    )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

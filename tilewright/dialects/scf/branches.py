@@ -17,14 +17,16 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     region_def,
+    traits_def,
     var_region_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import RecursivelySpeculatable, RecursiveMemoryEffect, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
-from tilewright.dialects._regions import verify_flow
+from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
     ensure_terminated,
@@ -47,6 +49,13 @@ class IfOp(xdsl_scf.IfOp):
 
     true_region = region_def()
     false_region = region_def()
+    traits = traits_def(
+        SingleBlockImplicitTerminator(YieldOp),
+        NoRegionArguments(),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+        xdsl_scf.IfOpHasCanonicalizationPatternsTrait(),
+    )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -78,7 +78,8 @@ def _fold_apply(op: affine.ApplyOp) -> Folded:
 def _fold_min_max(op: Operation) -> Folded:
     map = _map_of(op)
     dims, symbols = _constant_inputs(map, op.operands)
-    results = [substitute(expr, dims, symbols) for expr in map.results]
+    folded = [substitute(expr, dims, symbols) for expr in map.results]
+    results = [new if value_of(new) is not None else old for old, new in zip(map.results, folded, strict=True)]
     if map.num_symbols == 1 and map.num_dims == 0 and results == [AffineSymExpr(0)]:
         return (op.operands[0],)
     values = [value_of(expr) for expr in results]

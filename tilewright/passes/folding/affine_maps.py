@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from xdsl.dialects import affine
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.memref import AllocOp, CastOp, DimOp, SubviewOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
@@ -16,7 +17,7 @@ from tilewright.passes.effects import facts_of, is_pure
 from tilewright.passes.folding.affine_expressions import bound, number, parts, shift, simplify, substitute
 from tilewright.passes.folding.constants import INDEX, constant_of, scalar_int
 
-AFFINE_SCOPES = frozenset({"func.func", "builtin.module", "gpu.func", "aie.core", "aie.device"})
+AFFINE_SCOPES = frozenset({"builtin.module", "func.func", "gpu.func", "gpu.launch"})
 """Operations at whose top level every index may be used as a symbol."""
 
 
@@ -39,16 +40,16 @@ def _scope_of(op: Operation) -> Region | None:
     return None
 
 
-def is_symbol(value: SSAValue) -> bool:
+def can_be_symbol(value: SSAValue) -> bool:
     """Whether `value` may stand for a symbol wherever it is used."""
     if value.type != INDEX:
         return False
     if _is_top_level(value):
         return True
-    return isinstance(value, OpResult) and _is_symbol_in(value, _scope_of(value.op))
+    return isinstance(value, OpResult) and _can_be_symbol_in(value, _scope_of(value.op))
 
 
-def _is_symbol_in(value: SSAValue, region: Region | None) -> bool:
+def _can_be_symbol_in(value: SSAValue, region: Region | None) -> bool:
     if value.type != INDEX:
         return False
     owner = value.owner
@@ -59,14 +60,14 @@ def _is_symbol_in(value: SSAValue, region: Region | None) -> bool:
         if constant_of(value) is not None:
             return True
         if isinstance(owner, affine.ApplyOp):
-            return all(_is_symbol_in(operand, region) for operand in owner.operands)
+            return all(_can_be_symbol_in(operand, region) for operand in owner.operands)
         if isinstance(owner, DimOp):
             return _is_symbolic_dim(owner, region)
-        if is_pure(owner) and owner.operands and all(_is_symbol_in(operand, region) for operand in owner.operands):
+        if is_pure(owner) and owner.operands and all(_can_be_symbol_in(operand, region) for operand in owner.operands):
             return True
     holder = region.parent if region is not None else None
     if holder is not None and not facts_of(holder).isolated and holder.parent_region() is not None:
-        return _is_symbol_in(value, holder.parent_region())
+        return _can_be_symbol_in(value, holder.parent_region())
     return False
 
 
@@ -79,16 +80,14 @@ def _is_symbolic_dim(op: DimOp, region: Region | None) -> bool:
         source = source.source.owner
     if index is None or not isinstance(source, ViewOp | SubviewOp | AllocOp):
         return False
-    from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-
     type = source.results[0].type
-    if not isinstance(type, MemRefType) or index >= type.get_num_dims():
+    shape = type.get_shape() if isinstance(type, MemRefType) else ()
+    if index >= len(shape):
         return False
-    shape = type.get_shape()
     if shape[index] != DYNAMIC_INDEX:
         return True
     sizes = source.dynamic_sizes if isinstance(source, AllocOp) else source.sizes
-    return _is_symbol_in(sizes[shape[:index].count(DYNAMIC_INDEX)], region)
+    return _can_be_symbol_in(sizes[shape[:index].count(DYNAMIC_INDEX)], region)
 
 
 class MapAndOperands:
@@ -149,7 +148,7 @@ class MapAndOperands:
         kept: list[SSAValue] = []
         dims: list[AffineExpr] = []
         for value in self.dims:
-            if is_symbol(value):
+            if can_be_symbol(value):
                 dims.append(AffineSymExpr(len(self.symbols) + len(promoted)))
                 promoted.append(value)
             else:

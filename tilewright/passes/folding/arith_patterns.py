@@ -222,7 +222,7 @@ def select_of_select(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
 
 def select_on_inverted(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     inverted = defining(op.cond, arith.XOrIOp)
-    if inverted is not None and is_all_ones(constant_of(inverted.rhs)):
+    if inverted is not None and is_all_ones(as_integer(constant_of(inverted.rhs))):
         rewriter.replace(op, select(inverted.lhs, op.rhs, op.lhs))
 
 

@@ -71,27 +71,34 @@ def as_integer_type(type: Attribute) -> IntegerType | None:
     return cast(IntegerType, type) if isinstance(type, IntegerType) else None
 
 
+_SHAPED = (VectorType, TensorType)
+
+
 def element_type(type: Attribute) -> Attribute:
-    return cast(Any, type).element_type if isinstance(type, VectorType | TensorType) else type
+    return cast(Any, type).element_type if is_shaped(type) else type
 
 
 def is_shaped(type: Attribute) -> bool:
-    return isinstance(type, VectorType | TensorType)
+    return type.__class__ not in _SCALARS and isinstance(type, _SHAPED)
+
+
+_SCALARS = {IntegerType, IndexType}
+"""The types of most values: looking for their class is much faster than asking for their base classes."""
 
 
 def width_of(type: Attribute) -> int | None:
     """The width in bits of an integer, index or float type, or of the elements of a shaped type."""
     element = element_type(type)
+    if element.__class__ is IndexType:
+        return INDEX_WIDTH
     if (integer := as_integer_type(element)) is not None:
         return integer.width.data
-    if isinstance(element, IndexType):
-        return INDEX_WIDTH
     return element.bitwidth if isinstance(element, FloatType) else None
 
 
 def int_width(type: Attribute) -> int | None:
     """`width_of`, for integers and index alone."""
-    return None if isinstance(element_type(type), FloatType) else width_of(type)
+    return width_of(type) if element_type(type).__class__ in _SCALARS else None
 
 
 def mask(width: int) -> int:
@@ -107,9 +114,14 @@ def fits_signed(value: int, width: int) -> bool:
 
 
 def _splat(attribute: Attribute | None) -> Any:
-    """The element that a dense attribute repeats; None if it does not."""
+    """The element that a dense attribute repeats, bit by bit; None if it does not."""
     dense = as_dense(attribute)
-    return next(iter(dense.iter_values())) if dense is not None and len(dense) and dense.is_splat() else None
+    count = len(dense) if dense is not None else 0
+    if dense is None or not count:
+        return None
+    data = dense.data.data
+    repeats = data == data[: len(data) // count] * count
+    return next(iter(dense.iter_values())) if repeats else None
 
 
 def int_bits(attribute: Attribute | None) -> int | None:

@@ -336,8 +336,15 @@ def inline_scope(op: memref.AllocaScopeOp, rewriter: PatternRewriter) -> None:
     rewriter.erase(last)
 
 
+_ALLOCATION_SCOPES = frozenset(
+    {"aie.core", "affine.for", "affine.parallel", "func.func", "memref.alloca_scope"}
+    | {"scf.for", "scf.forall", "scf.parallel"}
+)
+
+
 def _is_allocation_scope(op: Operation) -> bool:
-    return op.name in {"func.func", "memref.alloca_scope", "scf.for", "scf.parallel", "scf.forall", "affine.for"}
+    """Whether stack allocations in `op` end with it."""
+    return op.name in _ALLOCATION_SCOPES
 
 
 def _allocates_on_stack(op: Operation) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects.scf import ForallOp
 from tilewright.passes.branches import sizes_attr
 from tilewright.passes.folding.building import create, insert_constant
 from tilewright.passes.folding.constants import index_attr
@@ -93,7 +94,7 @@ def merge_nested(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
 PARALLEL_PATTERNS = (drop_single_iterations, merge_nested)
 
 
-def _forall_bounds(op: Any) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
+def _forall_bounds(op: ForallOp) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
     """Lower bounds, upper bounds and steps."""
     return (
         mixed(op.static_lower_bound, op.dynamic_lower_bound),
@@ -102,7 +103,7 @@ def _forall_bounds(op: Any) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
     )
 
 
-def _set_forall_bounds(op: Any, lists: Sequence[Sequence[Mixed]]) -> None:
+def _set_forall_bounds(op: ForallOp, lists: Sequence[Sequence[Mixed]]) -> None:
     dynamic = [[value for value in values if isinstance(value, SSAValue)] for values in lists]
     outputs = tuple(op.outputs)
     for name, values in zip(("staticLowerBound", "staticUpperBound", "staticStep"), lists, strict=True):
@@ -111,7 +112,7 @@ def _set_forall_bounds(op: Any, lists: Sequence[Sequence[Mixed]]) -> None:
     op.properties["operandSegmentSizes"] = sizes_attr([*map(len, dynamic), len(outputs)])
 
 
-def forall_with_constants(op: Any, rewriter: PatternRewriter) -> None:
+def forall_with_constants(op: ForallOp, rewriter: PatternRewriter) -> None:
     """Bounds that are constants are numbers."""
     lists = _forall_bounds(op)
     for index, values in enumerate(lists):
@@ -122,11 +123,11 @@ def forall_with_constants(op: Any, rewriter: PatternRewriter) -> None:
             return
 
 
-def _forall_counts(op: Any) -> list[int | None]:
+def _forall_counts(op: ForallOp) -> list[int | None]:
     return [trip_count(*bound) for bound in zip(*_forall_bounds(op), strict=True)]
 
 
-def drop_single_threads(op: Any, rewriter: PatternRewriter) -> None:
+def drop_single_threads(op: ForallOp, rewriter: PatternRewriter) -> None:
     """A dimension of one thread is no dimension, unless it is mapped to hardware."""
     if op.mapping is not None and len(op.mapping.data):
         return
@@ -148,23 +149,19 @@ def drop_single_threads(op: Any, rewriter: PatternRewriter) -> None:
     for index in reversed(range(len(counts))):
         if index not in kept:
             body.erase_arg(body.args[index])
-    new = recreate(op)
+    new = cast(ForallOp, recreate(op))
     _set_forall_bounds(new, [[values[index] for index in kept] for values in _forall_bounds(op)])
     rewriter.replace(op, new)
 
 
-def _use_lower_bounds(op: Any, counts: Sequence[int | None], rewriter: PatternRewriter) -> bool:
-    changed = False
-    arguments: Sequence[BlockArgument] = only_block(op.body).args
-    for argument, lower, count in zip(arguments, _forall_bounds(op)[0], counts, strict=False):
+def _use_lower_bounds(op: ForallOp, counts: Sequence[int | None], rewriter: PatternRewriter) -> None:
+    for argument, lower, count in zip(only_block(op.body).args, _forall_bounds(op)[0], counts, strict=False):
         if count == 1 and argument.first_use is not None:
             value = lower if isinstance(lower, SSAValue) else insert_constant(rewriter, index_attr(lower))
             rewriter.replace_all_uses_with(argument, value)
-            changed = True
-    return changed
 
 
-def use_constant_index(op: Any, rewriter: PatternRewriter) -> None:
+def use_constant_index(op: ForallOp, rewriter: PatternRewriter) -> None:
     """Where a dimension has one thread, its index is known."""
     _use_lower_bounds(op, _forall_counts(op), rewriter)
 

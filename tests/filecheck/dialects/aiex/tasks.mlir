@@ -16,7 +16,7 @@ aie.device(npu1) {
       aie.end
     } {issue_token = false, repeat_count = 0 : i32}
     // A chain has a block for each descriptor.
-    %chain = aiex.dma_configure_task(%shim, MM2S, 1, <pkt_type = 0, pkt_id = 1>) repeat %n : i32 bd_id %n : i32 {
+    %chain = aiex.dma_configure_task(%shim, MM2S, 1, <pkt_type = 0, pkt_id = 1>) repeat %n : i32 bd_id %n, %n : i32, i32 {
       aie.dma_bd(%a : memref<8xi32> offset = 0 len = 4)
       aie.next_bd ^second
     ^second:
@@ -42,7 +42,7 @@ aie.device(npu1) {
 // CHECK-NEXT:   aie.dma_bd(%arg0 : memref<8xi32> offset = 0 len = 8) {bd_id = 1 : i32}
 // CHECK-NEXT:   aie.end
 // CHECK-NEXT: }
-// CHECK-NEXT: %{{.+}} = aiex.dma_configure_task(%shim_noc_tile_0_0, MM2S, 1, <pkt_type = 0, pkt_id = 1>) repeat %arg1 : i32 bd_id %arg1 : i32 {
+// CHECK-NEXT: %{{.+}} = aiex.dma_configure_task(%shim_noc_tile_0_0, MM2S, 1, <pkt_type = 0, pkt_id = 1>) repeat %arg1 : i32 bd_id %arg1, %arg1 : i32, i32 {
 // CHECK-NEXT:   aie.dma_bd(%arg0 : memref<8xi32> offset = 0 len = 4)
 // CHECK-NEXT:   aie.next_bd ^bb1
 // CHECK-NEXT: ^bb1:  // pred: ^bb0
@@ -62,5 +62,5 @@ aie.device(npu1) {
 // CHECK-NEXT: %{{.+}} = aiex.dma_start_bd_chain @chain(%arg0) : (memref<8xi32>) on (%shim_noc_tile_0_0, MM2S, 0) {issue_token = true}
 // CHECK-NEXT: %{{.+}} = aiex.dma_start_bd_chain_for @chain(%arg0) : (memref<8xi32>) for  @out
 
-// GENERIC: "aiex.dma_configure_task"(%{{.+}}, %arg1, %arg1) <{channel = 1 : i32, direction = 1 : i32, issue_token = true, operandSegmentSizes = array<i32: 1, 1, 1>, packet = #aie.packet_info<pkt_type = 0, pkt_id = 1>, repeat_count = 2 : i32}>
+// GENERIC: "aiex.dma_configure_task"(%{{.+}}, %arg1, %arg1, %arg1) <{channel = 1 : i32, direction = 1 : i32, issue_token = true, operandSegmentSizes = array<i32: 1, 1, 2>, packet = #aie.packet_info<pkt_type = 0, pkt_id = 1>, repeat_count = 2 : i32}>
 // GENERIC: "aiex.dma_start_bd_chain"(%arg0, %{{.+}}) <{channel = 0 : i32, direction = 1 : i32, issue_token = true, symbol = @chain}> : (memref<8xi32>, index) -> index

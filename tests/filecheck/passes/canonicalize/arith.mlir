@@ -92,3 +92,20 @@ func.func @select(%c: i1, %x: i32, %y: i32) -> (i32, i1, i32) {
 // CHECK-NEXT:    %1 = arith.xori %arg0, %true : i1
 // CHECK-NEXT:    %2 = arith.select %arg0, %arg2, %arg1 : i32
 // CHECK-NEXT:    return %0, %1, %2
+
+// Elements are folded one by one; zeros of different sign do not make a splat.
+func.func @elements(%v: vector<4xi32>) -> (vector<4xi32>, vector<2xf32>, vector<4xi32>) {
+  %0 = arith.constant dense<[1, 2, 3, 4]> : vector<4xi32>
+  %1 = arith.constant dense<10> : vector<4xi32>
+  %2 = arith.constant dense<[1.000000e+00, -1.000000e+00]> : vector<2xf32>
+  %3 = arith.constant dense<0.000000e+00> : vector<2xf32>
+  %zero = arith.constant dense<0> : vector<4xi32>
+  %4 = arith.muli %0, %1 : vector<4xi32>
+  %5 = arith.mulf %2, %3 : vector<2xf32>
+  %6 = arith.addi %v, %zero : vector<4xi32>
+  return %4, %5, %6 : vector<4xi32>, vector<2xf32>, vector<4xi32>
+}
+// CHECK-LABEL: func.func @elements
+// CHECK-DAG:     %[[TENS:.+]] = arith.constant dense<[10, 20, 30, 40]> : vector<4xi32>
+// CHECK-DAG:     %[[ZEROS:.+]] = arith.constant dense<[0.000000e+00, -0.000000e+00]> : vector<2xf32>
+// CHECK:         return %[[TENS]], %[[ZEROS]], %arg0

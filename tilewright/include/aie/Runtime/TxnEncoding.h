@@ -9,13 +9,19 @@
 //   aie_runtime::txn_append_write32(txn, 0x1D214, 3);
 //   aie_runtime::txn_prepend_header(txn, /*op_count=*/1, {0, 1, 4, 6, 8, 1});
 //
+// The functions that append also take a TxnCounter or a TxnWriter instead of the vector; txn_build uses them to make a
+// stream in one piece of memory of the right size.
+//
 // The word layouts are those of tilewright/txn/opcodes.py; a test compares the two.
 
 #ifndef AIE_RUNTIME_TXNENCODING_H
 #define AIE_RUNTIME_TXNENCODING_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <vector>
 
 namespace aie_runtime {
@@ -63,12 +69,60 @@ namespace detail {
 constexpr uint32_t kWordBytes = 4;
 constexpr size_t kHeaderWords = 4;
 
-// One range insert per operation: no zero fill, at most one capacity check.
-template <size_t N> inline void append(std::vector<uint32_t> &txn, const uint32_t (&words)[N]) {
-  txn.insert(txn.end(), words, words + N);
+constexpr uint32_t byte(uint32_t value) { return value & 0xffu; }
+
+} // namespace detail
+
+// Takes operations and only counts them.
+struct TxnCounter {
+  size_t words = detail::kHeaderWords;
+  uint32_t operations = 0;
+};
+
+// Writes operations one behind the other, into memory that has room for them.
+struct TxnWriter {
+  uint32_t *next;
+};
+
+namespace detail {
+
+inline void store(uint32_t *) {}
+
+inline void store(uint32_t *to, uint32_t word) { *to = word; }
+
+// Eight bytes at a time: compilers do not always find that out by themselves.
+template <typename... Words> inline void store(uint32_t *to, uint32_t first, uint32_t second, Words... more) {
+  const uint32_t pair[] = {first, second};
+  std::memcpy(to, pair, sizeof pair);
+  store(to + 2, more...);
 }
 
-constexpr uint32_t byte(uint32_t value) { return value & 0xffu; }
+template <typename... Words> inline void append(std::vector<uint32_t> &txn, Words... words) {
+  const size_t size = txn.size();
+  txn.resize(size + sizeof...(words));
+  store(txn.data() + size, words...);
+}
+
+template <typename... Words> inline void append(TxnCounter &txn, Words...) {
+  txn.words += sizeof...(Words);
+  ++txn.operations;
+}
+
+template <typename... Words> inline void append(TxnWriter &txn, Words... words) {
+  store(txn.next, words...);
+  txn.next += sizeof...(words);
+}
+
+// More words of the operation that was appended last.
+inline void append_data(std::vector<uint32_t> &txn, const uint32_t *data, size_t count) {
+  txn.insert(txn.end(), data, data + count);
+}
+
+inline void append_data(TxnCounter &txn, const uint32_t *, size_t count) { txn.words += count; }
+
+inline void append_data(TxnWriter &txn, const uint32_t *data, size_t count) {
+  txn.next = std::copy(data, data + count, txn.next);
+}
 
 } // namespace detail
 
@@ -86,73 +140,91 @@ inline void txn_prepend_header(std::vector<uint32_t> &txn, uint32_t op_count, Tx
 }
 
 // Set one register.
-inline void txn_append_write32(std::vector<uint32_t> &txn, uint32_t addr, uint32_t val) {
-  detail::append(txn, {TXN_OPC_WRITE, 0, addr, 0, val, 6 * detail::kWordBytes});
+template <typename Txn> inline void txn_append_write32(Txn &txn, uint32_t addr, uint32_t val) {
+  detail::append(txn, TXN_OPC_WRITE, 0u, addr, 0u, val, 6 * detail::kWordBytes);
 }
 
 // Set those bits of a register that `mask` has.
-inline void txn_append_maskwrite32(std::vector<uint32_t> &txn, uint32_t addr, uint32_t val, uint32_t mask) {
-  detail::append(txn, {TXN_OPC_MASKWRITE, 0, addr, 0, val, mask, 7 * detail::kWordBytes});
+template <typename Txn> inline void txn_append_maskwrite32(Txn &txn, uint32_t addr, uint32_t val, uint32_t mask) {
+  detail::append(txn, TXN_OPC_MASKWRITE, 0u, addr, 0u, val, mask, 7 * detail::kWordBytes);
 }
 
 // Set `count` consecutive registers. The firmware takes the tile from the address; col and row repeat it.
-inline void txn_append_blockwrite(std::vector<uint32_t> &txn, uint32_t addr, const uint32_t *data, size_t count,
-                                  uint32_t col = 0, uint32_t row = 0) {
+template <typename Txn>
+inline void txn_append_blockwrite(Txn &txn, uint32_t addr, const uint32_t *data, size_t count, uint32_t col = 0,
+                                  uint32_t row = 0) {
   const uint32_t size = static_cast<uint32_t>(4 + count) * detail::kWordBytes;
-  detail::append(txn, {TXN_OPC_BLOCKWRITE, detail::byte(col) | detail::byte(row) << 8, addr, size});
-  txn.insert(txn.end(), data, data + count);
+  detail::append(txn, TXN_OPC_BLOCKWRITE, detail::byte(col) | detail::byte(row) << 8, addr, size);
+  detail::append_data(txn, data, count);
 }
 
 // Wait for task-complete tokens of a channel (dir 0: S2MM, 1: MM2S) on ncol x nrow tiles.
-inline void txn_append_sync(std::vector<uint32_t> &txn, uint32_t col, uint32_t row, uint32_t dir, uint32_t chan,
-                            uint32_t ncol, uint32_t nrow) {
-  detail::append(txn, {TXN_OPC_TCT, 4 * detail::kWordBytes,
-                       detail::byte(dir) | detail::byte(row) << 8 | detail::byte(col) << 16,
-                       detail::byte(nrow) << 8 | detail::byte(ncol) << 16 | detail::byte(chan) << 24});
+template <typename Txn>
+inline void txn_append_sync(Txn &txn, uint32_t col, uint32_t row, uint32_t dir, uint32_t chan, uint32_t ncol,
+                            uint32_t nrow) {
+  detail::append(txn, TXN_OPC_TCT, 4 * detail::kWordBytes,
+                 detail::byte(dir) | detail::byte(row) << 8 | detail::byte(col) << 16,
+                 detail::byte(nrow) << 8 | detail::byte(ncol) << 16 | detail::byte(chan) << 24);
 }
 
 // Put the address of host buffer `arg_idx`, plus `arg_plus` bytes, into the descriptor words at `addr`.
-inline void txn_append_address_patch(std::vector<uint32_t> &txn, uint32_t addr, int32_t arg_idx, uint32_t arg_plus) {
-  detail::append(txn, {TXN_OPC_DDR_PATCH, 12 * detail::kWordBytes, 0, 0, 0, 0, addr, 0,
-                       static_cast<uint32_t>(arg_idx), 0, arg_plus, 0});
+template <typename Txn>
+inline void txn_append_address_patch(Txn &txn, uint32_t addr, int32_t arg_idx, uint32_t arg_plus) {
+  detail::append(txn, TXN_OPC_DDR_PATCH, 12 * detail::kWordBytes, 0u, 0u, 0u, 0u, addr, 0u,
+                 static_cast<uint32_t>(arg_idx), 0u, arg_plus, 0u);
 }
 
 // Load a configuration image.
-inline void txn_append_loadpdi(std::vector<uint32_t> &txn, uint32_t id, uint32_t size, uint64_t addr) {
-  detail::append(txn, {TXN_OPC_LOADPDI | id << 16, size, static_cast<uint32_t>(addr), static_cast<uint32_t>(addr >> 32)});
+template <typename Txn> inline void txn_append_loadpdi(Txn &txn, uint32_t id, uint32_t size, uint64_t addr) {
+  detail::append(txn, TXN_OPC_LOADPDI | id << 16, size, static_cast<uint32_t>(addr),
+                 static_cast<uint32_t>(addr >> 32));
 }
 
 // Allow preemption (0: none, 1: memory tiles saved, 2: all tiles, 3: registers).
-inline void txn_append_preempt(std::vector<uint32_t> &txn, uint32_t level) {
-  detail::append(txn, {TXN_OPC_PREEMPT | level << 8});
+template <typename Txn> inline void txn_append_preempt(Txn &txn, uint32_t level) {
+  detail::append(txn, TXN_OPC_PREEMPT | level << 8);
 }
 
 // Ask for the scratchpad of runtime parameters.
-inline void txn_append_create_scratchpad(std::vector<uint32_t> &txn, uint32_t usage_type, uint32_t size) {
-  detail::append(txn, {TXN_OPC_CREATE_SCRATCHPAD | detail::byte(usage_type) << 8, size, 0, 0});
+template <typename Txn> inline void txn_append_create_scratchpad(Txn &txn, uint32_t usage_type, uint32_t size) {
+  detail::append(txn, TXN_OPC_CREATE_SCRATCHPAD | detail::byte(usage_type) << 8, size, 0u, 0u);
 }
 
 // Add a scratchpad entry, combined with `func_arg` (func 0: times, 1: plus, 2: minus), to the address words at `addr`.
-inline void txn_append_update_reg(std::vector<uint32_t> &txn, uint32_t state_table_idx, uint32_t func, uint32_t func_arg,
-                                  uint32_t addr) {
-  detail::append(txn, {TXN_OPC_UPDATE_REG | detail::byte(state_table_idx) << 8 | detail::byte(func) << 16, func_arg, addr});
+template <typename Txn>
+inline void txn_append_update_reg(Txn &txn, uint32_t state_table_idx, uint32_t func, uint32_t func_arg, uint32_t addr) {
+  detail::append(txn, TXN_OPC_UPDATE_REG | detail::byte(state_table_idx) << 8 | detail::byte(func) << 16, func_arg,
+                 addr);
+}
+
+// A whole stream. `body` appends the operations to what it is given, and is called twice: to count, then to write. It
+// returns false to give up, and then there is no stream.
+template <typename Body> inline std::optional<std::vector<uint32_t>> txn_build(TxnDeviceInfo info, const Body &body) {
+  TxnCounter counter;
+  if (!body(counter) || counter.words > UINT32_MAX / detail::kWordBytes)
+    return std::nullopt;
+  std::vector<uint32_t> txn(counter.words);
+  TxnWriter writer{txn.data() + detail::kHeaderWords};
+  body(writer);
+  txn_prepend_header(txn, counter.operations, info);
+  return txn;
 }
 
 // Most descriptors that any tile has: a memory tile's 48.
 constexpr uint32_t kMaxBDsPerTile = 48;
 
 // Free descriptor ids of one tile, for sequences that choose them while they are generated.
-// A stack: a fresh pool gives 0, 1, 2, ...; the id pushed last is given out next.
+// A stack: a fresh pool gives first, first + 1, first + 2, ...; the id pushed last is given out next.
 struct BdPool {
   uint32_t free_ids[kMaxBDsPerTile];
   int head;
 };
 
-inline BdPool bd_pool_init(uint32_t n) {
+inline BdPool bd_pool_init(uint32_t n, uint32_t first = 0) {
   BdPool pool{};
   const uint32_t count = n < kMaxBDsPerTile ? n : kMaxBDsPerTile;
   for (uint32_t id = count; id > 0; --id)
-    pool.free_ids[pool.head++] = id - 1;
+    pool.free_ids[pool.head++] = first + id - 1;
   return pool;
 }
 

@@ -1,0 +1,87 @@
+"""Has the generated code check the runtime values of instructions that the program itself spells out."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tilewright.device import DeviceModel
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.guards import signed_limits
+from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuSyncOp, NpuWrite32Op
+from tilewright.dialects.aiex.queue import NpuAddressPatchOp
+from tilewright.dialects.aiex.resolution import TILE_OFFSET, WORD_BYTES
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.emission import Emitter, known
+from tilewright.passes.limit_checks import Guards, LimitChecks
+from tilewright.passes.locating_rewriter import LocatingRewriter, Worklist
+from tilewright.passes.numbers import Numbers
+from tilewright.txn.host_buffers import largest_offset
+
+MAX_TOKEN_FIELD = 0xFF  # what the command processor has for each number of a wait
+
+
+class GuardInstructionsPass(Pass):
+    """Not one of mlir-aie's: run it before lowerings, whose own instructions need no checks."""
+
+    name = "tilewright-guard-instructions"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+            for found in [inner for inner in sequence.walk() if isinstance(inner, GUARDED)]:
+                _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
+
+
+GUARDED = (NpuAddressPatchOp, NpuMaskWrite32Op, NpuSyncOp, NpuWrite32Op, scf.ForOp)
+
+
+def _guard(
+    op: NpuAddressPatchOp | NpuMaskWrite32Op | NpuSyncOp | NpuWrite32Op | scf.ForOp,
+    model: DeviceModel,
+    rewriter: PatternRewriter,
+) -> None:
+    emit = Emitter(rewriter)
+    checks = LimitChecks(op, Numbers(emit), Guards.FULL)
+    match op:
+        case NpuAddressPatchOp():
+            _guard_patch(op, checks)
+        case NpuSyncOp():
+            _guard_sync(op, checks)
+        case scf.ForOp():
+            _guard_loop(op, checks)
+        case _:
+            _guard_write(op, checks, model, emit)
+
+
+def _guard_sync(op: NpuSyncOp, checks: LimitChecks) -> None:
+    names = ("column", "row", "direction", "channel", "number of columns", "number of rows")
+    for name, value in zip(names, op.operands, strict=True):
+        checks.within(value, 0, 1 if name == "direction" else MAX_TOKEN_FIELD, name)
+
+
+def _guard_write(op: NpuWrite32Op | NpuMaskWrite32Op, checks: LimitChecks, model: DeviceModel, emit: Emitter) -> None:
+    """An address is that of a word; one that is relative to a tile stays in it, and becomes absolute."""
+    if known(op.address) is not None or op.buffer is not None:
+        return
+    if op.column is not None and op.row is not None:
+        checks.within(op.address, 0, TILE_OFFSET, "address in the tile")
+        base = model.tile_address(op.column.value.data, op.row.value.data, 0)
+        op.operands[0] = emit.add(emit.constant(base), op.address)
+        op.column = op.row = None
+    checks.divisible(op.address, WORD_BYTES, "address")
+
+
+def _guard_patch(op: NpuAddressPatchOp, checks: LimitChecks) -> None:
+    if known(op.arg_plus) is None:
+        checks.within(op.arg_plus, 0, largest_offset(op.arg_idx.value.data), "offset in bytes")
+        checks.divisible(op.arg_plus, WORD_BYTES, "offset in bytes")
+
+
+def _guard_loop(op: scf.ForOp, checks: LimitChecks) -> None:
+    """A loop that does not get on would never end."""
+    checks.within(op.step, 1, signed_limits(op.step.type)[1], "step of the loop")
