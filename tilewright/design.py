@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
 
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
-"""Passes on each device, with all that the hardware cannot do refused: now where it is known, else by the generators."""
+"""Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
 ARGUMENT_NAMES = "tilewright.argument_names"
 """Discardable attribute of a sequence: what the source called its arguments."""

@@ -71,8 +71,10 @@ class Program:
                 constants.append(f"    %{scalar.name} = arith.constant {values[scalar.name]} : {scalar.type}")
         body = "\n".join([*constants, *self.lines])
         padding = "\n" * (len(self.scalars) if values is None else 0)  # operations are on the same lines in both
-        return HEAD.format(device=self.device) + f"  aie.runtime_sequence @run({', '.join(arguments)}) {{{padding}\n" + (
-            f"{body}\n  }}\n}}\n"
+        return (
+            HEAD.format(device=self.device)
+            + f"  aie.runtime_sequence @run({', '.join(arguments)}) {{{padding}\n"
+            + (f"{body}\n  }}\n}}\n")
         )
 
     def values(self, random: Random) -> dict[str, int]:
@@ -155,7 +157,9 @@ class Generator:
         return scalar
 
     def memory(self) -> str:
-        return self.random.choice([f"memref<?x{self.element}>"] * 3 + [f"memref<{n}x{self.element}>" for n in (1 << 20, 4096)])
+        return self.random.choice(
+            [f"memref<?x{self.element}>"] * 3 + [f"memref<{n}x{self.element}>" for n in (1 << 20, 4096)]
+        )
 
     def line(self, text: str) -> None:
         self.lines.append("    " + "  " * (len(self.scopes) - 1) + text)
@@ -269,7 +273,16 @@ class Generator:
 
     def statement(self, depth: int) -> None:
         simple: list[Callable[[], None]] = [
-            *[self.transfer, self.transfer, self.task, self.task, self.write, self.mask_write, self.parameter, self.sync]
+            *[
+                self.transfer,
+                self.transfer,
+                self.task,
+                self.task,
+                self.write,
+                self.mask_write,
+                self.parameter,
+                self.sync,
+            ]
         ]
         nested = [self.loop, self.branch, self.choice, self.ping_pong, self.until] if depth < 2 else []
         pick = self.random.choice([*simple, *nested])
@@ -334,7 +347,10 @@ class Generator:
             direction, channel = self.random.choice(list(CHANNELS.values()))
         else:
             memory, type = {"%mem": ("%large", "memref<8192xi32>"), "%core": ("%inside", "memref<1024xi32>")}[where]
-            direction, channel = self.random.choice(("MM2S", "S2MM")), self.random.randrange(6 if where == "%mem" else 2)
+            direction, channel = (
+                self.random.choice(("MM2S", "S2MM")),
+                self.random.randrange(6 if where == "%mem" else 2),
+            )
             self.features.add(where)
         kept, self.element = self.element, self.element if where == "%tasks" else "i32"
         length = longest if self.random.random() < 0.2 else 1
@@ -342,7 +358,9 @@ class Generator:
         self.element = kept
         repeat, attributes = "", ["issue_token = true"] if token else []
         if self.random.random() < 0.3:
-            repeat = f" repeat {self.expression('repeat', 'i32') if self.has('repeat') else self.constant(2, 'i32')} : i32"
+            repeat = (
+                f" repeat {self.expression('repeat', 'i32') if self.has('repeat') else self.constant(2, 'i32')} : i32"
+            )
         elif self.random.random() < 0.3:
             attributes.append(f"repeat_count = {self.random.choice((1, 3, 255))} : i32")
         task = self.emit(f"aiex.dma_configure_task({where}, {direction}, {channel}){repeat} {{")
@@ -375,7 +393,9 @@ class Generator:
         self.count += 1
         last = f"%v{self.count}"
         index, previous = f"%i{self.count}", f"%p{self.count}"
-        self.line(f"{last} = scf.for {index} = {one} to {bound} step {one} iter_args({previous} = {first}) -> (index) {{")
+        self.line(
+            f"{last} = scf.for {index} = {one} to {bound} step {one} iter_args({previous} = {first}) -> (index) {{"
+        )
         with self.scope() as scope:
             self.runtime_loops += 1
             scope.values["offset"] = [(index, "index")]

@@ -35,8 +35,8 @@ from tilewright.device import DeviceName
 from tilewright.ir.diagnostics import DiagnosedError, collect
 
 sys.path.append(str(Path(__file__).parent))
-from random_sequences import Program, program  # noqa: E402
-from txn_effects import effects  # noqa: E402
+from random_sequences import Program, program
+from txn_effects import effects
 
 ROOT = Path(__file__).parents[2]
 SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "200"))

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
@@ -33,6 +34,12 @@ TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%@#!^]?[\w.$-]+|\s+|.', re.DOTALL)
 ODD_TOKENS = [
     *["", "{", "}", "(", ")", "<", ">", "[", "]", '"', "%", "@", "#", "!", "^", "->", ":", "=", "?", "*", "-1", "0x"],
     *["1e999", "99999999999999999999", "\0", "é", "// -----", "loc(", "dense<", "affine_map<", "!aie.", "#aie."],
+]
+PROPERTY = re.compile(r"(\w+) = ([^,<>{}()\[\]]+|[#!\w.]*<[^<>]*>|\[[^\[\]]*\])(, |(?=}))")
+ODD_VALUES = [
+    *["0 : i32", "-1 : i64", "2147483647 : i32", "1 : i1", "7 : i8", "1.5 : f32", '"text"', "unit", "@a", "@a::@b"],
+    *["[]", '["text"]', "[1]", "{}", "i32", "() -> ()", "array<i32>", "array<i64: 1, 2>", "dense<1> : tensor<2xi32>"],
+    *["#aie.packet_info<pkt_type = 1, pkt_id = 2>", "memref<4xi32>", "affine_map<(d0) -> (d0)>"],
 ]
 
 
@@ -91,13 +98,32 @@ def nest(text: str, rng: random.Random) -> str:
     return text[:at] + opening * depth + text[at:end] + closing * depth + text[end:]
 
 
+def break_property(text: str, rng: random.Random) -> str:
+    """The generic form with a property missing, of another kind or of another size."""
+    generic = generic_form(text)
+    if generic is None or not (found := list(PROPERTY.finditer(generic))):
+        return text
+    entry = rng.choice(found)
+    value = rng.choice(["", rng.choice(ODD_VALUES), rng.choice(found)[2]])
+    return generic[: entry.start()] + (f"{entry[1]} = {value}{entry[3]}" if value else "") + generic[entry.end() :]
+
+
+@cache
+def generic_form(text: str) -> str | None:
+    try:
+        return module_text(parse_source(make_context(allow_unregistered=True), text, "seed.mlir"), generic=True)
+    except DiagnosedError:
+        return None
+
+
 def splice(text: str, rng: random.Random) -> str:
     other = rng.choice(seeds())
     return text[: rng.randrange(len(text))] + other[rng.randrange(len(other)) :]
 
 
 MUTATIONS: list[Callable[[str, random.Random], str]] = [
-    *[flip_bytes, truncate, delete_tokens, duplicate_tokens, swap_tokens, replace_token, nest, splice]
+    *[flip_bytes, truncate, delete_tokens, duplicate_tokens, swap_tokens, replace_token, nest, splice],
+    break_property,
 ]
 
 
@@ -130,8 +156,11 @@ def read_and_print(text: str) -> None:
         if not verify(module):
             module_text(module)
             module_text(module, generic=True)
-    except (DiagnosedError, RecursionError):
+    except RecursionError:
         pass
+    except DiagnosedError as error:
+        if not isinstance(error.__cause__, None | ParseError | VerifyException | RecursionError):
+            raise error.__cause__ from None  # the message is Python's, not ours
 
 
 def fault(number: int) -> str | None:

@@ -7,15 +7,22 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from tilewright.cli.errors import InputError
 
 
 def read_bytes(path: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return _stdin().read() if path == "-" else Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot open input file '{path}': {_reason(error)}") from error
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise ValueError("standard input is closed")
+    return sys.stdin.buffer
 
 
 def read_text(path: str) -> str:

@@ -27,6 +27,9 @@ WRONG_INPUT, WRONG_USAGE, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 70, 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, as long as the process
     gc.set_threshold(100_000)  # most objects made here live to the end: classes, and the program
     try:
         status = _run(arguments)
@@ -92,6 +95,9 @@ def _explain(error: Exception) -> int:
             return WRONG_USAGE
         case MemoryError():
             print("tilewright: error: out of memory", file=sys.stderr)
+            return WRONG_INPUT
+        case OSError():
+            print(f"tilewright: error: {error.strerror or error}", file=sys.stderr)
             return WRONG_INPUT
         case _ if type(error).__module__.startswith("tilewright."):
             print(f"tilewright: error: {error}", file=sys.stderr)

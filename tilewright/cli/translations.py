@@ -95,10 +95,20 @@ def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Outp
 
     lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
     for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
-        run_pipeline(ctx, part, lowering)
+        if _has_more_to_lower(part):
+            run_pipeline(ctx, part, lowering)
     convert = ConvertAIEXToEmitCPass(StyleName.DRAFT, arguments.fold_ddr_offsets, arguments.function_name)
     run_pipeline(ctx, module, Pipeline(steps=[convert]))
     return emitc_to_cpp(ctx, module, arguments)
+
+
+def _has_more_to_lower(module: ModuleOp) -> bool:
+    """Whether a sequence in the module is more than instructions, control flow and arithmetic."""
+    from tilewright.passes.emitc_instructions import is_instruction
+
+    sequences = [op for op in module.walk() if isinstance(op, RuntimeSequenceOp)]
+    inside = (op for sequence in sequences for op in sequence.walk() if op is not sequence)
+    return any(op.name.startswith(("aie.", "aiex.")) and not is_instruction(op) for op in inside)
 
 
 def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:

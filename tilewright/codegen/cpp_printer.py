@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.codegen.cpp_expressions import (
+    EXPRESSIONS,
+    NAMED_BY_TEXT,
+    is_expression,
+    is_inlined_expression,
+    outside,
+    precedence,
+)
+from tilewright.codegen.cpp_statements import STATEMENTS
 from tilewright.codegen.cpp_text import (
-    CONDITIONAL,
-    LOWEST,
-    POSTFIX,
-    PREFIX,
-    PRIMARY,
+    INDENT,
     UNARY,
     attribute_text,
     binary_operator,
@@ -22,24 +26,11 @@ from tilewright.codegen.cpp_text import (
     type_text,
 )
 from tilewright.dialects import func
-from tilewright.dialects.emitc import calls, control, functions, operators, variables
+from tilewright.dialects.emitc import calls, control, functions, globals, references, variables
 from tilewright.dialects.emitc.expression import ExpressionOp
-from tilewright.dialects.emitc.operators import CExpression
-from tilewright.dialects.emitc.types import LValueType, OpaqueAttr
+from tilewright.dialects.emitc.types import LValueType
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import symbol_in
-
-INDENT = "  "
-
-NAMED_BY_TEXT = (
-    variables.GetGlobalOp,
-    variables.LiteralOp,
-    variables.MemberOp,
-    variables.MemberOfPtrOp,
-    variables.SubscriptOp,
-    variables.DereferenceOp,
-)
-"""Operations that make no statement: their text stands wherever their result is used."""
 
 
 class CppPrinter:
@@ -93,7 +84,7 @@ class CppPrinter:
     def is_inlined(self, op: Operation) -> bool:
         """Whether an operation is written where its result is used."""
         if isinstance(op, ExpressionOp):
-            return _is_inlined_expression(op)
+            return is_inlined_expression(op)
         return isinstance(op.parent_op(), ExpressionOp) and not isinstance(op, NAMED_BY_TEXT)
 
     def needs_parentheses(self, op: Operation, outer: Operation, position: int) -> bool:
@@ -106,7 +97,7 @@ class CppPrinter:
             return f"{lhs} {symbol[0]} {rhs}"
         if (prefix := UNARY.get(type(op))) is not None:
             return prefix + self.operand(op.operands[0], op)
-        return _EXPRESSIONS[type(op)](self, op)
+        return EXPRESSIONS[type(op)](self, op)
 
     # Statements
 
@@ -127,7 +118,7 @@ class CppPrinter:
                 self.print_function(op)
             case functions.DeclareFuncOp():
                 self._print_declaration(op)
-            case variables.GlobalOp():
+            case globals.GlobalOp():
                 self._print_global(op)
             case functions.FileOp():
                 self.line("")  # its contents are for another file
@@ -167,7 +158,7 @@ class CppPrinter:
         self.names, self._count = {}, 0
         self.line(f"{self.signature(function)}({self._parameters(function, function.body.block)});")
 
-    def _print_global(self, op: variables.GlobalOp) -> None:
+    def _print_global(self, op: globals.GlobalOp) -> None:
         words = [*op.specifiers, declaration_text(op.type, op.sym_name.data, op)]
         initial = f" = {attribute_text(op.initial_value, op)}" if op.initial_value is not None else ""
         self.line(f"{' '.join(words)}{initial};")
@@ -185,9 +176,9 @@ class CppPrinter:
             self.names.setdefault(op.results[0], self.reference(op))
         elif isinstance(op, ExpressionOp) and self.is_inlined(op):
             pass
-        elif (print_statement := _STATEMENTS.get(type(op))) is not None:
+        elif (print_statement := STATEMENTS.get(type(op))) is not None:
             print_statement(self, op)
-        elif type(op) in _EXPRESSIONS or binary_operator(op) is not None or type(op) in UNARY:
+        elif is_expression(op):
             self.line(f"{self.assignment(op)}{self.expression(op)};")
         elif isinstance(op, ExpressionOp):
             self.line(f"{self.assignment(op)}{self.expression(op.root)};")
@@ -197,17 +188,17 @@ class CppPrinter:
     def reference(self, op: Operation) -> str:
         """The text that stands for the result of an operation that is no statement."""
         match op:
-            case variables.GetGlobalOp():
+            case globals.GetGlobalOp():
                 return op.name_.root_reference.data
             case variables.LiteralOp():
                 return op.value.data
-            case variables.MemberOp():
+            case references.MemberOp():
                 return f"{self.name(op.operand)}.{op.member.data}"
-            case variables.MemberOfPtrOp():
+            case references.MemberOfPtrOp():
                 return f"{self.name(op.operand)}->{op.member.data}"
-            case variables.DereferenceOp():
+            case references.DereferenceOp():
                 return f"*{self.name(op.pointer)}"
-            case variables.SubscriptOp():
+            case references.SubscriptOp():
                 return self.name(op.value) + "".join(f"[{self.name(index)}]" for index in op.indices)
             case _:
                 raise TypeError(op.name)
@@ -231,13 +222,6 @@ class CppPrinter:
         return ", ".join(self.operand(value) for value in values)
 
 
-def outside(value: SSAValue) -> SSAValue:
-    """What an argument of an expression stands for; any other value itself."""
-    if isinstance(value, BlockArgument) and isinstance(owner := value.owner.parent_op(), ExpressionOp):
-        return owner.operands[value.index]
-    return value
-
-
 def print_cpp(module: ModuleOp, *, readable: bool = False, guard: str | None = None) -> str:
     """The C++ text of a module of `emitc` operations: MLIR's, or one for people, in a header with an include guard."""
     if readable:
@@ -247,178 +231,3 @@ def print_cpp(module: ModuleOp, *, readable: bool = False, guard: str | None = N
     printer = CppPrinter()
     printer.print_module(module)
     return f"{printer.text}\n"
-
-
-def precedence(op: Operation) -> int:
-    """How tightly the text of an operation binds."""
-    if (symbol := binary_operator(op)) is not None:
-        return symbol[1]
-    if type(op) in UNARY:
-        return PREFIX
-    return _PRECEDENCES.get(type(op), LOWEST)
-
-
-def _is_inlined_expression(op: ExpressionOp) -> bool:
-    """What MLIR writes inline: an expression without effects that is used once, by a statement."""
-    user = op.result.get_user_of_unique_use()
-    if op.do_not_inline is not None or user is None:
-        return False
-    if any(_has_effect(part) for part in op.region.block.ops) and not isinstance(user, control.YieldOp):
-        return False
-    return (
-        not isinstance(user, NAMED_BY_TEXT) and not user.has_trait(CExpression) and not isinstance(user, ExpressionOp)
-    )
-
-
-def _has_effect(op: Operation) -> bool:
-    dereferences = isinstance(op, operators.ApplyOp) and op.applicable_operator.data == "*"
-    return dereferences or isinstance(op, calls.CallOp | calls.CallOpaqueOp | variables.LoadOp)
-
-
-def _print_constant(printer: CppPrinter, op: variables.ConstantOp | variables.VariableOp) -> None:
-    text = attribute_text(op.value, op)
-    initial = "" if isinstance(op.value, OpaqueAttr) and not text else f" = {text}"
-    printer.line(f"{printer.declaration(op.result)}{initial};")
-
-
-def _print_assign(printer: CppPrinter, op: variables.AssignOp) -> None:
-    printer.line(f"{printer.name(op.var)} = {printer.operand(op.value)};")
-
-
-def _print_verbatim(printer: CppPrinter, op: calls.VerbatimOp) -> None:
-    arguments = iter(op.operands)
-    printer.line("".join(printer.operand(next(arguments)) if piece is None else piece for piece in op.pieces))
-
-
-def _print_for(printer: CppPrinter, op: control.ForOp) -> None:
-    variable = op.body.block.args[0]
-    lower = printer.operand(op.lower_bound)
-    name = printer.names[variable] = printer.loop_variable_name(variable)
-    upper = printer.operand(op.upper_bound)
-    if isinstance(op.upper_bound.owner, ExpressionOp) and printer.is_inlined(op.upper_bound.owner):
-        upper = f"({upper})"
-    header = f"{type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {name} += {printer.operand(op.step)}"
-    printer.line(f"for ({header}) {{")
-    printer.loops += 1
-    printer.block(op.body.block)
-    printer.loops -= 1
-    printer.line("}")
-
-
-def _print_if(printer: CppPrinter, op: control.IfOp) -> None:
-    printer.line(f"if ({printer.operand(op.condition)}) {{")
-    printer.block(op.then_region.block)
-    if op.else_region.blocks:
-        printer.line("} else {")
-        printer.block(op.else_region.block)
-    printer.line("}")
-
-
-def _print_do(printer: CppPrinter, op: control.DoOp) -> None:
-    printer.line("do {")
-    printer.block(op.body.block)
-    end = op.condition_region.block.last_op
-    assert end is not None
-    printer.line(f"}} while ({printer.operand(end.operands[0])});")
-
-
-def _print_switch(printer: CppPrinter, op: control.SwitchOp) -> None:
-    printer.line(f"switch ({printer.operand(op.arg)}) {{")
-    for value, region in zip(op.cases.get_values(), op.case_regions, strict=True):
-        _print_case(printer, f"case {value}", region)
-    _print_case(printer, "default", op.default_region)
-    printer.line("}")
-
-
-def _print_case(printer: CppPrinter, label: str, region: Region) -> None:
-    printer.line(f"{label}: {{")
-    printer.block(region.block)
-    printer.line(f"{INDENT}break;")
-    printer.line("}")
-
-
-def _print_return(printer: CppPrinter, op: Operation) -> None:
-    match printer.arguments(op.operands):
-        case "":
-            printer.line("return;")
-        case text if len(op.operands) > 1:
-            printer.line(f"return std::make_tuple({text});")
-        case text:
-            printer.line(f"return {text};")
-
-
-def _call_opaque_text(printer: CppPrinter, op: calls.CallOpaqueOp) -> str:
-    template = ""
-    if op.template_args is not None:
-        template = f"<{', '.join(attribute_text(argument, op) for argument in op.template_args)}>"
-    return f"{op.callee.data}{template}({', '.join(_call_arguments(printer, op))})"
-
-
-def _call_arguments(printer: CppPrinter, op: calls.CallOpaqueOp) -> Sequence[str]:
-    if op.args is None:
-        return [printer.argument(value, op) for value in op.operands]
-    return [_call_argument(printer, op, argument) for argument in op.args]
-
-
-def _call_argument(printer: CppPrinter, op: calls.CallOpaqueOp, argument: Attribute) -> str:
-    number = calls.operand_number(argument)
-    return attribute_text(argument, op) if number is None else printer.argument(op.operands[number], op)
-
-
-def _call_text(printer: CppPrinter, op: calls.CallOp | func.CallOp) -> str:
-    return f"{op.callee.root_reference.data}({printer.arguments(op.operands)})"
-
-
-def _cast_text(printer: CppPrinter, op: operators.CastOp) -> str:
-    return f"({type_text(op.dest.type, op)}) {printer.operand(op.source, op)}"
-
-
-def _conditional_text(printer: CppPrinter, op: operators.ConditionalOp) -> str:
-    condition, yes, no = (printer.operand(value, op, position) for position, value in enumerate(op.operands))
-    return f"{condition} ? {yes} : {no}"
-
-
-def _apply_text(printer: CppPrinter, op: operators.ApplyOp) -> str:
-    return op.applicable_operator.data + printer.operand(op.operand, op)
-
-
-def _address_text(printer: CppPrinter, op: variables.AddressOfOp) -> str:
-    return f"&{printer.operand(op.reference, op)}"
-
-
-_EXPRESSIONS: dict[type[Operation], Callable[[CppPrinter, Any], str]] = {
-    calls.CallOp: _call_text,
-    calls.CallOpaqueOp: _call_opaque_text,
-    func.CallOp: _call_text,
-    operators.ApplyOp: _apply_text,
-    operators.CastOp: _cast_text,
-    operators.ConditionalOp: _conditional_text,
-    variables.AddressOfOp: _address_text,
-    variables.ConstantOp: lambda printer, op: attribute_text(op.value, op),
-    variables.LoadOp: lambda printer, op: printer.operand(op.operand),
-}
-
-_PRECEDENCES: dict[type[Operation], int] = {
-    calls.CallOp: POSTFIX,
-    calls.CallOpaqueOp: POSTFIX,
-    operators.ApplyOp: PREFIX,
-    operators.CastOp: PREFIX,
-    operators.ConditionalOp: CONDITIONAL,
-    variables.AddressOfOp: PREFIX,
-    variables.ConstantOp: PRIMARY,
-    variables.LoadOp: POSTFIX,
-}
-
-_STATEMENTS: dict[type[Operation], Callable[[CppPrinter, Any], None]] = {
-    calls.VerbatimOp: _print_verbatim,
-    control.DoOp: _print_do,
-    control.ForOp: _print_for,
-    control.IfOp: _print_if,
-    control.SwitchOp: _print_switch,
-    func.ReturnOp: _print_return,
-    functions.ReturnOp: _print_return,
-    variables.AssignOp: _print_assign,
-    variables.ConstantOp: _print_constant,
-    variables.VariableOp: _print_constant,
-}
-"""Operations whose statement is not `result = expression;`."""

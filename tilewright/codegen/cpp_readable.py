@@ -13,10 +13,11 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tilewright.codegen.cpp_expressions import outside, precedence
 from tilewright.codegen.cpp_inlining import INT_BITS, Inlining
 from tilewright.codegen.cpp_names import Names
-from tilewright.codegen.cpp_printer import CppPrinter, outside, precedence
-from tilewright.codegen.cpp_text import binary_operator, type_text
+from tilewright.codegen.cpp_printer import CppPrinter
+from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
 from tilewright.dialects.emitc.calls import COMMENT
@@ -134,6 +135,13 @@ class ReadablePrinter(CppPrinter):
             return self._hoisted(value)
         return text
 
+    def binds_tightly(self, value: SSAValue) -> bool:
+        """Whether the text of a value is a name, a number or a call, which needs no parentheses anywhere."""
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner not in self._inlined:
+            return True
+        return isinstance(owner, operators.CastOp) or precedence(owner) >= POSTFIX
+
     def _hoisted(self, value: SSAValue) -> str:
         """Give an expression that is too long for its place a line of its own before it."""
         assert isinstance(value.owner, Operation)
@@ -173,16 +181,18 @@ class ReadablePrinter(CppPrinter):
 
     def _goes_without_saying(self, op: operators.CastOp, outer: Operation | None, position: int) -> bool:
         """Whether C++ converts a 32-bit number to unsigned here anyway: as a parameter, or beside an unsigned one."""
-        if not self.is_inlined(op):
-            return False
-        if not (_is_word(op.dest.type) and is_integer(op.source.type) and width_of(op.source.type) == INT_BITS):
+        if not self._only_drops_sign(op):
             return False
         if isinstance(outer, calls.CallOpaqueOp):
             return True
         if not isinstance(outer, (*ARITHMETIC, *BITWISE)) or not _is_word(outer.results[0].type):
             return False
-        other = outer.operands[1 - position].owner
-        return not (isinstance(other, operators.CastOp) and self.is_inlined(other)) or position == 1
+        return position == 1 or not self._only_drops_sign(outside(outer.operands[1]).owner)
+
+    def _only_drops_sign(self, op: Operation | Block) -> bool:
+        if not isinstance(op, operators.CastOp) or not self.is_inlined(op):
+            return False
+        return _is_word(op.dest.type) and is_integer(op.source.type) and width_of(op.source.type) == INT_BITS
 
 
 def _is_worth_a_mention(op: Operation) -> bool:
@@ -287,10 +297,11 @@ def _print_verbatim(printer: ReadablePrinter, op: calls.VerbatimOp) -> None:
         if piece is not None:
             text += piece
             continue
-        argument = printer.operand(next(arguments), op)
+        value = next(arguments)
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         alone = text.endswith("(") and following is not None and following.startswith(")")
-        text += argument if alone or argument.isidentifier() else f"({argument})"
+        argument = printer.operand(value, op)
+        text += argument if alone or printer.binds_tightly(value) else f"({argument})"
     printer.line(text)
 
 

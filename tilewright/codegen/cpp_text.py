@@ -37,6 +37,8 @@ from tilewright.dialects.emitc.types import (
 from tilewright.ir.diagnostics import Where, fail
 from tilewright.ir.shown import shown
 
+INDENT = "  "
+
 AnyTensor: TypeAlias = "TensorType[Any]"
 
 _NAMED_TYPES: dict[type[Attribute], str] = {

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
 from tilewright.codegen.emission import WORD_MASK, Emitter, Packed
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -21,7 +21,6 @@ from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
 
 Number: TypeAlias = "int | None"
-INDEX_BITS = 64
 TO_BINARY = "to a static TXN binary"
 CONTROL_FLOW = f"Cannot translate control flow with non-constant operands {TO_BINARY}"
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
@@ -84,7 +83,7 @@ class Interpreter:
             yield Emitted(op, [word if isinstance(word, int) else self._packed(word) for word in words])
         elif (control := _CONTROL.get(op.name)) is not None:
             yield from control(self, op)
-        elif op.name in _COMPUTE:
+        elif op.name in COMPUTE:
             self._compute(op)
         elif (act := _ACTIONS.get(type(op))) is not None:
             act(self, op)
@@ -105,7 +104,7 @@ class Interpreter:
         operands = [self.values.get(value) for value in op.operands]
         result = op.results[0]
         known = cast(Sequence[int], operands)
-        self.values[result] = None if None in operands else signed(_COMPUTE[op.name](op, *known), bits(result.type))
+        self.values[result] = None if None in operands else signed(COMPUTE[op.name](op, *known), bits(result.type))
 
     def known(self, op: Operation, value: SSAValue) -> int:
         """A number that control flow depends on."""
@@ -127,24 +126,6 @@ class Interpreter:
         return self.pools.setdefault((op.place, numbers), [*reversed(numbers)]), len(numbers)
 
 
-def bits(type: Attribute) -> int:
-    match type:
-        case IntegerType():
-            return type.width.data
-        case _:
-            return INDEX_BITS
-
-
-def signed(value: int, width: int) -> int:
-    """The number that some bits are when the uppermost is the sign."""
-    value &= (1 << width) - 1
-    return value - (1 << width) if value >> width - 1 else value
-
-
-def _unsigned(op: Operation, value: int) -> int:
-    return value & (1 << bits(op.operands[0].type)) - 1
-
-
 def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[Emitted]:
     region = op.true_region if run.known(op, op.cond) else op.false_region
     if region.blocks:
@@ -155,7 +136,7 @@ def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[Emitted]:
 def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[Emitted]:
     lower, upper, step = (run.known(op, value) for value in (op.lb, op.ub, op.step))
     if "unsignedCmp" in op.properties or "unsignedCmp" in op.attributes:
-        lower, upper, step = (_unsigned(op, value) for value in (lower, upper, step))
+        lower, upper, step = (unsigned(op, value) for value in (lower, upper, step))
     if step <= 0:
         raise Refused(op, f"loop step {step} must be positive")
     block = op.body.block
@@ -190,116 +171,6 @@ def _run_switch(run: Interpreter, op: scf.IndexSwitchOp) -> Iterator[Emitted]:
     yield from run.block(region.block)
     run.hand_on(op.results, run.yielded(region.block))
 
-
-def _divided(op: Operation, lhs: int, rhs: int) -> tuple[int, int] | None:
-    """Quotient towards zero and remainder; None where the division is undefined."""
-    if rhs == 0 or (rhs == -1 and lhs == -(1 << bits(op.operands[0].type) - 1)):
-        return None
-    quotient = abs(lhs) // abs(rhs) * (1 if (lhs < 0) == (rhs < 0) else -1)
-    return quotient, lhs - quotient * rhs
-
-
-def _signed_division(pick: Callable[[int, int], int]) -> Callable[..., int]:
-    def compute(op: Operation, lhs: int, rhs: int) -> int:
-        return 0 if (divided := _divided(op, lhs, rhs)) is None else pick(*divided)
-
-    return compute
-
-
-def _floor(op: Operation, lhs: int, rhs: int) -> int:
-    return 0 if _divided(op, lhs, rhs) is None else lhs // rhs
-
-
-def _ceil(op: Operation, lhs: int, rhs: int) -> int:
-    return 0 if _divided(op, lhs, rhs) is None else -(-lhs // rhs)
-
-
-def _plain(compute: Callable[..., int]) -> Callable[..., int]:
-    """A computation for which the operation itself makes no difference."""
-
-    def computed(op: Operation, *numbers: int) -> int:
-        return compute(*numbers)
-
-    return computed
-
-
-def _on_unsigned(compute: Callable[[int, int], int]) -> Callable[..., int]:
-    def computed(op: Operation, lhs: int, rhs: int) -> int:
-        return compute(_unsigned(op, lhs), _unsigned(op, rhs))
-
-    return computed
-
-
-def _same(op: Operation, value: int) -> int:
-    return value
-
-
-def _select(op: Operation, condition: int, yes: int, no: int) -> int:
-    return yes if condition else no
-
-
-def _shift(compute: Callable[[int, int], int], *, with_sign: bool = False) -> Callable[..., int]:
-    def shift(op: Operation, lhs: int, rhs: int) -> int:
-        count = _unsigned(op, rhs)
-        return compute(lhs if with_sign else _unsigned(op, lhs), count) if count < bits(op.operands[0].type) else 0
-
-    return shift
-
-
-_COMPARE: list[Callable[[int, int], bool]] = [
-    lambda x, y: x == y,
-    lambda x, y: x != y,
-    lambda x, y: x < y,
-    lambda x, y: x <= y,
-    lambda x, y: x > y,
-    lambda x, y: x >= y,
-]
-
-
-def _compare(op: Operation, lhs: int, rhs: int) -> int:
-    predicate = cast(arith.CmpiOp, op).predicate.value.data
-    if predicate > 5:  # the four last are the four before them without sign
-        return _COMPARE[predicate - 4](_unsigned(op, lhs), _unsigned(op, rhs))
-    return _COMPARE[predicate](lhs, rhs)
-
-
-def _constant(op: Operation) -> int:
-    value = cast(arith.ConstantOp, op).value
-    if not isinstance(value, IntegerAttr):
-        fail_op(op, "cannot be translated to TXN operations")
-    return value.value.data
-
-
-_COMPUTE: dict[str, Callable[..., int]] = {
-    "arith.constant": _constant,
-    "arith.addi": _plain(int.__add__),
-    "arith.subi": _plain(int.__sub__),
-    "arith.muli": _plain(int.__mul__),
-    "arith.andi": _plain(int.__and__),
-    "arith.ori": _plain(int.__or__),
-    "arith.xori": _plain(int.__xor__),
-    "arith.divsi": _signed_division(lambda quotient, _: quotient),
-    "arith.remsi": _signed_division(lambda _, remainder: remainder),
-    "arith.divui": _on_unsigned(lambda x, y: x // y if y else 0),
-    "arith.remui": _on_unsigned(lambda x, y: x % y if y else 0),
-    "arith.floordivsi": _floor,
-    "arith.ceildivsi": _ceil,
-    "arith.ceildivui": _on_unsigned(lambda x, y: -(-x // y) if y else 0),
-    "arith.shli": _shift(int.__lshift__),
-    "arith.shrui": _shift(int.__rshift__),
-    "arith.shrsi": _shift(int.__rshift__, with_sign=True),
-    "arith.maxsi": _plain(max),
-    "arith.minsi": _plain(min),
-    "arith.maxui": _on_unsigned(max),
-    "arith.minui": _on_unsigned(min),
-    "arith.cmpi": _compare,
-    "arith.select": _select,
-    "arith.trunci": _same,
-    "arith.extsi": _same,
-    "arith.extui": _unsigned,
-    "arith.index_cast": _same,
-    "arith.index_castui": _unsigned,
-}
 
 _CONTROL: dict[str, Callable[[Interpreter, Any], Iterator[Emitted]]] = {
     "scf.for": _run_for,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerType, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
@@ -53,6 +53,22 @@ def print_attributes(printer: Printer, op: IRDLOperation, elided: Iterable[str] 
 def segments(*sizes: int) -> Integers:
     """The value of `operandSegmentSizes`."""
     return DenseArrayBase.from_list(i32, sizes)
+
+
+def parse_i32(parser: Parser) -> IntegerAttr[IntegerType]:
+    """A number that stands for its 32 bits, as MLIR reads it where the type is known."""
+    number = parse_optional_i32(parser)
+    return parser.raise_error("expected integer value") if number is None else number
+
+
+def parse_optional_i32(parser: Parser) -> IntegerAttr[IntegerType] | None:
+    start = parser.pos
+    value = parser.parse_optional_integer(allow_boolean=False)
+    if value is None:
+        return None
+    if not -(1 << 31) <= value < 1 << 32:
+        parser.raise_error("integer constant out of range for attribute", start)
+    return IntegerAttr(value, i32, truncate_bits=True)
 
 
 def parse_operands(parser: Parser, delimiter: Parser.Delimiter) -> list[UnresolvedOperand]:

@@ -19,6 +19,7 @@ _PRODUCTS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
     "mod": modulo,
 }
 _ZERO = AffineExpr.constant(0)
+_CONSTANT_BITS = 63
 
 
 class AffineParser(ElementsParser):
@@ -153,8 +154,11 @@ class AffineParser(ElementsParser):
         tokens = self.tokens
         text = tokens.texts[tokens.index]
         if text[0] in DIGITS and "." not in text:
+            value = integer_value(text)
+            if value.bit_length() > _CONSTANT_BITS:
+                self._fail(self.pos, "constant too large for index")
             tokens.index += 1
-            return AffineExpr.constant(integer_value(text))
+            return AffineExpr.constant(value)
         if text == "-" or text == "(":
             self._descend()
             tokens.index += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from immutabledict import immutabledict
@@ -225,13 +225,22 @@ class AttributeParser(LocationParser):
         definition = self.ctx.get_optional_type(attr_name) if is_type else self.ctx.get_optional_attr(attr_name)
         if definition is not None and issubclass(definition, ParametrizedAttribute):
             if not issubclass(definition, UnregisteredAttr):
-                return definition.new(definition.parse_parameters(self))
+                return definition.new(self._parse_parameters(definition))
             if self.ctx.get_optional_dialect(dialect) is None:
                 return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
         elif definition is not None:
             data_class = cast(type[Data[Any]], definition)
             return data_class(data_class.parse_parameter(self))
         return self._fail_unknown_symbol(dialect, mnemonic, "type" if is_type else "attribute")
+
+    def _parse_parameters(self, definition: type[ParametrizedAttribute]) -> Sequence[Attribute]:
+        expected, start = len(definition.get_irdl_definition().parameters), self.pos
+        parameters = definition.parse_parameters(self)
+        if expected and not parameters:
+            self._fail_expecting("expected '<'")
+        if len(parameters) != expected:
+            self._fail(start, f"expected {expected} parameters of '{definition.name}', but found {len(parameters)}")
+        return parameters
 
     def _raw_scan_balanced(self, pos: int) -> int:
         """The offset of the `>` that closes the brackets open before `pos`, whatever stands in between."""

@@ -72,6 +72,30 @@ def create_operation(
     return op
 
 
+def initialize(
+    op: Operation,
+    operands: Sequence[SSAValue] = (),
+    properties: dict[str, Attribute] | None = None,
+    result_types: Sequence[Attribute] = (),
+) -> None:
+    """What the constructor of an operation without regions does, for kinds of which programs consist."""
+    plan = _creation_plan(type(op))
+    assert plan is not None
+    finish, default_properties, default_attributes = plan
+    op.properties = {} if properties is None else properties
+    op.attributes = dict(default_attributes)
+    op.location = UNKNOWN_LOC
+    if operands:
+        op._operands = SSAValues(operands)
+        op._operand_uses = _use(op, operands)
+    if result_types:
+        op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(result_types)])
+    for name, value in default_properties:
+        op.properties.setdefault(name, value)
+    if finish is not None:
+        finish(op)
+
+
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     """Give a class a `create` that does what xDSL's does, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))

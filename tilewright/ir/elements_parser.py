@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import copysign, inf, prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.context import Context
@@ -34,6 +34,7 @@ from tilewright.ir.type_parser import FALSE, TRUE, TypeParser
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 _MAX_ELEMENT_BYTES = 1 << 31
+_MAX_F16 = 65504.0
 _Literal: TypeAlias = "tuple[int, str | tuple[_Literal, _Literal]]"
 """A number in an array: its token, and its spelling with sign, or real and imaginary part."""
 
@@ -101,7 +102,8 @@ class ElementsParser(TypeParser):
     def _float_value(self, offset: int, negative: bool, spelling: str, type: AnyFloat) -> float:
         """The value of a literal in a float type: a decimal with a dot, or the bits in hexadecimal."""
         if "." in spelling:
-            return -float(spelling) if negative else float(spelling)
+            value = -float(spelling) if negative else float(spelling)
+            return value if abs(value) <= _MAX_F16 else _rounded(value, type)
         if spelling[1:2] != "x":
             note = (offset, "add a trailing dot to make the literal a float")
             self._fail(offset, "unexpected decimal integer literal for a floating point value", note)
@@ -283,6 +285,15 @@ class ElementsParser(TypeParser):
         if len(data) != size:
             self._fail(start, f"elements hex data size is invalid for provided type: '{type}'")
         return data * self._splat_count(start, size, type)
+
+
+def _rounded(value: float, type: AnyFloat) -> float:
+    """A value, infinite if it is too large for its type."""
+    try:
+        type.pack((value,))
+    except OverflowError:
+        return copysign(inf, value)
+    return value
 
 
 def integer_in_type(magnitude: int, negative: bool, type: IntegerType | IndexType) -> int | None:

@@ -19,7 +19,9 @@ from xdsl.ir import Attribute
 
 from tilewright.ir.affine_parser import AffineParser
 from tilewright.ir.locations import file_range, fuse
-from tilewright.ir.token_parser import IDENTIFIER_STARTS
+from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, integer_value
+
+_POSITION_BITS = 32
 
 
 class PendingLocation(NamedTuple):
@@ -109,10 +111,11 @@ class LocationParser(AffineParser):
         return file_range(name, line, column, end_line, end_column)
 
     def _parse_position(self, what: str) -> int:
-        value = self.parse_optional_integer(allow_boolean=False, allow_negative=False)
-        if value is None:
+        text = self.tokens.texts[self.tokens.index]
+        if text[0] not in DIGITS or "." in text or integer_value(text).bit_length() > _POSITION_BITS:
             self._fail_expecting(f"expected integer {what} number in FileLineColRange")
-        return value
+        self.tokens.index += 1
+        return integer_value(text)
 
     def _parse_call_site(self) -> CallSiteLoc:
         self.parse_characters("(", " in callsite location")

@@ -393,7 +393,7 @@ def _parse_diagnostic(parser: Parser, error: ParseError) -> Diagnostic:
 
 
 def _stray_diagnostic(parser: Parser, error: Exception) -> Diagnostic:
-    text, place = str(error) or type(error).__name__, parser.source.location(parser.pos)
+    text, place = " ".join(str(error).split("\n")) or type(error).__name__, parser.source.location(parser.pos)
     if isinstance(error, RecursionError):
         text = "nesting too deep"
     elif parser.custom_op and not (isinstance(error, VerifyError) and error.bare):

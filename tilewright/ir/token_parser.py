@@ -234,7 +234,7 @@ class TokenParser(XdslParser):
         if text[0] in DIGITS and "." not in text:
             value = integer_value(text)
             if value.bit_length() > _MAX_INTEGER_BITS:
-                self._fail(tokens.starts[index], "integer value too large")
+                self.raise_error("integer value too large", tokens.starts[index])
             tokens.index = index + 1
             return -value if negative else value
         if negative:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -20,14 +22,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from tilewright.device import MAX_PACKET_ID, DeviceModel, DmaDirection, TileId
+from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
 from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
+from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
@@ -60,16 +63,42 @@ WORD_MASK = (1 << WORD_BITS) - 1
 GLOBAL_PREFIX = "blockwrite_data_"
 
 
+class Channel(NamedTuple):
+    """A shim channel, and where its tile is, if that is known."""
+
+    allocation: ShimDmaAllocationOp
+    place: TileId | None
+
+
+class Channels:
+    """The shim channels of a device by name, each looked up once."""
+
+    def __init__(self, device: DeviceOp):
+        self.device = device
+        self._found: dict[SymbolRefAttr, Channel | None] = {}
+
+    def find(self, name: SymbolRefAttr) -> Channel | None:
+        if name not in self._found:
+            allocation = lookup_symbol(self.device, name)
+            self._found[name] = _channel(allocation) if isinstance(allocation, ShimDmaAllocationOp) else None
+        return self._found[name]
+
+
+def _channel(allocation: ShimDmaAllocationOp) -> Channel:
+    tile = tile_of(allocation.tile)
+    return Channel(allocation, tile.place if tile is not None and tile.is_placed else None)
+
+
 class MemcpyToWriteBd(RewritePattern):
     """A transfer is a descriptor, the address of its buffer, and a push onto the channel's queue."""
 
-    def __init__(self, guards: Guards):
-        self.guards = guards
+    def __init__(self, channels: Channels, guards: Guards):
+        self.channels, self.guards = channels, guards
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
         emit = Emitter(rewriter)
-        memcpy = _Memcpy(op, emit, self.guards)
+        memcpy = _Memcpy(op, self.channels, emit, self.guards)
         allocation = memcpy.allocation
         if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
             repeat_count = memcpy.write_as_upstream()
@@ -89,15 +118,14 @@ class MemcpyToWriteBd(RewritePattern):
 class _Memcpy:
     """A transfer on its way to being a descriptor."""
 
-    def __init__(self, op: NpuDmaMemcpyNdOp, emit: Emitter, guards: Guards):
+    def __init__(self, op: NpuDmaMemcpyNdOp, channels: Channels, emit: Emitter, guards: Guards):
         self.op, self.emit = op, emit
-        allocation = op.allocation
-        if allocation is None:
+        channel = channels.find(op.metadata)
+        if channel is None:
             fail_op(op, "couldn't find shim_dma_allocation op.")
-        tile = tile_of(allocation.tile)
-        if tile is None or not tile.is_placed or tile.place is None:
+        if channel.place is None:
             fail_op(op, "shim_dma_allocation op must reference a valid TileOp.")
-        self.allocation, self.place, self.model = allocation, tile.place, device_model(op)
+        self.allocation, self.place, self.model = channel.allocation, channel.place, channels.device.model
         self.pattern = op.constant_pattern
         self.bd_id, self.element_bits = op.id.value.data, op.element_bits
         self.numbers = Numbers(emit)
@@ -189,34 +217,38 @@ class _Memcpy:
 
 
 class DmaWaitToSync(RewritePattern):
+    def __init__(self, channels: Channels):
+        self.channels = channels
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaWaitOp, rewriter: PatternRewriter) -> None:
-        device = parent_of_type(op, Target)
-        if device is None:
-            fail(op, "couldn't find parent of type DeviceOp")
-        allocation = lookup_symbol(device, op.symbol)
-        if not isinstance(allocation, ShimDmaAllocationOp):
+        channel = self.channels.find(op.symbol)
+        if channel is None:
             fail(op, "couldn't find shim_dma_allocation op")
-        tile = tile_of(allocation.tile)
-        if tile is None or not tile.is_placed or tile.place is None:
+        if channel.place is None:
             fail(op, "shim_dma_allocation op must reference a valid TileOp")
-        rewriter.replace(op, wait_for_token(Emitter(rewriter), tile.place, allocation.direction, allocation.channel))
+        allocation = channel.allocation
+        rewriter.replace(op, wait_for_token(Emitter(rewriter), channel.place, allocation.direction, allocation.channel))
 
 
 class PushQueueToWrite32(RewritePattern):
     """A push is a write to the queue register. Tokens carry the tile's controller id, which is set before."""
 
-    def __init__(self, guards: Guards):
-        self.guards = guards
+    def __init__(self, device: DeviceOp, guards: Guards):
+        self.device, self.model, self.guards = device, device.model, guards
+        self.tiles: dict[TileId, TileOp] = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
-        emit, model, place = Emitter(rewriter), device_model(op), op.place
+        emit, model, place = Emitter(rewriter), self.model, op.place
         direction, channel = op.dma_direction, op.channel.value.data
         if self.guards is Guards.FULL:
-            check_push(op, model, emit)
-        if op.issue_token:
-            set_controller_id(op, place, model.channel_control_address(*place, direction, channel), emit)
+            self.check(op, channel, emit)
+        if op.issue_token and (controller_id := self.controller_id(place)) is not None:
+            (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
+            (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
+            control = emit.constant(model.channel_control_address(*place, direction, channel))
+            emit.emit(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
         queue = MemTileTaskQueue if model.is_mem_tile(*place) else TaskQueue
         (token,) = queue.pack(enable_token_issue=1 if op.issue_token else 0)
         bd_id, repeat_count = known(op.bd_id), known(op.repeat_count)
@@ -229,23 +261,18 @@ class PushQueueToWrite32(RewritePattern):
         register = emit.constant(model.task_queue_address(*place, direction, channel))
         rewriter.replace(op, NpuWrite32Op(register, value))
 
+    def check(self, op: NpuPushQueueOp, channel: int, emit: Emitter) -> None:
+        if text := op.violation(self.model):
+            fail_op(op, text)
+        checks = LimitChecks(op, Numbers(emit), Guards.FULL)
+        checks.descriptor_number(op.bd_id, self.model.accessible_bds(*op.place, channel))
+        checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
 
-def check_push(op: NpuPushQueueOp, model: DeviceModel, emit: Emitter) -> None:
-    if text := op.violation(model):
-        fail_op(op, text)
-    checks = LimitChecks(op, Numbers(emit), Guards.FULL)
-    checks.descriptor_number(op.bd_id, model.accessible_bds(*op.place, op.channel.value.data))
-    checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
-
-
-def set_controller_id(op: NpuPushQueueOp, place: TileId, control: int, emit: Emitter) -> None:
-    """Have a channel's tokens carry the packet id of its tile, if that has one."""
-    device = parent_of_type(op, DeviceOp)
-    controller_id = tile_at(device, *place).controller_id if device is not None else None
-    if controller_id is not None:
-        (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
-        (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
-        emit.emit(NpuMaskWrite32Op(emit.constant(control), emit.constant(value), emit.constant(mask)))
+    def controller_id(self, place: TileId) -> PacketInfoAttr | None:
+        """The packet id of a tile, if it has one; the tile is declared from here on."""
+        if place not in self.tiles:
+            self.tiles[place] = tile_at(self.device, *place)
+        return self.tiles[place].controller_id
 
 
 class RtpWriteToWrite32(RewritePattern):
@@ -290,39 +317,51 @@ class WriteBdToBlockWrite(RewritePattern):
 
     def __init__(self, device: DeviceOp):
         globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
-        self.by_value = {op.initial_value: op for op in reversed(globals) if op.initial_value is not None}
+        self.by_words = {words: op for op in reversed(globals) if (words := _words_of(op)) is not None}
         numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
         self.next_number = max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
-        words = [word - (1 << WORD_BITS) if word >> WORD_BITS - 1 else word for word in op.words()]
-        data = self.global_of(op, words, rewriter)
-        source = rewriter.insert(GetGlobalOp(data.sym_name.data, data.type))
-        rewriter.replace(op, NpuBlockWriteOp(source.results[0], model.bd_address(column, row, op.field("bd_id"))))
+        words = tuple(word - (1 << WORD_BITS) if word >> WORD_BITS - 1 else word for word in op.words())
+        data = self.by_words.get(words)
+        if data is None:
+            data = self.by_words[words] = self.make_global(op, words, rewriter)
+        source = GetGlobalOp.create(properties={"name": SymbolRefAttr(data.sym_name)}, result_types=[data.type])
+        address = model.bd_address(column, row, op.field("bd_id"))
+        rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
-    def global_of(self, op: NpuWriteBdOp, words: list[int], rewriter: PatternRewriter) -> GlobalOp:
-        value = DenseIntOrFPElementsAttr.from_list(TensorType(i32, [len(words)]), words)
-        type = MemRefType(i32, [len(words)])
-        existing = self.by_value.get(value)
-        if existing is not None and existing.type == type:
-            return existing
+    def make_global(self, op: NpuWriteBdOp, words: Sequence[int], rewriter: PatternRewriter) -> GlobalOp:
         sequence = parent_of_type(op, RuntimeSequenceOp)
-        name = f"{GLOBAL_PREFIX}{self.next_number}"
-        created = GlobalOp.build(
+        created = GlobalOp.create(
             properties={
-                "sym_name": StringAttr(name),
+                "sym_name": StringAttr(f"{GLOBAL_PREFIX}{self.next_number}"),
                 "sym_visibility": StringAttr("private"),
-                "type": type,
-                "initial_value": value,
+                "type": _data_type(len(words)),
+                "initial_value": DenseIntOrFPElementsAttr.from_list(TensorType(i32, [len(words)]), words),
                 "constant": UnitAttr(),
             }
         )
         rewriter.insert(created, InsertPoint.before(op if sequence is None else sequence))
         self.next_number += 1
-        self.by_value[value] = created
         return created
+
+
+@cache
+def _data_type(count: int) -> MemRefType:
+    return MemRefType(i32, [count])
+
+
+def _words_of(op: GlobalOp) -> tuple[int, ...] | None:
+    """The contents of a global that a block write can have as its data."""
+    value = op.initial_value
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(op.type, MemRefType):
+        return None
+    shape = op.type.get_shape()
+    if len(shape) != 1 or op.type != _data_type(shape[0]):
+        return None
+    return tuple(cast(Sequence[int], value.get_values()))
 
 
 @dataclass(frozen=True)
@@ -334,13 +373,13 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        relative = BufferToAddress()
+        relative, channels = BufferToAddress(), Channels(op)
         convert(
             op,
             {
-                NpuDmaMemcpyNdOp: MemcpyToWriteBd(self.guards),
-                NpuDmaWaitOp: DmaWaitToSync(),
-                NpuPushQueueOp: PushQueueToWrite32(self.guards),
+                NpuDmaMemcpyNdOp: MemcpyToWriteBd(channels, self.guards),
+                NpuDmaWaitOp: DmaWaitToSync(channels),
+                NpuPushQueueOp: PushQueueToWrite32(op, self.guards),
                 NpuWriteRTPOp: RtpWriteToWrite32(),
                 NpuWriteBdOp: WriteBdToBlockWrite(op),
                 NpuBlockWriteOp: relative,

@@ -263,6 +263,11 @@ def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
     to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
 
 
+def is_instruction(op: Operation) -> bool:
+    """Whether an operation needs no more lowering to become C++."""
+    return type(op) in _LOWER
+
+
 _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
     firmware.NpuCreateScratchpadOp: _create_scratchpad,
     firmware.NpuLoadPdiOp: _load_pdi,

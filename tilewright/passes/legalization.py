@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from xdsl.ir import Operation
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.ir import Operation, Region
+from xdsl.pattern_rewriter import RewritePattern
 
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
-from tilewright.passes.rewriting import Config, rewrite_with
+from tilewright.passes.locating_rewriter import LocatingRewriter, Worklist
 
 
 def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern]) -> None:
-    """Apply to everything nested in `op` the pattern for its kind."""
-    by_kind = {kind: (_Legalized(pattern),) for kind, pattern in patterns.items()}
-    rewrite_with(op, lambda nested: by_kind.get(type(nested), ()), Config())
+    """Apply to everything nested in `op`, and to what comes of it, the pattern for its kind; each once, from the first.
+
+    What a pattern reports is followed by the error that MLIR's own driver adds.
+    """
+    for region in op.regions:
+        worklist = _Conversion(region, patterns.keys())
+        for nested in region.walk():
+            worklist.push_with_ancestors(nested)
+        worklist.reverse()
+        rewriter: LocatingRewriter | None = None
+        while (current := worklist.pop()) is not None:
+            rewriter = rewriter or LocatingRewriter(current, worklist)
+            rewriter.focus(current)
+            try:
+                patterns[type(current)].match_and_rewrite(current, rewriter)
+            except DiagnosedError as error:
+                text = f"failed to legalize operation '{current.name}' that was explicitly marked illegal"
+                illegal = Diagnostic(Severity.ERROR, text, current.location)
+                raise DiagnosedError([*error.diagnostics, illegal]) from error
 
 
-class _Legalized(RewritePattern):
-    """What a pattern reports is followed by the error that MLIR's own driver adds."""
+class _Conversion(Worklist):
+    """The operations of some kinds that are still to be converted."""
 
-    def __init__(self, pattern: RewritePattern):
-        self.pattern = pattern
+    def __init__(self, scope: Region, kinds: Collection[type[Operation]]):
+        super().__init__(scope)
+        self._kinds = kinds
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        try:
-            self.pattern.match_and_rewrite(op, rewriter)
-        except DiagnosedError as error:
-            text = f"failed to legalize operation '{op.name}' that was explicitly marked illegal"
-            raise DiagnosedError([*error.diagnostics, Diagnostic(Severity.ERROR, text, op.location)]) from error
+    def push_with_ancestors(self, op: Operation) -> None:
+        if type(op) in self._kinds:
+            self.push(op)
+
+    def push_neglected_operands(self, op: Operation) -> None:
+        """What is unused stays."""

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DmaDirection, TileType
 from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition
-from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -202,8 +202,7 @@ def _parse_channel(parser: Parser) -> dict[str, Attribute]:
     """`DIRECTION, index`"""
     direction = parse_enum(parser, DmaDirection, "channel_dir")
     parser.parse_punctuation(",")
-    index = parser.parse_integer(allow_boolean=False)
-    return {"channel_dir": enum_to_attr(direction), "channel_index": IntegerAttr(index, i32)}
+    return {"channel_dir": enum_to_attr(direction), "channel_index": parse_i32(parser)}
 
 
 class DmaStartPatterns(HasCanonicalizationPatternsTrait):
@@ -252,7 +251,7 @@ class DmaStartOp(ChannelOp):
         if parser.parse_optional_punctuation(",") is not None:
             parser.parse_keyword("repeat_count")
             parser.parse_punctuation("=")
-            properties["repeat_count"] = IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
+            properties["repeat_count"] = parse_i32(parser)
         parser.parse_punctuation(")")
         more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         return cls.create(

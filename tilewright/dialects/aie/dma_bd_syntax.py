@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 
 from tilewright.dialects._pending import truncated_before
-from tilewright.dialects._syntax import segments, split_attributes
+from tilewright.dialects._syntax import parse_i32, parse_optional_i32, segments, split_attributes
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp, split_mixed
 
@@ -86,8 +86,8 @@ def _parse_name(parser: Parser, name: str) -> bool:
 
 
 def _parse_scalar(parser: Parser, name: str, parts: _Parts) -> SSAValue | None:
-    if (integer := parser.parse_optional_integer(allow_boolean=False)) is not None:
-        parts.properties[name] = IntegerAttr(integer, i32, truncate_bits=True)
+    if (number := parse_optional_i32(parser)) is not None:
+        parts.properties[name] = number
         return None
     return parser.resolve_operand(parser.parse_unresolved_operand(), i32)
 
@@ -109,10 +109,10 @@ def _parse_padding(parser: Parser) -> BDPadLayoutArrayAttr:
 
 def _parse_positional(parser: Parser, parts: _Parts) -> None:
     """What follows the first comma of the older form."""
-    parts.properties["static_offset"] = _parse_i32(parser)
+    parts.properties["static_offset"] = parse_i32(parser)
     if parser.parse_optional_punctuation(",") is None:
         return
-    parts.properties["static_len"] = _parse_i32(parser)
+    parts.properties["static_len"] = parse_i32(parser)
     if parser.parse_optional_punctuation(",") is None:
         return
     parts.set_dimensions(BDDimLayoutArrayAttr.new(BDDimLayoutArrayAttr.parse_parameters(parser)))
@@ -128,22 +128,29 @@ def _parse_positional(parser: Parser, parts: _Parts) -> None:
         parser.raise_error("a pad value belongs to the channel: write it on the descriptor's aie.dma_start", start)
 
 
-def _parse_i32(parser: Parser) -> Attribute:
-    return IntegerAttr(parser.parse_integer(allow_boolean=False), i32, truncate_bits=True)
-
-
 def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
     """The values of the form in between, which override the constants before them."""
-    if offset := _parse_typed_operands(parser, "dyn_offset"):
+    start = parser.pos
+    offset, length, sizes, strides = (
+        _parse_typed_operands(parser, f"dyn_{name}") for name in ("offset", "len", "sizes", "strides")
+    )
+    if len(sizes) != len(strides):
+        parser.raise_error("dyn_sizes and dyn_strides must have the same number of operands", start)
+    if sizes and "static_sizes" in parts.properties:
+        text = "dyn_sizes/dyn_strides and the static `dimensions` attribute are mutually exclusive"
+        parser.raise_error(text, start)
+    if (offset or length or sizes) and "pad_dimensions" in parts.properties:
+        parser.raise_error("pad_dimensions is incompatible with dynamic dma_bd operands", start)
+    if offset:
         parts.offset = truncated_before(parser, offset[0])
         parts.properties.pop("static_offset", None)
-    if length := _parse_typed_operands(parser, "dyn_len"):
+    if length:
         parts.len = truncated_before(parser, length[0])
         parts.properties.pop("static_len", None)
-    for name, values in (("sizes", parts.sizes), ("strides", parts.strides)):
-        if found := _parse_typed_operands(parser, f"dyn_{name}"):
-            values[:] = found
-            parts.properties[f"static_{name}"] = DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * len(found))
+    if sizes:
+        parts.sizes, parts.strides = sizes, strides
+        for name in ("static_sizes", "static_strides"):
+            parts.properties[name] = DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * len(sizes))
 
 
 def _parse_typed_operands(parser: Parser, keyword: str) -> list[SSAValue]:

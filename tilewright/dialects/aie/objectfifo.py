@@ -100,7 +100,7 @@ class ObjectFifoOp(IRDLOperation):
     @property
     def consumer_dimensions(self) -> Sequence[BDDimLayoutArrayAttr]:
         """How each consumer lays its data out; none need be listed if all take it as it comes."""
-        return self.dimensions_per_consumer.elements.data or [BDDimLayoutArrayAttr()] * len(self.consumers)
+        return self.dimensions_per_consumer.elements.data or [BDDimLayoutArrayAttr(ArrayAttr(()))] * len(self.consumers)
 
     def dimensions_from_stream(self, consumer: SSAValue) -> BDDimLayoutArrayAttr:
         return self.consumer_dimensions[list(self.consumers).index(consumer)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -23,7 +24,7 @@ class OfBuffers(ParametrizedAttribute, TypeAttribute):
             if not isinstance(type, MemRefType):
                 wrong = f"invalid kind of type specified: expected builtin.memref, but found {quoted(type)}"
                 parser.raise_error(wrong, start)
-            return [type]
+            return [cast(Attribute, type)]
 
 
 @irdl_attr_definition

@@ -107,7 +107,7 @@ class BdChainOp(IRDLOperation):
         arguments = parse_arguments(parser)
         written = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(arguments)
-        attributes = written.data if written is not None else {}
+        _, attributes = split_attributes(cls, written.data if written is not None else {})
         return cls.create(properties={"sym_name": name}, attributes=attributes, regions=[body])
 
     def print(self, printer: Printer) -> None:

@@ -34,7 +34,7 @@ from tilewright.dialects._ods import (
     parse_body,
     print_body,
 )
-from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr, parse_enum
 from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
@@ -290,7 +290,7 @@ class LogicalTileOp(_TileOp):
 def _parse_coordinate(parser: Parser) -> int | None:
     if parser.parse_optional_punctuation("?") is not None:
         return None
-    return parser.parse_integer(allow_boolean=False)
+    return parse_i32(parser).value.data
 
 
 OPS: Sequence[type[IRDLOperation]] = [DeviceOp, TileOp, LogicalTileOp]

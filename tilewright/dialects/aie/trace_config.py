@@ -46,7 +46,7 @@ from tilewright.dialects._ods import (
     i32_attr,
     op_definition,
 )
-from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects._syntax import parse_i32, parse_optional_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.trace import PACKET_TYPE
 from tilewright.dialects.aie.trace_event import parse_event, print_event
@@ -80,8 +80,8 @@ class TraceRegValue(CustomDirective):
     value: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        number = parser.parse_optional_integer(allow_boolean=False)
-        self.value.set(state, parse_event(parser) if number is None else IntegerAttr(number, i32, truncate_bits=True))
+        number = parse_optional_i32(parser)
+        self.value.set(state, parse_event(parser) if number is None else number)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         state.print_whitespace(printer)
@@ -164,7 +164,7 @@ def _parse_optional_number(parser: Parser, name: str) -> SignlessAttr | None:
     if parser.parse_optional_keyword(name) is None:
         return None
     parser.parse_punctuation("=")
-    return IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
+    return parse_i32(parser)
 
 
 @op_definition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr, i32
@@ -14,6 +14,7 @@ from xdsl.printer import Printer
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._pending import constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
+from tilewright.ir.create import initialize
 
 from .attributes import ATTR_DICT, UI32, i32_number
 from .older import OlderAttributes
@@ -62,7 +63,7 @@ class NpuWrite32Op(ValueInstruction, Placed):
     value = operand_def(i32)
 
     def __init__(self, address: SSAValue, value: SSAValue, column: int | None = None, row: int | None = None):
-        super().__init__(operands=[address, value], properties=_place(column, row))
+        initialize(self, (address, value), _place(column, row))
 
 
 @op_definition
@@ -78,14 +79,12 @@ class NpuMaskWrite32Op(ValueInstruction, Placed):
     def __init__(
         self, address: SSAValue, value: SSAValue, mask: SSAValue, column: int | None = None, row: int | None = None
     ):
-        super().__init__(operands=[address, value, mask], properties=_place(column, row))
+        initialize(self, (address, value, mask), _place(column, row))
 
 
-def _place(column: int | None, row: int | None) -> Mapping[str, Attribute | None]:
-    return {
-        "column": None if column is None else i32_number(column),
-        "row": None if row is None else i32_number(row),
-    }
+def _place(column: int | None, row: int | None) -> dict[str, Attribute]:
+    numbers = {"column": column, "row": row}
+    return {name: i32_number(number) for name, number in numbers.items() if number is not None}
 
 
 @op_definition
@@ -101,7 +100,7 @@ class NpuBlockWriteOp(Placed):
     assembly_format = "`(` $data `)` attr-dict `:` type($data)"
 
     def __init__(self, data: SSAValue, address: int):
-        super().__init__(operands=[data], properties={"address": IntegerAttr(address, UI32)})
+        initialize(self, (data,), {"address": IntegerAttr(address, UI32)})
 
 
 @op_definition
@@ -118,7 +117,7 @@ class NpuSyncOp(ValueInstruction):
     row_num = operand_def(i32)
 
     def __init__(self, operands: Sequence[SSAValue]):
-        super().__init__(operands=operands)
+        initialize(self, operands)
 
 
 @op_definition
@@ -136,7 +135,10 @@ class NpuWriteRTPOp(IRDLOperation):
         parser.parse_punctuation("(")
         buffer = SymbolRefAttr(parser.parse_symbol_name())
         parser.parse_punctuation(",")
-        index = IntegerAttr(parser.parse_integer(allow_boolean=False, allow_negative=False), UI32)
+        start = parser.pos
+        index = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        if index >= 1 << 32:
+            parser.raise_error("integer constant out of range for attribute", start)
         parser.parse_punctuation(",")
         written = parser.parse_optional_unresolved_operand()
         value = constant_before(parser, parser.parse_integer()) if written is None else None
@@ -146,7 +148,9 @@ class NpuWriteRTPOp(IRDLOperation):
             parser.parse_punctuation(":")
             value = parser.resolve_operand(written, parser.parse_type())
         assert value is not None
-        return cls.create(operands=[value], properties={"buffer": buffer, "index": index}, attributes=attributes)
+        return cls.create(
+            operands=[value], properties={"buffer": buffer, "index": IntegerAttr(index, UI32)}, attributes=attributes
+        )
 
     def print(self, printer: Printer) -> None:
         printer.print_string("(")

@@ -55,6 +55,7 @@ from .descriptor_checks import (
     realizability_violation,
 )
 from .values import constant_values, mixed_values
+from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)
 FALSE = BoolAttr.from_bool(False)
@@ -144,6 +145,9 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     @property
     def constant_pattern(self) -> AccessPattern | None:
         """The access pattern, if all of it is known."""
+        if len(self.operands) == 1:  # the memory: everything else is written out
+            lists = (self.static_sizes, self.static_strides, self.static_offsets)
+            return AccessPattern.from_outermost(*(values.get_values() for values in lists))
         offsets, sizes, strides = (
             [value for value in constant_values(values) if value is not None]
             for values in (self.mixed_offsets, self.mixed_sizes, self.mixed_strides)
@@ -182,8 +186,8 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     @property
     def is_padded(self) -> bool:
         """Whether zeros are added around the data."""
-        pads = (getattr(self, f"d{d}_zero_{side}") for d in range(3) for side in ("before", "after"))
-        return any(pad.value.data for pad in pads)
+        pads = (self.properties.get(name) for name in PADDING)
+        return any(isinstance(pad, IntegerAttr) and pad.value.data for pad in pads)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -222,11 +226,11 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     def verify_(self) -> None:
         self._verify_lists()
-        device = device_model(self)
-        if self.element_bits > device.granule_bits:
+        device, element_bits = device_model(self), self.element_bits
+        if element_bits > device.granule_bits:
             raise VerifyException(f"Maximum element bit width allowed is {device.granule_bits}bits. ")
         elements = element_count(self.memref.type)
-        if elements is not None and elements * self.element_bits < device.granule_bits:
+        if elements is not None and elements * element_bits < device.granule_bits:
             raise VerifyException(f"Minimum data transfer size required is {device.granule_bits}bits. ")
         pattern = self.constant_pattern
         text = self._runtime_violation(device) if pattern is None else self._constant_violation(device, pattern)
@@ -235,8 +239,8 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     def _verify_lists(self) -> None:
         for name in self.LISTS:
-            count = len(getattr(self, f"static_{name}"))
-            if count != DIMENSIONS:
+            values = cast(DenseArrayBase, self.properties[f"static_{name}"])
+            if len(values) != DIMENSIONS:
                 raise VerifyException(
                     f"attribute 'static_{name}' failed to satisfy constraint: "
                     f"i64 dense array attribute with exactly {DIMENSIONS} elements"
@@ -249,19 +253,21 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
             return None
         if pattern.offset * self.element_bits % device.granule_bits != 0:
             return "Offset must be 4-byte-aligned."
-        if self.allocation is not None and (text := self._pattern_violation(device, pattern)):
+        allocation = self.allocation
+        if allocation is not None and (text := self._pattern_violation(device, pattern, allocation)):
             return text
         return None if self.packet is None else packet_violation(self.packet)
 
-    def _pattern_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
+    def _pattern_violation(
+        self, device: DeviceModel, pattern: AccessPattern, allocation: ShimDmaAllocationOp
+    ) -> str | None:
         """What is wrong with the pattern, unless aie-decompose-large-dma-bd can split it."""
-        place = self.tile.place if self.tile is not None else None
-        if place is None:
+        tile = tile_of(allocation.tile)
+        if tile is None or not tile.is_placed or tile.place is None:
             return "shim DMA allocation must reference a valid TileOp"
-        limits = DescriptorLimits.of_tile(device, *place, self.element_bits)
-        if limits is not None and decompose(pattern, limits):
-            return None
-        return pattern_violation(device, *place, self.element_bits, pattern)
+        text = pattern_violation(device, *tile.place, self.element_bits, pattern)
+        limits = DescriptorLimits.of_tile(device, *tile.place, self.element_bits) if text is not None else None
+        return None if limits is not None and decompose(pattern, limits) else text
 
     def _runtime_violation(self, device: DeviceModel) -> str | None:
         if isinstance(self.channel, ObjectFifoOp):

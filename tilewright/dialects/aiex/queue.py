@@ -13,13 +13,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
-from tilewright.dialects._syntax import print_attributes, print_types
+from tilewright.dialects._syntax import parse_i32, print_attributes, print_types
 from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
 from tilewright.dialects.aie.lookup import constant_value, device_model
+from tilewright.ir.create import initialize
 
 from .attributes import UI32, i32_number
 from .older import OlderAttributes
 
+TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 MAX_QUEUE_REPEAT = 255  # the field holds runs - 1 in eight bits
 
 
@@ -38,10 +40,8 @@ class NpuAddressPatchOp(IRDLOperation):
     arg_plus = operand_def(i32)
 
     def __init__(self, addr: int, arg_idx: int, arg_plus: SSAValue, addr_val: SSAValue | None = None):
-        super().__init__(
-            operands=[addr_val, arg_plus],
-            properties={"addr": IntegerAttr(addr, UI32), "arg_idx": i32_number(arg_idx)},
-        )
+        operands = (arg_plus,) if addr_val is None else (addr_val, arg_plus)
+        initialize(self, operands, {"addr": IntegerAttr(addr, UI32), "arg_idx": i32_number(arg_idx)})
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -107,16 +107,14 @@ class NpuPushQueueOp(IRDLOperation):
         repeat_count: SSAValue,
         issue_token: bool,
     ):
-        super().__init__(
-            operands=[repeat_count, bd_id],
-            properties={
-                "column": i32_number(column),
-                "row": i32_number(row),
-                "direction": i32_number(direction),
-                "channel": i32_number(channel),
-                "issue_token": IntegerAttr(issue_token, i1),
-            },
-        )
+        properties: dict[str, Attribute] = {
+            "column": i32_number(column),
+            "row": i32_number(row),
+            "direction": i32_number(direction),
+            "channel": i32_number(channel),
+            "issue_token": TRUE if issue_token else FALSE,
+        }
+        initialize(self, (repeat_count, bd_id), properties)
 
     @property
     def place(self) -> TileId:
@@ -130,13 +128,13 @@ class NpuPushQueueOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         parser.parse_punctuation("(")
-        place: dict[str, Attribute] = {"column": _parse_i32(parser)}
+        place: dict[str, Attribute] = {"column": parse_i32(parser)}
         parser.parse_punctuation(",")
-        place["row"] = _parse_i32(parser)
+        place["row"] = parse_i32(parser)
         parser.parse_punctuation(",")
         place["direction"] = enum_to_attr(parse_enum(parser, DmaDirection, "direction"))
         parser.parse_punctuation(":")
-        place["channel"] = _parse_i32(parser)
+        place["channel"] = parse_i32(parser)
         parser.parse_punctuation(")")
         if parser.parse_optional_keyword("bd_id"):
             bd_id = parser.parse_unresolved_operand()
@@ -177,10 +175,6 @@ class NpuPushQueueOp(IRDLOperation):
         if repeat_count is not None and repeat_count & 0xFFFFFFFF > MAX_QUEUE_REPEAT:
             return f"Repeat count exceeds the [0:{MAX_QUEUE_REPEAT}] range."
         return None
-
-
-def _parse_i32(parser: Parser) -> Attribute:
-    return IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
 
 
 OPS = [NpuAddressPatchOp, NpuPushQueueOp]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -12,6 +13,7 @@ from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileT
 from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
+from tilewright.ir.create import initialize
 
 from .attributes import ATTR_DICT, i32_number
 from .descriptor_checks import burst_violation
@@ -108,9 +110,10 @@ class NpuWriteBdOp(IRDLOperation):
 
     def __init__(self, **fields: int):
         """Fields left out are 0."""
-        definition = self.get_irdl_definition()
-        names = [name for name in definition.properties if name != "burst_length" or name in fields]
-        super().__init__(properties={name: i32_number(fields.get(name, 0)) for name in names})
+        properties: dict[str, Attribute] = dict(NO_FIELDS)
+        for name, value in fields.items():
+            properties[name] = i32_number(value)
+        initialize(self, (), properties)
 
     def field(self, name: str) -> int:
         """The unsigned value of a field."""
@@ -119,8 +122,7 @@ class NpuWriteBdOp(IRDLOperation):
 
     def words(self) -> list[int]:
         """The words of the descriptor."""
-        fields = {name: self.field(name) for name in self.get_irdl_definition().properties}
-        return descriptor_words(device_model(self), fields)
+        return descriptor_words(device_model(self), {name: self.field(name) for name in self.properties})
 
     def verify_(self) -> None:
         device = device_model(self)
@@ -152,4 +154,5 @@ class NpuWriteBdOp(IRDLOperation):
             raise VerifyException(text)
 
 
+NO_FIELDS = {name: i32_number(0) for name in NpuWriteBdOp.get_irdl_definition().properties if name != "burst_length"}
 OPS = [NpuWriteBdOp]

@@ -5,10 +5,19 @@ What computes is one operation per operator; `codegen.cpp_printer` writes the te
 
 from xdsl.ir import Dialect
 
-from . import calls, control, expression, functions, operators, types, variables
+from . import calls, control, expression, functions, globals, operators, references, types, variables
 
 EMITC = Dialect(
     "emitc",
-    [*operators.OPS, *variables.OPS, *calls.OPS, *control.OPS, *expression.OPS, *functions.OPS],
+    [
+        *operators.OPS,
+        *variables.OPS,
+        *references.OPS,
+        *calls.OPS,
+        *control.OPS,
+        *expression.OPS,
+        *functions.OPS,
+        *globals.OPS,
+    ],
     types.ATTRS,
 )

@@ -312,7 +312,10 @@ class GenericAtomicRMWOp(IRDLOperation):
         type = memref_type(self.memref)
         if self.result.type != type.element_type:
             raise VerifyException("failed to verify that result type matches element type of memref")
-        arguments = self.body.block.args
+        entry = self.body.first_block
+        if entry is not self.body.last_block:
+            raise VerifyException("expects region #0 to have 0 or 1 blocks")
+        arguments = entry.args if entry is not None else ()
         if len(arguments) != 1:
             raise VerifyException("expected single number of entry block arguments")
         if arguments[0].type != self.result.type:

@@ -215,6 +215,7 @@ class WhileOp(xdsl_scf.WhileOp):
         if not isinstance(end, xdsl_scf.YieldOp):
             raise _wrong_end("after", xdsl_scf.YieldOp.name, end)
         passed = [value.type for value in condition.args]
+        verify_flow(self, "Region #0", self.operand_types, self.before_region.block.arg_types, source="parent")
         verify_flow(condition, "parent", passed, self.result_types)
         verify_flow(condition, "Region #1", passed, self.after_region.block.arg_types)
         verify_flow(end, "Region #0", end.operand_types, self.before_region.block.arg_types)

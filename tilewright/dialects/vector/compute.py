@@ -90,7 +90,12 @@ def combines(kind: CombiningKindAttr, type: Attribute) -> bool:
 
 def parse_kind(parser: Parser) -> CombiningKindAttr:
     """`<add>`."""
-    return CombiningKindAttr(CombiningKindAttr.parse_parameter(parser))
+    with parser.in_angle_brackets():
+        kinds = [kind.value for kind in CombiningKindFlag]
+        kind = parser.parse_optional_keyword_in(kinds)
+        if kind is None:
+            parser.raise_error(f"expected ::mlir::vector::CombiningKind to be one of: {', '.join(kinds)}")
+        return CombiningKindAttr(CombiningKindFlag(kind))
 
 
 @amend

@@ -1,0 +1,101 @@
+"""One sequence, four ways to its words: interpreted, native code, C++ as upstream writes it, C++ for people."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_cpp, interpreted, read, run_cpp
+from cpp_programs import Program, program
+
+from tilewright.codegen.emission import Emitter
+from tilewright.codegen.static_words import static_words
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.passes.emitc_style import StyleName
+
+PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
+STYLES = list(StyleName)
+
+LOOP_OF_WRITES = """
+aie.device(npu2) {
+  aie.runtime_sequence @writes(%buffer: memref<64xi32>, %n: index) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %register = arith.constant 119300 : i32
+    scf.for %i = %zero to %n step %one {
+      %value = arith.index_cast %i : index to i32
+      aiex.npu.write32(%register, %value) : i32, i32
+    }
+  }
+}
+"""
+LINES = """
+aie.device(npu1) {
+  aie.runtime_sequence @lines(%buffer: memref<64xi32>, %lines: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %line_bytes = arith.constant 4096 : i32
+    %queue = arith.constant 119316 : i32
+    scf.for %line = %zero to %lines step %one : i32 {
+      %offset = arith.muli %line, %line_bytes : i32
+      aiex.npu.address_patch(%offset : i32) {addr = 118788 : ui32, arg_idx = 0 : i32}
+      aiex.npu.write32(%queue, %line) : i32, i32
+      aiex.npu.sync(%zero, %zero, %zero, %zero, %one, %one) : i32, i32, i32, i32, i32, i32
+    }
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Program]:
+    return [program(seed) for seed in range(PROGRAMS)]
+
+
+@pytest.fixture(scope="module")
+def expected(programs: list[Program]) -> list[list[Words]]:
+    return [[interpreted(read(entry.text), values) for values in entry.calls] for entry in programs]
+
+
+def test_native_code_is_what_the_interpreter_does(programs: list[Program], expected: list[list[Words]]) -> None:
+    for entry, words in zip(programs, expected, strict=True):
+        native = Native(read(entry.text))
+        assert [native(values) for values in entry.calls] == words, entry.text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS or [pytest.param("", marks=pytest.mark.skip("no C++ compiler"))])
+def test_cpp_is_what_the_interpreter_does(
+    compiler: str, programs: list[Program], expected: list[list[Words]], tmp_path: Path
+) -> None:
+    executable = compile_cpp(compiler, call_all(programs, STYLES), tmp_path, SANITIZERS)
+    printed = iter(run_cpp(executable))
+    for entry, words in zip(programs, expected, strict=True):
+        for style in STYLES:
+            assert [next(printed) for _ in words] == words, f"{style}\n{entry.text}"
+
+
+@pytest.mark.parametrize(
+    "text, name, type, counts",
+    [
+        pytest.param(LOOP_OF_WRITES, "writes", "index", {4: 28, 16: 100, 64: 388, 0: 4, -1: 4}, id="a write each time"),
+        pytest.param(LINES, "lines", "i32", {1: 26, 8: 180, 32: 708}, id="patch, push and wait for each line"),
+    ],
+)
+def test_length_of_a_loop(text: str, name: str, type: str, counts: dict[int, int], tmp_path: Path) -> None:
+    native = Native(read(text))
+    assert [len(native([n]) or ()) for n in counts] == list(counts.values())
+    if not COMPILERS:
+        pytest.skip("no C++ compiler")
+    entry = Program(text, name, [type], [[n] for n in counts])
+    executable = compile_cpp(COMPILERS[0], call_all([entry], [StyleName.READABLE]), tmp_path)
+    assert [len(words or ()) for words in run_cpp(executable)] == list(counts.values())
+
+
+def test_static_words_are_those_of_a_call() -> None:
+    baked = LINES.replace("%lines: i32) {", ") {\n    %lines = arith.constant 8 : i32").replace(", )", ")")
+    module = read(baked)
+    device = next(op for op in module.walk() if isinstance(op, DeviceOp))
+    sequence = next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
+    assert static_words(sequence, Emitter(device)).words == interpreted(read(LINES), [8])

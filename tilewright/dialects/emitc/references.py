@@ -1,0 +1,181 @@
+"""What refers to variables and to parts of them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import FunctionType, StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import parse_operands, print_attributes, print_operands
+from tilewright.ir.shown import quoted
+
+from .operators import CExpression
+from .types import (
+    EMITC_TYPE,
+    LVALUE,
+    LVALUE_OR_ARRAY,
+    POINTER,
+    ArrayType,
+    LValueType,
+    OpaqueType,
+    PointerType,
+    is_integral,
+)
+
+
+@op_definition
+class AddressOfOp(IRDLOperation):
+    """`&variable`"""
+
+    name = "emitc.address_of"
+    reference = operand_def(LVALUE)
+    result = result_def(POINTER)
+    traits = traits_def(CExpression())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand, attributes, type = _parse_one_typed(parser)
+        pointee = type.value_type if isinstance(type, LValueType) else type
+        return cls.create(operands=[operand], result_types=[PointerType(pointee)], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        _print_one_typed(printer, self)
+
+
+@op_definition
+class DereferenceOp(IRDLOperation):
+    """`*pointer`"""
+
+    name = "emitc.dereference"
+    pointer = operand_def(POINTER)
+    result = result_def(LVALUE)
+    traits = traits_def(CExpression())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand, attributes, type = _parse_one_typed(parser)
+        pointee = type.pointee if isinstance(type, PointerType) else type
+        return cls.create(operands=[operand], result_types=[LValueType(pointee)], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        _print_one_typed(printer, self)
+
+
+def _parse_one_typed(parser: Parser) -> tuple[SSAValue, dict[str, Attribute], Attribute]:
+    operand = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    type = parser.parse_type()
+    return parser.resolve_operand(operand, type), attributes, type
+
+
+def _print_one_typed(printer: Printer, op: IRDLOperation) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(op.operands[0])
+    print_attributes(printer, op)
+    printer.print_string(" : ")
+    printer.print_attribute(op.operands[0].type)
+
+
+@op_definition
+class SubscriptOp(IRDLOperation):
+    """`value[index]...`"""
+
+    name = "emitc.subscript"
+    value = operand_def()
+    indices = var_operand_def(EMITC_TYPE)
+    result = result_def(LVALUE)
+    traits = traits_def(CExpression())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parser.parse_unresolved_operand()
+        position = parser.pos
+        indices = parse_operands(parser, parser.Delimiter.SQUARE)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, FunctionType):
+            parser.raise_error("expected function type", position)
+        operands = parser.resolve_operands([value, *indices], type.inputs.data, position)
+        return cls.create(operands=operands, result_types=type.outputs.data, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        print_operands(printer, self.indices)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))
+
+    def verify_(self) -> None:
+        match self.value.type:
+            case ArrayType() as type:
+                self._verify_array(type)
+            case PointerType() as type:
+                self._verify_pointer(type)
+            case OpaqueType():
+                pass
+            case _:
+                raise VerifyException(
+                    f"operand #0 must be array type or pointer type or opaque type, but got {quoted(self.value.type)}"
+                )
+
+    def _verify_array(self, type: ArrayType) -> None:
+        where = "on array operand requires"
+        if len(self.indices) != len(type.sizes):
+            raise VerifyException(
+                f"{where} number of indices ({len(self.indices)}) to match the rank of the array type "
+                f"({len(type.sizes)})"
+            )
+        for number, index in enumerate(self.indices):
+            if not is_integral(index.type) and not isinstance(index.type, OpaqueType):
+                raise VerifyException(
+                    f"{where} index operand {number} to be integer-like, but got {quoted(index.type)}"
+                )
+        self._verify_element(where, type.element_type)
+
+    def _verify_pointer(self, type: PointerType) -> None:
+        where = "on pointer operand requires"
+        if len(self.indices) != 1:
+            raise VerifyException(f"{where} one index operand, but got {len(self.indices)}")
+        index = self.indices[0].type
+        if not is_integral(index) and not isinstance(index, OpaqueType):
+            raise VerifyException(f"{where} index operand to be integer-like, but got {quoted(index)}")
+        self._verify_element(where, type.pointee, "pointee type")
+
+    def _verify_element(self, where: str, element: Attribute, what: str = "element type") -> None:
+        result = self.result.type.value_type
+        if element != result:
+            raise VerifyException(f"{where} {what} ({quoted(element)}) and result type ({quoted(result)}) to match")
+
+
+@op_definition
+class MemberOp(IRDLOperation):
+    """`operand.member`"""
+
+    name = "emitc.member"
+    member = prop_def(StringAttr)
+    operand = operand_def(LVALUE)
+    result = result_def(LVALUE_OR_ARRAY)
+    traits = traits_def(CExpression())
+
+
+@op_definition
+class MemberOfPtrOp(IRDLOperation):
+    """`operand->member`"""
+
+    name = "emitc.member_of_ptr"
+    member = prop_def(StringAttr)
+    operand = operand_def(LVALUE)
+    result = result_def(LVALUE_OR_ARRAY)
+    traits = traits_def(CExpression())
+
+
+OPS = [AddressOfOp, DereferenceOp, MemberOfPtrOp, MemberOp, SubscriptOp]
