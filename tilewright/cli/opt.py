@@ -35,10 +35,9 @@ def run_command(argv: list[str]) -> int:
     name = source_name(arguments.input)
     text = read_text(arguments.input)
     parts = [(0, text)] if arguments.split_marker is None else list(split_input(text, arguments.split_marker))
-    ctx = make_context(arguments.allow_unregistered)
     results, complaints = list[str](), list[Diagnostic]()
     for lines_before, part in parts:
-        result, found = _process(ctx, arguments, name, lines_before, part)
+        result, found = _process(arguments, name, lines_before, part)
         if arguments.verify_diagnostics:
             from tilewright.ir.verify_diagnostics import check_expectations
 
@@ -53,13 +52,11 @@ def run_command(argv: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _process(
-    ctx: Context, arguments: Arguments, name: str, lines_before: int, text: str
-) -> tuple[str, list[Diagnostic]]:
+def _process(arguments: Arguments, name: str, lines_before: int, text: str) -> tuple[str, list[Diagnostic]]:
     """The text that a part of the input becomes, empty if there was an error, and what was reported on the way."""
     with collect() as found:
         try:
-            result = _transform(ctx, arguments, name, lines_before, text)
+            result = _transform(make_context(arguments.allow_unregistered), arguments, name, lines_before, text)
             return "" if errors_in(found) else result, found
         except DiagnosedError as error:
             found += error.diagnostics
@@ -106,7 +103,8 @@ def _check_roundtrip(ctx: Context, module: ModuleOp) -> None:
     """Print and read the module, in custom and in generic form, and compare what it prints as after that."""
     for generic in (False, True):
         text = module_text(module, generic=generic)
-        again = module_text(_read(ctx, "<roundtrip>", text), generic=generic)
+        fresh = make_context(ctx.allow_unregistered)  # in which the names of resources are free
+        again = module_text(_read(fresh, "<roundtrip>", text), generic=generic)
         if again != text:
             fail(module, f"roundTrip testing roundtripped module differs from reference:\n{text}\n=====\n{again}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 WORD_BITS = 32
@@ -23,16 +24,16 @@ class Field:
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
 
-    @property
+    @cached_property
     def width(self) -> int:
         return self.hi - self.lo + 1
 
-    @property
+    @cached_property
     def mask(self) -> int:
         """The field's bits, in place in its word."""
         return ((1 << self.width) - 1) << self.lo
 
-    @property
+    @cached_property
     def limits(self) -> range:
         """The values the field can hold, bias included."""
         low = -(1 << self.width - 1) if self.signed else 0

@@ -133,7 +133,7 @@ class GenerateOp(IRDLOperation):
         if len(self.body.block.args) != self.result.type.get_num_dims():
             raise VerifyError("must have one body argument per input dimension", bare=True)
         end = self.body.block.last_op
-        if not isinstance(end, xdsl_tensor.YieldOp) or end.operand_types[0] != self.result.type.element_type:
+        if not isinstance(end, xdsl_tensor.YieldOp) or end.operand_types != (self.result.type.element_type,):
             raise VerifyException("body must be terminated with a `yield` operation of the tensor element type")
 
     def result_names(self) -> Sequence[str | None]:

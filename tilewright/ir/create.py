@@ -164,3 +164,17 @@ def append_operation(block: Block, op: Operation) -> None:
         last._next_op = op
         op._prev_op = last
     block._last_op = op
+
+
+def insert_operation(op: Operation, before: Operation) -> None:
+    """`block.insert_op_before(op, before)` for an operation that is in no block and does not contain that one."""
+    block, previous = before.parent, before._prev_op
+    assert block is not None
+    op.parent = block
+    op._next_op = before
+    before._prev_op = op
+    op._prev_op = previous
+    if previous is None:
+        block._first_op = op
+    else:
+        previous._next_op = op

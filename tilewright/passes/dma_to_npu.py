@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
@@ -237,6 +237,7 @@ class PushQueueToWrite32(RewritePattern):
     def __init__(self, device: DeviceOp, guards: Guards):
         self.device, self.model, self.guards = device, device.model, guards
         self.tiles: dict[TileId, TileOp] = {}
+        self.reached: dict[tuple[TileId, int], list[int]] = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
@@ -264,8 +265,11 @@ class PushQueueToWrite32(RewritePattern):
     def check(self, op: NpuPushQueueOp, channel: int, emit: Emitter) -> None:
         if text := op.violation(self.model):
             fail_op(op, text)
+        key = (op.place, channel)
+        if key not in self.reached:
+            self.reached[key] = self.model.accessible_bds(*key[0], channel)
         checks = LimitChecks(op, Numbers(emit), Guards.FULL)
-        checks.descriptor_number(op.bd_id, self.model.accessible_bds(*op.place, channel))
+        checks.descriptor_number(op.bd_id, self.reached[key])
         checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
 
     def controller_id(self, place: TileId) -> PacketInfoAttr | None:
@@ -317,7 +321,7 @@ class WriteBdToBlockWrite(RewritePattern):
 
     def __init__(self, device: DeviceOp):
         globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
-        self.by_words = {words: op for op in reversed(globals) if (words := _words_of(op)) is not None}
+        self.by_words = {words: _read(op) for op in reversed(globals) if (words := _words_of(op)) is not None}
         numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
         self.next_number = max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
@@ -325,10 +329,10 @@ class WriteBdToBlockWrite(RewritePattern):
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
         words = tuple(word - (1 << WORD_BITS) if word >> WORD_BITS - 1 else word for word in op.words())
-        data = self.by_words.get(words)
-        if data is None:
-            data = self.by_words[words] = self.make_global(op, words, rewriter)
-        source = GetGlobalOp.create(properties={"name": SymbolRefAttr(data.sym_name)}, result_types=[data.type])
+        if words not in self.by_words:
+            self.by_words[words] = _read(self.make_global(op, words, rewriter))
+        name, type = self.by_words[words]
+        source = GetGlobalOp.create(properties={"name": name}, result_types=[type])
         address = model.bd_address(column, row, op.field("bd_id"))
         rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
@@ -351,6 +355,11 @@ class WriteBdToBlockWrite(RewritePattern):
 @cache
 def _data_type(count: int) -> MemRefType:
     return MemRefType(i32, [count])
+
+
+def _read(op: GlobalOp) -> tuple[SymbolRefAttr, Attribute]:
+    """The name by which a global is read, and its type."""
+    return SymbolRefAttr(op.sym_name), op.type
 
 
 def _words_of(op: GlobalOp) -> tuple[int, ...] | None:

@@ -5,33 +5,65 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from tilewright.device.layout import Field
 from tilewright.dialects import arith
 from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.attributes import i32_number
 
 Number = SSAValue | int
 """Known when compiling, or only at run time."""
 
 
-def i32_constant(value: int) -> arith.ConstantOp:
-    """A 32-bit pattern; programs show it as a signed number."""
-    return arith.ConstantOp.create(properties={"value": i32_number(value)}, result_types=[i32])
+def constant_of(value: int, type: IntegerType) -> arith.ConstantOp:
+    """A pattern of some bits; programs show it as a signed number."""
+    attr = i32_number(value) if type is i32 else IntegerAttr(value, type, truncate_bits=True)
+    return arith.ConstantOp.create(properties={"value": attr}, result_types=[type])
 
 
 def known(number: Number) -> int | None:
     return number if isinstance(number, int) else constant_value(number)
 
 
-class Emitter:
-    """Arithmetic on i32 values. It is `Arithmetic[SSAValue]`, so that the one encoder of access patterns can use it."""
+class SharedConstants:
+    """Constants of sequences, each once, at the start of its sequence."""
 
-    def __init__(self, rewriter: PatternRewriter):
+    def __init__(self) -> None:
+        self._values: dict[tuple[Block, int, IntegerType], SSAValue] = {}
+
+    def get(self, rewriter: PatternRewriter, value: int, type: IntegerType) -> SSAValue:
+        block = _sequence_start(rewriter.insertion_point.block)
+        key = (block, value, type)
+        if key not in self._values:
+            self._values[key] = rewriter.insert(constant_of(value, type), InsertPoint.at_start(block)).results[0]
+        return self._values[key]
+
+
+def _sequence_start(block: Block) -> Block:
+    """The first block of the runtime sequence that a block is in; the block itself outside of sequences."""
+    outer: Block | None = block
+    while outer is not None:
+        parent = outer.parent_op()
+        if isinstance(parent, RuntimeSequenceOp):
+            return outer
+        outer = parent.parent if parent is not None else None
+    return block
+
+
+class Emitter:
+    """Arithmetic on i32 values. It is `Arithmetic[SSAValue]`, so that the one encoder of access patterns can use it.
+
+    Constants are made where they are used, unless there is a place for them.
+    """
+
+    def __init__(self, rewriter: PatternRewriter, constants: SharedConstants | None = None):
         self.rewriter = rewriter
+        self._constants = constants
 
     def emit(self, op: Operation) -> None:
         self.rewriter.insert(op)
@@ -40,8 +72,10 @@ class Emitter:
         """The result of a new operation."""
         return self.rewriter.insert(op).results[0]
 
-    def constant(self, value: int) -> SSAValue:
-        return self.value(i32_constant(value))
+    def constant(self, value: int, type: IntegerType = i32) -> SSAValue:
+        if self._constants is not None:
+            return self._constants.get(self.rewriter, value, type)
+        return self.value(constant_of(value, type))
 
     def constants(self, *values: int) -> list[SSAValue]:
         return [self.constant(value) for value in values]

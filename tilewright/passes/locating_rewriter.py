@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.builder import InsertOpInvT
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.ir.create import insert_operation
 from tilewright.passes.branches import post_order
 
 
@@ -26,6 +28,17 @@ class LocatingRewriter(PatternRewriter):
         self.insertion_point = InsertPoint(op.parent, op) if op.parent else self.insertion_point
         self.location = op.location
         self._current_operation = op
+
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
+        """Insert operations; by far the most are single new ones without regions, before another."""
+        point = self.insertion_point if insertion_point is None else insertion_point
+        before = point.insert_before
+        if before is None or not isinstance(op, Operation) or op.regions or op.parent is not None:
+            return super().insert(op, point)
+        self.has_done_action = True
+        insert_operation(op, before)
+        self.handle_operation_insertion(op)
+        return op
 
     def handle_operation_insertion(self, op: Operation) -> None:
         self._locate(op)
@@ -57,7 +70,9 @@ class LocatingRewriter(PatternRewriter):
         safe_erase: bool = True,
     ) -> None:
         ops = (new_ops,) if isinstance(new_ops, Operation) else new_ops
-        self.insert(ops, InsertPoint.before(op))
+        point = InsertPoint.before(op)
+        for new in ops:
+            self.insert(new, point)
         if new_results is None:
             new_results = ops[-1].results if ops else ()
         if len(op.results) != len(new_results):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device.layout import Field
@@ -23,12 +23,11 @@ class Numbers:
 
     def __init__(self, emit: Emitter):
         self.emit = emit
-        self._constants: dict[tuple[int, IntegerType], SSAValue] = {}
 
     def value(self, number: Number, type: IntegerType = i64) -> SSAValue:
         """A number as a value of some width, with its sign."""
         if (constant := known(number)) is not None:
-            return self._constant(constant, type)
+            return self.emit.constant(constant, type)
         assert isinstance(number, SSAValue)
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
         if bits == wanted:
@@ -113,7 +112,7 @@ class Numbers:
 
     def word(self, known_bits: int, fields: Sequence[tuple[Field, Number]]) -> SSAValue:
         """A register word with these contents, which fit their fields."""
-        word: SSAValue | None = self._constant(known_bits, i64) if known_bits else None
+        word: SSAValue | None = self.emit.constant(known_bits, i64) if known_bits else None
         for field, number in fields:
             bits = self.value(number)
             if field.lo > 0:
@@ -134,15 +133,6 @@ class Numbers:
             if isinstance(condition, SSAValue):
                 joined = condition if isinstance(joined, bool) else self._made(kind(joined, condition))
         return joined
-
-    def _constant(self, value: int, type: IntegerType) -> SSAValue:
-        """One operation for each constant: all that is made here stands in a row."""
-        key = (value, type)
-        if key not in self._constants:
-            attr = IntegerAttr(value, type, truncate_bits=True)
-            op = arith.ConstantOp.create(properties={"value": attr}, result_types=[type])
-            self._constants[key] = self.emit.value(op)
-        return self._constants[key]
 
     def _made(self, op: Operation) -> SSAValue:
         return self.emit.value(op)

@@ -12,7 +12,9 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from tilewright.ir.affine_text import expr_text
+from tilewright.ir.context import make_context
 from tilewright.ir.names import sanitized
+from tilewright.ir.parser import parse_source
 from tilewright.ir.print_floats import float_text
 from tilewright.ir.printer import Printer, module_text, print_module
 
@@ -145,3 +147,11 @@ def test_printing_takes_linear_time():
         return best
 
     assert seconds(20_000) < 10 * 3 * seconds(2_000)
+
+
+def test_invalid_program_is_printed_in_generic_form():
+    module = parse_source(make_context(), "aie.device(npu1) { %tile = aie.tile(0, 2) }", "test.mlir")
+    tile = next(op for op in module.walk() if op.name == "aie.tile")
+    del tile.properties["col"]
+    assert module_text(module) == module_text(module, generic=True)
+    assert '"aie.tile"() <{row = 2 : i32}> : () -> index' in module_text(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
@@ -76,7 +77,10 @@ def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) ->
 def constant_value(value: SSAValue) -> int | None:
     """The integer that a value is known to be."""
     owner = value.owner
-    if not isinstance(owner, Operation) or not owner.has_trait(ConstantLike):
+    if isinstance(owner, ConstantOp):
+        constant = owner.properties.get("value")
+    elif isinstance(owner, Operation) and owner.has_trait(ConstantLike):
+        constant = owner.get_attr_or_prop("value")
+    else:
         return None
-    constant = owner.get_attr_or_prop("value")
     return constant.value.data if isinstance(constant, IntegerAttr) else None

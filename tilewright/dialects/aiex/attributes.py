@@ -49,6 +49,12 @@ def i32_number(value: int) -> IntegerAttr[I32]:
     return IntegerAttr(int(value), i32, truncate_bits=True)
 
 
+@lru_cache(maxsize=4096)
+def register_number(address: int) -> IntegerAttr[IntegerType]:
+    """The address of a register as an attribute."""
+    return IntegerAttr(address, UI32)
+
+
 # The wording is upstream's: verification errors quote it.
 STATE_TABLE_FUNCTION = enum_attr(StateTableFunction, "Function to apply between scratchpad value and register pair")
 EXPAND_MODE = enum_attr(ExpandMode, "How to expand a load_pdi op")

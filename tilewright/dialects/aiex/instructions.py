@@ -16,7 +16,7 @@ from tilewright.dialects._pending import constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
 from tilewright.ir.create import initialize
 
-from .attributes import ATTR_DICT, UI32, i32_number
+from .attributes import ATTR_DICT, UI32, i32_number, register_number
 from .older import OlderAttributes
 
 
@@ -100,7 +100,7 @@ class NpuBlockWriteOp(Placed):
     assembly_format = "`(` $data `)` attr-dict `:` type($data)"
 
     def __init__(self, data: SSAValue, address: int):
-        initialize(self, (data,), {"address": IntegerAttr(address, UI32)})
+        initialize(self, (data,), {"address": register_number(address)})
 
 
 @op_definition

@@ -18,7 +18,7 @@ from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
 from tilewright.dialects.aie.lookup import constant_value, device_model
 from tilewright.ir.create import initialize
 
-from .attributes import UI32, i32_number
+from .attributes import i32_number, register_number
 from .older import OlderAttributes
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
@@ -41,7 +41,7 @@ class NpuAddressPatchOp(IRDLOperation):
 
     def __init__(self, addr: int, arg_idx: int, arg_plus: SSAValue, addr_val: SSAValue | None = None):
         operands = (arg_plus,) if addr_val is None else (addr_val, arg_plus)
-        initialize(self, operands, {"addr": IntegerAttr(addr, UI32), "arg_idx": i32_number(arg_idx)})
+        initialize(self, operands, {"addr": register_number(addr), "arg_idx": i32_number(arg_idx)})
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute
@@ -50,13 +51,14 @@ REGISTER_FIELDS = {
 """Where each field goes. The size of d2 goes nowhere: upstream leaves the wrap that only mem tiles have at 0."""
 PADDING = tuple(f"d{dimension}_zero_{side}" for dimension in range(3) for side in ("before", "after"))
 
+ALL_FIELDS = REGISTER_FIELDS | {name: name for name in PADDING}
+
 
 def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int]:
     """The words of a descriptor whose fields are named as those of `npu.writebd`."""
     tile_type = device.tile_type(fields["column"], fields["row"])
     layout = BD_LAYOUTS[tile_type]
-    targets = REGISTER_FIELDS | {name: name for name in PADDING}
-    contents = {target: fields.get(name, 0) for name, target in targets.items() if target in layout.fields}
+    contents = {target: fields.get(name, 0) for name, target in ALL_FIELDS.items() if target in layout.fields}
     offset = fields.get("buffer_offset", 0)
     if tile_type is TileType.ShimNOCTile:
         burst = device.burst_encoding(fields.get("burst_length", 0))
@@ -122,7 +124,9 @@ class NpuWriteBdOp(IRDLOperation):
 
     def words(self) -> list[int]:
         """The words of the descriptor."""
-        return descriptor_words(device_model(self), {name: self.field(name) for name in self.properties})
+        attrs = cast("dict[str, IntegerAttr]", self.properties)
+        fields = {name: attr.value.data & 0xFFFFFFFF for name, attr in attrs.items()}
+        return descriptor_words(device_model(self), fields)
 
     def verify_(self) -> None:
         device = device_model(self)
