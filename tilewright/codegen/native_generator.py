@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from llvmlite import ir
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr, MemRefType, UnrankedMemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -22,7 +23,7 @@ from tilewright.codegen.emission import Emitter, Packed, Word
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
-from tilewright.native.body import Body
+from tilewright.native.body import Body, lower_for
 from tilewright.native.types import llvm_type
 from tilewright.txn.encode import header_words
 from tilewright.txn.opcodes import WORD_BYTES
@@ -291,6 +292,20 @@ def _push(body: Body, op: Operation) -> None:
     builder.store(builder.add(free, ir.Constant(I64, 1)), head)
 
 
+def _for(body: Body, op: Operation) -> None:
+    """A loop whose step is only known at run time must get somewhere."""
+    loop, builder_of = cast(scf.ForOp, op), cast(_Builder, body)
+    step = body[loop.step]
+    if not isinstance(step, ir.Constant):
+        positive = body.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
+        number = body.builder.sext(step, I64) if step.type.width < I64.width else step
+        arguments = builder_of.arguments_behind(loop.step)
+        builder_of.fail_unless(
+            positive, number, Guard("the step of this loop", "must be positive", op.location, arguments)
+        )
+    lower_for(body, op)
+
+
 def _nothing(body: Body, op: Operation) -> None:
     """Data of block writes: read where it is used."""
 
@@ -302,4 +317,5 @@ _HANDLERS: Mapping[str, Callable[[Body, Operation], None]] = {
     tasks.DmaBdPoolPopOp.name: _pop,
     tasks.DmaBdPoolPushOp.name: _push,
     "memref.get_global": _nothing,
+    "scf.for": _for,
 }

@@ -289,6 +289,8 @@ class ElementsParser(TypeParser):
 
 def _rounded(value: float, type: AnyFloat) -> float:
     """A value, infinite if it is too large for its type."""
+    if type.bitwidth >= f64.bitwidth:
+        return value
     try:
         type.pack((value,))
     except OverflowError:

@@ -113,7 +113,7 @@ def _phis(body: Body, values: Sequence[SSAValue], initial: Sequence[ir.Value], b
     return phis
 
 
-def _for(body: Body, op: Operation) -> None:
+def lower_for(body: Body, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     builder, block = body.builder, op.body.block
     head, loop, after = (body.new_block(name) for name in ("for", "body", "done"))
@@ -127,12 +127,22 @@ def _for(body: Body, op: Operation) -> None:
     builder.cbranch(below, loop, after)
     builder.position_at_end(loop)
     body.lower_block(block)
-    following = [builder.add(phis[0], body[op.step]), *body.terminator_operands(block)]
+    following = [_next_index(body, op, phis[0]), *body.terminator_operands(block)]
     for phi, value in zip(phis, following, strict=True):
         phi.add_incoming(value, builder.block)
     builder.branch(head)
     builder.position_at_end(after)
     body.values.update(zip(op.results, phis[1:], strict=True))
+
+
+def _next_index(body: Body, op: scf.ForOp, index: ir.Value) -> ir.Value:
+    """The index of the next iteration; at the end the bound, where a step of more than 1 could overflow beyond it."""
+    builder, step = body.builder, body[op.step]
+    following = builder.add(index, step)
+    if isinstance(step, ir.Constant) and step.constant == 1:
+        return following
+    more = builder.icmp_unsigned(">", builder.sub(body[op.ub], index), step)
+    return builder.select(more, following, body[op.ub])
 
 
 def _while(body: Body, op: Operation) -> None:
@@ -161,6 +171,6 @@ _HANDLERS: dict[str, Handler] = {
     "arith.cmpi": _compare,
     "arith.select": _select,
     "scf.if": _if,
-    "scf.for": _for,
+    "scf.for": lower_for,
     "scf.while": _while,
 }

@@ -16,11 +16,11 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.descriptor_lowering import wait_for_token
-from tilewright.passes.emission import Emitter, Number
+from tilewright.passes.emission import Emitter, Number, SharedConstants
 from tilewright.passes.folding import patterns_of
 from tilewright.passes.legalization import convert
 from tilewright.passes.limit_checks import Guards
-from tilewright.passes.rewriting import Config, Simplify, rewrite, rewrite_with
+from tilewright.passes.rewriting import Config, Simplify, rewrite_with
 from tilewright.passes.task_checks import checked_descriptors, hoist_computations, link_descriptors
 from tilewright.passes.task_descriptors import TaskDescriptor, number_of
 
@@ -35,12 +35,15 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
 
 
 class StartTaskToPushQueue(RewritePattern):
+    def __init__(self, constants: SharedConstants | None):
+        self.constants = constants
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
         task = op.configuration if op.bd_id is None else find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
-        place, emit = place_of(task, op), Emitter(rewriter)
+        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
         bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
         rewriter.replace(
@@ -66,6 +69,9 @@ def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
 
 
 class AwaitTaskToSync(RewritePattern):
+    def __init__(self, constants: SharedConstants | None):
+        self.constants = constants
+
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaAwaitTaskOp, rewriter: PatternRewriter) -> None:
         task = find_configuration(op.task)
@@ -74,8 +80,8 @@ class AwaitTaskToSync(RewritePattern):
         if not task.issues_token:
             remedy = "Consider adding attribute `issue_token=true` here."
             fail_op(op, "Cannot wait on a BD that is not configured to issue a token.", (task, remedy))
-        place = place_of(task, op)
-        rewriter.replace(op, wait_for_token(Emitter(rewriter), place, task.dma_direction, task.channel.value.data))
+        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        rewriter.replace(op, wait_for_token(emit, place, task.dma_direction, task.channel.value.data))
 
 
 def find_configuration(task: SSAValue) -> DmaConfigureTaskOp | None:
@@ -128,8 +134,8 @@ def _end(region: Region) -> Operation:
 
 
 class ConfigureTaskToWriteBd(RewritePattern):
-    def __init__(self, guards: Guards):
-        self.guards = guards
+    def __init__(self, guards: Guards, constants: SharedConstants | None):
+        self.guards, self.constants = guards, constants
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
@@ -147,7 +153,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
         descriptors = checked_descriptors(op)
         following = link_descriptors(op, descriptors)
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, Emitter(rewriter), self.guards).write(following.get(bd))
+            TaskDescriptor(op, bd, place, Emitter(rewriter, self.constants), self.guards).write(following.get(bd))
         rewriter.erase(op)
 
 
@@ -162,11 +168,13 @@ class DmaTasksToNpuPass(Pass):
     guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        convert(op, {DmaStartTaskOp: StartTaskToPushQueue(), DmaAwaitTaskOp: AwaitTaskToSync()})
+        constants = SharedConstants() if self.guards is Guards.FULL else None
+        convert(op, {DmaStartTaskOp: StartTaskToPushQueue(constants), DmaAwaitTaskOp: AwaitTaskToSync(constants)})
         # Branches and loops may still hand on tasks that nobody awaits any more.
-        rewrite_with(
-            op,
-            lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
-            Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
-        )
-        rewrite(op, ConfigureTaskToWriteBd(self.guards))
+        if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
+            rewrite_with(
+                op,
+                lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
+                Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
+            )
+        convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants)}, add_error=False)

@@ -52,7 +52,7 @@ from tilewright.passes.descriptor_lowering import (
     wait_for_token,
 )
 from tilewright.passes.device_tiles import tile_at
-from tilewright.passes.emission import Emitter, Number, known
+from tilewright.passes.emission import Emitter, Number, SharedConstants, known
 from tilewright.passes.legalization import convert
 from tilewright.passes.limit_checks import Guards, LimitChecks
 from tilewright.passes.numbers import Numbers
@@ -92,12 +92,12 @@ def _channel(allocation: ShimDmaAllocationOp) -> Channel:
 class MemcpyToWriteBd(RewritePattern):
     """A transfer is a descriptor, the address of its buffer, and a push onto the channel's queue."""
 
-    def __init__(self, channels: Channels, guards: Guards):
-        self.channels, self.guards = channels, guards
+    def __init__(self, channels: Channels, guards: Guards, constants: SharedConstants | None):
+        self.channels, self.guards, self.constants = channels, guards, constants
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
-        emit = Emitter(rewriter)
+        emit = Emitter(rewriter, self.constants)
         memcpy = _Memcpy(op, self.channels, emit, self.guards)
         allocation = memcpy.allocation
         if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
@@ -217,8 +217,8 @@ class _Memcpy:
 
 
 class DmaWaitToSync(RewritePattern):
-    def __init__(self, channels: Channels):
-        self.channels = channels
+    def __init__(self, channels: Channels, constants: SharedConstants | None):
+        self.channels, self.constants = channels, constants
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaWaitOp, rewriter: PatternRewriter) -> None:
@@ -227,21 +227,21 @@ class DmaWaitToSync(RewritePattern):
             fail(op, "couldn't find shim_dma_allocation op")
         if channel.place is None:
             fail(op, "shim_dma_allocation op must reference a valid TileOp")
-        allocation = channel.allocation
-        rewriter.replace(op, wait_for_token(Emitter(rewriter), channel.place, allocation.direction, allocation.channel))
+        allocation, emit = channel.allocation, Emitter(rewriter, self.constants)
+        rewriter.replace(op, wait_for_token(emit, channel.place, allocation.direction, allocation.channel))
 
 
 class PushQueueToWrite32(RewritePattern):
     """A push is a write to the queue register. Tokens carry the tile's controller id, which is set before."""
 
-    def __init__(self, device: DeviceOp, guards: Guards):
-        self.device, self.model, self.guards = device, device.model, guards
+    def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
+        self.device, self.model, self.guards, self.constants = device, device.model, guards, constants
         self.tiles: dict[TileId, TileOp] = {}
         self.reached: dict[tuple[TileId, int], list[int]] = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
-        emit, model, place = Emitter(rewriter), self.model, op.place
+        emit, model, place = Emitter(rewriter, self.constants), self.model, op.place
         direction, channel = op.dma_direction, op.channel.value.data
         if self.guards is Guards.FULL:
             self.check(op, channel, emit)
@@ -383,12 +383,13 @@ class DmaToNpuPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         relative, channels = BufferToAddress(), Channels(op)
+        constants = SharedConstants() if self.guards is Guards.FULL else None
         convert(
             op,
             {
-                NpuDmaMemcpyNdOp: MemcpyToWriteBd(channels, self.guards),
-                NpuDmaWaitOp: DmaWaitToSync(channels),
-                NpuPushQueueOp: PushQueueToWrite32(op, self.guards),
+                NpuDmaMemcpyNdOp: MemcpyToWriteBd(channels, self.guards, constants),
+                NpuDmaWaitOp: DmaWaitToSync(channels, constants),
+                NpuPushQueueOp: PushQueueToWrite32(op, self.guards, constants),
                 NpuWriteRTPOp: RtpWriteToWrite32(),
                 NpuWriteBdOp: WriteBdToBlockWrite(op),
                 NpuBlockWriteOp: relative,

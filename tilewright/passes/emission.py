@@ -26,6 +26,10 @@ def constant_of(value: int, type: IntegerType) -> arith.ConstantOp:
     return arith.ConstantOp.create(properties={"value": attr}, result_types=[type])
 
 
+def i32_constant(value: int) -> arith.ConstantOp:
+    return constant_of(value, i32)
+
+
 def known(number: Number) -> int | None:
     return number if isinstance(number, int) else constant_value(number)
 
@@ -34,14 +38,18 @@ class SharedConstants:
     """Constants of sequences, each once, at the start of its sequence."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Block, int, IntegerType], SSAValue] = {}
+        self._values: dict[Block, dict[tuple[int, int], SSAValue]] = {}
+        self._starts: dict[Block, Block] = {}
 
     def get(self, rewriter: PatternRewriter, value: int, type: IntegerType) -> SSAValue:
-        block = _sequence_start(rewriter.insertion_point.block)
-        key = (block, value, type)
-        if key not in self._values:
-            self._values[key] = rewriter.insert(constant_of(value, type), InsertPoint.at_start(block)).results[0]
-        return self._values[key]
+        block = rewriter.insertion_point.block
+        if block not in self._starts:
+            self._starts[block] = _sequence_start(block)
+        start = self._starts[block]
+        values, key = self._values.setdefault(start, {}), (value, type.bitwidth)
+        if key not in values:
+            values[key] = rewriter.insert(constant_of(value, type), InsertPoint.at_start(start)).results[0]
+        return values[key]
 
 
 def _sequence_start(block: Block) -> Block:

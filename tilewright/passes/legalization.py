@@ -11,10 +11,10 @@ from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
 from tilewright.passes.locating_rewriter import LocatingRewriter, Worklist
 
 
-def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern]) -> None:
+def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *, add_error: bool = True) -> None:
     """Apply to everything nested in `op`, and to what comes of it, the pattern for its kind; each once, from the first.
 
-    What a pattern reports is followed by the error that MLIR's own driver adds.
+    What a pattern reports is followed by the error that MLIR's own driver adds, unless told.
     """
     for region in op.regions:
         worklist = _Conversion(region, patterns.keys())
@@ -28,6 +28,8 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern]) -
             try:
                 patterns[type(current)].match_and_rewrite(current, rewriter)
             except DiagnosedError as error:
+                if not add_error:
+                    raise
                 text = f"failed to legalize operation '{current.name}' that was explicitly marked illegal"
                 illegal = Diagnostic(Severity.ERROR, text, current.location)
                 raise DiagnosedError([*error.diagnostics, illegal]) from error

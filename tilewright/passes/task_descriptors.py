@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from tilewright.device import Arch, DmaDirection, LockAction, TileId
+from tilewright.device import Arch, DeviceModel, DmaDirection, LockAction, TileId
 from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
@@ -54,10 +54,15 @@ class TaskDescriptor:
         self.bd_id = number_of(task, bd)
         self.numbers = Numbers(emit)
         self.checks = LimitChecks(bd, self.numbers, guards)
+        self.sizes, self.strides = bd.mixed_sizes, bd.mixed_strides
+        has_values = len(bd.operands) > 1  # besides the buffer
+        self.length = bd.len if has_values and bd.len is not None else bd.constant_len
+        self.offset: Number = (bd.offset if has_values else None) or bd.constant_offset or 0
+        self.dimensions = bd.constant_dimensions
         self.is_known = (
-            (bd.len is None or bd.constant_len is not None)
-            and (bd.offset is None or bd.constant_offset is not None)
-            and bd.constant_dimensions is not None
+            (self.length is None or known(self.length) is not None)
+            and known(self.offset) is not None
+            and self.dimensions is not None
         )
 
     def write(self, following: Number | None) -> None:
@@ -72,41 +77,40 @@ class TaskDescriptor:
 
     def _write_fields(self, fields: dict[str, Number]) -> Transfer:
         task, bd, place = self.task, self.bd, self.place
-        self.checks.descriptor_number(self.bd_id, self.model.accessible_bds(*place, task.channel.value.data))
-        packet: PacketInfoAttr | None = bd.packet or task.packet
-        if self.checks.enabled and packet is not None and (text := packet_violation(packet)):
-            fail_op(bd, text)
-        if self.is_known:
-            self._check_extent()
-            fields = fields | {"buffer_offset": bd.offset_bytes} | _shape_fields(task, bd, place)
-        transfer = self._known_transfer() if self.is_known else self._runtime_transfer()
+        if self.checks.enabled:
+            self.checks.descriptor_number(self.bd_id, self.model.accessible_bds(*place, task.channel.value.data))
+            packet: PacketInfoAttr | None = bd.packet or task.packet
+            if packet is not None and (text := packet_violation(packet)):
+                fail_op(bd, text)
+        transfer = self._known_transfer(fields) if self.is_known else self._runtime_transfer()
         made = transfer.fields(self.numbers, self.checks)
         Descriptor(self.model, place, self.bd_id).write(self.numbers, fields | made.fields)
         return transfer
 
-    def _check_extent(self) -> None:
-        bd, granule_bytes = self.bd, self.model.granule_bits // 8
-        if bd.offset_bytes % granule_bytes != 0:
+    def _known_transfer(self, fields: dict[str, Number]) -> Transfer:
+        """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
+        bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
+        offset_bytes = (known(self.offset) or 0) * self.element_bytes
+        if offset_bytes % granule_bytes != 0:
             fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
-        if bd.len_bytes < granule_bytes:
+        if length_bytes < granule_bytes:
             fail_op(
                 bd,
-                f"Transfer size of {bd.len_bytes} bytes falls below minimum hardware transfer unit of {granule_bytes} "
+                f"Transfer size of {length_bytes} bytes falls below minimum hardware transfer unit of {granule_bytes} "
                 "bytes.",
             )
-        if len(bd.mixed_sizes) > DIMENSIONS:
+        dimensions = self.dimensions or []
+        if len(dimensions) > DIMENSIONS:
             fail_op(bd, "At most four data layout transformation dimensions may be provided.")
-
-    def _known_transfer(self) -> Transfer:
-        """Refuses what mlir-aie refuses, in its words."""
-        bd, granules = self.bd, self.bd.len_bytes * 8 // self.model.granule_bits
-        dimensions = bd.constant_dimensions or []
+        fields |= {"buffer_offset": offset_bytes} | _shape_fields(self.task, bd, self.place, dimensions)
         sizes, strides = [d.size for d in dimensions], [d.stride for d in dimensions]
         if dimensions:
-            _check_pattern(bd, self.place, AccessPattern.from_outermost(sizes, strides), granules)
+            pattern = AccessPattern.from_outermost(sizes, strides)
+            _check_pattern(bd, self.model, self.place, pattern, length_bytes // granule_bytes)
+        length = length_bytes // self.element_bytes
         if self.checks.enabled:  # as they are written: upstream cuts them to 32 bits
-            return self._transfer(bd.mixed_sizes[::-1], bd.mixed_strides[::-1], bd.len_bytes // self.element_bytes)
-        return self._transfer(sizes[::-1], strides[::-1], bd.len_bytes // self.element_bytes)
+            return self._transfer(self.sizes[::-1], self.strides[::-1], length)
+        return self._transfer(sizes[::-1], strides[::-1], length)
 
     def _runtime_transfer(self) -> Transfer:
         sizes, strides = self._checked_pattern()
@@ -129,7 +133,7 @@ class TaskDescriptor:
         bd = self.bd
         if bd.pad_dimensions is not None:
             fail_op(bd, "zero padding is not supported with runtime sizes/strides/len.")
-        sizes, strides = bd.mixed_sizes[::-1], bd.mixed_strides[::-1]
+        sizes, strides = self.sizes[::-1], self.strides[::-1]
         text = realizability_violation(self._limits(), constant_values(sizes), constant_values(strides))
         if text is not None:
             fail_op(bd, text)
@@ -138,13 +142,12 @@ class TaskDescriptor:
         return sizes, strides
 
     def _explicit_length(self) -> Number:
-        length: Number | None = self.bd.constant_len if self.bd.len is None else self.bd.len
-        if length is None:
+        if self.length is None:
             fail_op(
                 self.bd,
                 "runtime-valued BD requires an explicit transfer length; provide a `len` for this buffer descriptor.",
             )
-        return length
+        return self.length
 
     def _write_as_upstream(self, fields: Mapping[str, int]) -> None:
         """Write a template, then the words that runtime values are part of, in the form that mlir-aie gives them."""
@@ -170,12 +173,12 @@ class TaskDescriptor:
 
     def _write_address(self, transfer: Transfer | None) -> None:
         """Have the descriptor point to its buffer: an argument of the sequence, or one in the array."""
-        bd = self.bd
-        part = trace_to_argument(bd.buffer)
+        bd, memory = self.bd, self.bd.operands[0]
+        part = trace_to_argument(memory)
         register = address_register(self.model, self.place, known(self.bd_id) or 0)
         if part is not None:
             self._patch_argument(part, register, transfer)
-        elif isinstance(buffer := bd.buffer.owner, BufferOp):
+        elif isinstance(buffer := memory.owner, BufferOp):
             self._write_buffer_address(buffer, register, transfer)
         else:
             fail_op(
@@ -189,12 +192,8 @@ class TaskDescriptor:
             fail_op(bd, "has an offset from the scratchpad, which needs a descriptor whose number is known")
         add_scratchpad_offset(self.emit, bd.offset_state_table_idx, self.element_bytes, register)
 
-    @property
-    def _offset(self) -> Number:
-        return self.bd.offset if self.bd.offset is not None else self.bd.constant_offset or 0
-
     def _offset_bytes(self, base_bytes: int) -> Number:
-        return offset_in_bytes(self.numbers, self.checks, [self._offset], [1], self.element_bytes, base_bytes)
+        return offset_in_bytes(self.numbers, self.checks, [self.offset], [1], self.element_bytes, base_bytes)
 
     def _patch_argument(self, part: ArgumentPart, register: int, transfer: Transfer | None) -> None:
         emit, bd = self.emit, self.bd
@@ -202,7 +201,7 @@ class TaskDescriptor:
             fail_op(bd, "DDR memory (runtime input arguments) can only be referred to on shim tiles.")
         runtime_register = self._runtime_register()
         if transfer is None:
-            offset = argument_offset(emit, [self._offset], [1], self.element_bytes, part.offset_bytes)
+            offset = argument_offset(emit, [self.offset], [1], self.element_bytes, part.offset_bytes)
         else:
             offset_bytes = self._offset_bytes(part.offset_bytes)
             check_argument_part(self.checks, part, offset_bytes, transfer, self.element_bytes)
@@ -308,8 +307,10 @@ def _lock_value(use: UseLockOp) -> int:
     return use.constant
 
 
-def _check_pattern(bd: DmaBdOp, place: TileId, pattern: AccessPattern, length_granules: int) -> None:
-    model, element_bits = device_model(bd), bd.element_bytes * 8
+def _check_pattern(
+    bd: DmaBdOp, model: DeviceModel, place: TileId, pattern: AccessPattern, length_granules: int
+) -> None:
+    element_bits = bd.element_bytes * 8
     text = pattern_violation(model, *place, element_bits, pattern)
     if text is not None:
         fail_op(bd, text)
@@ -326,9 +327,10 @@ def _check_pattern(bd: DmaBdOp, place: TileId, pattern: AccessPattern, length_gr
         )
 
 
-def _shape_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId) -> dict[str, Number]:
+def _shape_fields(
+    task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: Sequence[Dimension]
+) -> dict[str, Number]:
     """Fields that only a pattern of which all is known has."""
-    dimensions = bd.constant_dimensions or []
     if not dimensions:
         _refuse_padding(task, bd, place)
         return {}

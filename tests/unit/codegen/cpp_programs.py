@@ -183,6 +183,11 @@ class Writer:
         if self.random.random() < 0.5:
             lower = self.constant(scope, type, self.random.choice((0, 1)))
         step = self.constant(scope, type, self.random.choice((1, 1, 2, 3)))
+        if self.random.random() < 0.2:
+            step = self.bound(scope, type)  # not always positive
+        elif self.random.random() < 0.1:
+            upper = self.constant(scope, type, (1 << WIDTHS[type] - 1) - 1)
+            step = self.constant(scope, type, 1 << WIDTHS[type] - 2)
         initial, name, variable, argument = self.value(scope, carried), self.fresh(), self.fresh(), self.fresh()
         suffix = "" if type == "index" else f" : {type}"
         self.line(

@@ -129,7 +129,7 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def element_bytes(self) -> int:
-        return element_bytes(self.buffer.type)
+        return element_bytes(self.operands[0].type)  # the buffer, found without counting operands
 
     @property
     def has_len(self) -> bool:
@@ -159,11 +159,11 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def mixed_sizes(self) -> list[SSAValue | int]:
-        return join_mixed(self.sizes, self.static_sizes)
+        return join_mixed(self.sizes if len(self.operands) > 1 else (), self.static_sizes)
 
     @property
     def mixed_strides(self) -> list[SSAValue | int]:
-        return join_mixed(self.strides, self.static_strides)
+        return join_mixed(self.strides if len(self.operands) > 1 else (), self.static_strides)
 
     @property
     def constant_dimensions(self) -> list[Dimension] | None:
