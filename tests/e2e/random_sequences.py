@@ -1,7 +1,8 @@
 """Random runtime sequences, as text: a seed reproduces the program and the values to call it with.
 
 Most values are such that the hardware can do what is asked; some are zero, negative, odd or far too large.
-Programs keep to what is safe whatever descriptors are chosen: transfers and tasks use different tiles, every task is freed.
+Programs keep to what is safe whatever descriptors are chosen: transfers and tasks use different tiles,
+and every task is freed.
 """
 
 from __future__ import annotations

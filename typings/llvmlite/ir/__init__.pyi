@@ -29,6 +29,7 @@ class Value:
     name: str
 
 class Constant(Value):
+    constant: Any
     def __init__(self, typ: Type, constant: Any) -> None: ...
 
 class Block(Value):
