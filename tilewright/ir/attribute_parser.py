@@ -28,7 +28,7 @@ from tilewright.ir.type_parser import FALSE, TRUE
 
 UNIT = UnitAttr()
 
-_IN_RAW_BODY = re.compile(r'->|"(?:[^"\\\n]++|\\.)*+"|[<>()\[\]{}"]')
+_IN_RAW_BODY = re.compile(r'->|"(?:[^"\\\n]++|\\.)*"|[<>()\[\]{}"]')
 _CLOSING = {">": "<", ")": "(", "]": "[", "}": "{"}
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)

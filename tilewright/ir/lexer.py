@@ -25,7 +25,8 @@ _BAD = "\0"
 """First character of the spelling of what is no token: nothing that the reader looks for matches it."""
 
 _TRIVIA = r"[ \t\r\n]*+(?://[^\n]*+[ \t\r\n]*+)*+"
-_STRING = r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+# A possessive repeat of alternatives would stop inside the one that failed: gh-106052, in Python before 3.11.5.
+_STRING = r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
 _SUFFIX_ID = r"(?:[0-9]+|[A-Za-z$._-][\w$.-]*)"
 _TOKEN = re.compile(
     rf"""({_TRIVIA})(

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 
-from .access_pattern import ITERATION, AccessPattern, HardwarePattern, encode_integers
+from .access_pattern import (
+    ITERATION,
+    AccessPattern,
+    HardwarePattern,
+    IntegerArithmetic,
+    encode,
+    encode_integers,
+)
 
 ITERATION_BITS = 6
 
@@ -80,10 +88,10 @@ class DescriptorLimits:
 
     def violation(self, pattern: AccessPattern, ignore_wraps: bool = False) -> str | None:
         """Why a pattern does not fit into one descriptor. A linear transfer has no use for the wraps of d0 and d1."""
-        return self._element_violation(pattern) or self._field_violation(pattern, ignore_wraps)
+        return _violation(self, pattern.sizes, pattern.strides, ignore_wraps)
 
-    def _element_violation(self, pattern: AccessPattern) -> str | None:
-        sizes, strides = pattern.sizes, pattern.strides
+    def element_violation(self, sizes: Sequence[int], strides: Sequence[int]) -> str | None:
+        """What is wrong with sizes and strides whatever the fields hold."""
         for dimension, size in enumerate(sizes):
             if size <= 0:
                 return f"Size {dimension} must be a positive integer."
@@ -106,9 +114,9 @@ class DescriptorLimits:
                 )
         return None
 
-    def _field_violation(self, pattern: AccessPattern, ignore_wraps: bool) -> str | None:
+    def field_violation(self, hardware: HardwarePattern[int], ignore_wraps: bool) -> str | None:
+        """Which field is too narrow."""
         # The limits are compared with biased field values, so upstream lets one more than the field holds through.
-        hardware = encode_integers(pattern, self.element_bits, self.granule_bits)
         for dimension in range(2):
             if not ignore_wraps and hardware.sizes[dimension] > self.max_wrap:
                 return f"Size {dimension} exceeds the [0:{self.max_wrap}] range."
@@ -125,6 +133,17 @@ class DescriptorLimits:
     def has_long_stride(self, pattern: AccessPattern) -> bool:
         """Whether a stride in use is too long for its field, which no other arrangement of the loops changes."""
         return self._stride_violation(encode_integers(pattern, self.element_bits, self.granule_bits)) is not None
+
+
+@lru_cache(maxsize=1024)
+def _violation(
+    limits: DescriptorLimits, sizes: tuple[int, ...], strides: tuple[int, ...], ignore_wraps: bool
+) -> str | None:
+    """Programs move many parts of the same shape, which are checked more than once on their way."""
+    if text := limits.element_violation(sizes, strides):
+        return text
+    hardware = encode(sizes, strides, limits.element_bits, limits.granule_bits, IntegerArithmetic())
+    return limits.field_violation(hardware, ignore_wraps)
 
 
 def pattern_violation(
