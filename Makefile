@@ -8,7 +8,7 @@ N ?= 20000
 help:
 	@echo "make demo     check a shipped design and show what is on which tile"
 	@echo "make test     ruff, pyright (strict), pytest"
-	@echo "make bench    compare with mlir-opt-22 and stock xDSL"
+	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed N=$(N) damaged programs to the reader"
 	@echo "make docs     bring the output shown in the documents up to date"
 	@echo "make format   let ruff format the code"
@@ -30,7 +30,7 @@ unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs
 
 bench: .venv/ready-dev
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)
 
 fuzz: .venv/ready-dev
 	TILEWRIGHT_FUZZ=$(N) $(BIN)/python -m pytest tests/unit/test_fuzz.py

@@ -22,6 +22,7 @@ from xdsl.traits import IsTerminator, OpTrait, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.create import with_cheap_create
+from tilewright.ir.interned import wrapped_integer
 
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -114,7 +115,7 @@ def enum_value(cases: type[EnumT], attr: SignlessAttr) -> EnumT:
 
 
 def enum_to_attr(value: IntEnum) -> SignlessAttr:
-    return IntegerAttr(int(value), i32)
+    return wrapped_integer(int(value), i32)
 
 
 @dataclass(frozen=True)

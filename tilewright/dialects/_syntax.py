@@ -12,6 +12,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
+from tilewright.ir.interned import integer_array, wrapped_integer
+
 EnumT = TypeVar("EnumT", bound=str)
 Integers: TypeAlias = DenseArrayBase[IntegerType]
 
@@ -52,7 +54,7 @@ def print_attributes(printer: Printer, op: IRDLOperation, elided: Iterable[str] 
 
 def segments(*sizes: int) -> Integers:
     """The value of `operandSegmentSizes`."""
-    return DenseArrayBase.from_list(i32, sizes)
+    return integer_array(i32, sizes)
 
 
 def parse_i32(parser: Parser) -> IntegerAttr[IntegerType]:
@@ -68,7 +70,7 @@ def parse_optional_i32(parser: Parser) -> IntegerAttr[IntegerType] | None:
         return None
     if not -(1 << 31) <= value < 1 << 32:
         parser.raise_error("integer constant out of range for attribute", start)
-    return IntegerAttr(value, i32, truncate_bits=True)
+    return wrapped_integer(value, i32)
 
 
 def parse_operands(parser: Parser, delimiter: Parser.Delimiter) -> list[UnresolvedOperand]:
@@ -156,7 +158,7 @@ def parse_mixed_indices(parser: Parser, delimiter: Parser.Delimiter = SQUARE) ->
         return DYNAMIC_INDEX
 
     integers = parser.parse_comma_separated_list(delimiter, parse_element)
-    return values, DenseArrayBase.from_list(i64, integers)
+    return values, integer_array(i64, tuple(integers))
 
 
 def print_mixed_indices(printer: Printer, values: Sequence[SSAValue], integers: Integers, brackets: str = "[]") -> None:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
 from tilewright.ir.distinct import DistinctAttr
+from tilewright.ir.interned import symbol_ref
 from tilewright.ir.location_parser import LocationParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.type_parser import FALSE, TRUE
@@ -136,7 +137,7 @@ class AttributeParser(LocationParser):
         while tokens.texts[tokens.index] == ":" and tokens.texts[tokens.index + 1] == ":":
             tokens.index += 2
             nested.append(self.parse_symbol_name())
-        return SymbolRefAttr(root, ArrayAttr(nested))
+        return symbol_ref(root, tuple(nested))
 
     def _parse_attribute_entry(self) -> tuple[str, Attribute]:
         tokens = self.tokens

@@ -38,6 +38,7 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.ir.constraints import described
+from tilewright.ir.interned import integer_array
 
 if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
@@ -218,7 +219,7 @@ def split_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], Dens
     if not entries:
         return [], None
     values = [entry for entry in entries if isinstance(entry, SSAValue)]
-    return values, DenseArrayBase.from_list(i64, [e if isinstance(e, int) else DYNAMIC_INDEX for e in entries])
+    return values, integer_array(i64, tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in entries))
 
 
 def join_mixed(values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> list[SSAValue | int]:

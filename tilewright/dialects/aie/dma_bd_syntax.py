@@ -18,6 +18,7 @@ from tilewright.dialects._pending import truncated_before
 from tilewright.dialects._syntax import parse_i32, parse_optional_i32, segments, split_attributes
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp, split_mixed
+from tilewright.ir.interned import integer_array
 
 BdT = TypeVar("BdT", bound=DmaBdOp)
 
@@ -100,7 +101,7 @@ def _parse_list(parser: Parser, values: list[SSAValue]) -> Attribute:
         integer = parser.parse_optional_integer(allow_boolean=False)
         return integer if integer is not None else parser.raise_error("expected SSA value or integer")
 
-    return DenseArrayBase.from_list(i64, parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_entry))
+    return integer_array(i64, tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_entry)))
 
 
 def _parse_padding(parser: Parser) -> BDPadLayoutArrayAttr:

@@ -43,6 +43,7 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.ir.interned import integer_array
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from .attributes import ATTR_DICT
@@ -324,7 +325,7 @@ def _parse_index_list(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
     entries = parser.parse_comma_separated_list(SQUARE, parse_entry)
     values: list[SSAValue] = [parser.resolve_operand(entry, i64) for entry in entries if not isinstance(entry, int)]
     integers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
-    return values, DenseArrayBase.from_list(i64, integers)
+    return values, integer_array(i64, tuple(integers))
 
 
 @op_definition

@@ -25,6 +25,7 @@ aie.device(npu1) {
     aiex.npu.assert_bd_field(%v) {max = 1023 : i32} : i32
     aiex.npu.assert_bd_divisible(%v) {divisor = 4 : i32} : i32
     aiex.npu.assert_bd_divisible(%v) {divisor = 4 : i32, allow_unit} : i32
+    aiex.npu.assert_range(%v) {min = 1 : i64, max = 64 : i64} : i32
 
     aiex.npu.preempt {level = 2 : ui8}
     aiex.npu.load_pdi {device_ref = @main, id = 1 : i32, size = 0 : i32, address = 4 : ui64, expand_mode = 1 : i32}
@@ -48,6 +49,7 @@ aie.device(npu1) {
 // CHECK-NEXT: aiex.npu.assert_bd_field(%arg1) {max = 1023 : i32} : i32
 // CHECK-NEXT: aiex.npu.assert_bd_divisible(%arg1) {divisor = 4 : i32} : i32
 // CHECK-NEXT: aiex.npu.assert_bd_divisible(%arg1) {allow_unit, divisor = 4 : i32} : i32
+// CHECK-NEXT: aiex.npu.assert_range(%arg1) {max = 64 : i64, min = 1 : i64} : i32
 // CHECK-NEXT: aiex.npu.preempt {level = 2 : ui8}
 // CHECK-NEXT: aiex.npu.load_pdi {address = 4 : ui64, device_ref = @main, expand_mode = 1 : i32, id = 1 : i32}
 // CHECK-NEXT: aiex.npu.create_scratchpad {size = 64 : ui32}
