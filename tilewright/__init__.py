@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from tilewright.design import Design as Design
     from tilewright.design import compile_source as compile
     from tilewright.ir.diagnostics import DiagnosedError as CompileError
+    from tilewright.sim.faults import Fault as Fault
+    from tilewright.sim.faults import Hang as Hang
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "Design", "RangeError", "__version__", "compile", "load", "txn"]
+__all__ = ["CompileError", "Design", "Fault", "Hang", "RangeError", "__version__", "compile", "load", "txn"]
 
 _HOMES = {
     "CompileError": "tilewright.ir.diagnostics:DiagnosedError",
     "Design": "tilewright.design:Design",
+    "Fault": "tilewright.sim.faults:Fault",
+    "Hang": "tilewright.sim.faults:Hang",
     "RangeError": "tilewright.codegen.range_error:RangeError",
     "compile": "tilewright.design:compile_source",
     "load": "tilewright.artifacts:load",

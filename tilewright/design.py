@@ -18,10 +18,21 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
-from tilewright.passes.pipelines import FULL_GUARDS, SEQUENCE_LOWERING, passes_of, with_options
+from tilewright.passes.pipelines import (
+    DESIGN_LOWERING,
+    FULL_GUARDS,
+    SEQUENCE_GATHERING,
+    SEQUENCE_LOWERING,
+    passes_of,
+    pipeline_of,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
+    from tilewright.codegen.shared_library import SharedLibrary
+    from tilewright.sim.runs import RunResult
+    from tilewright.simulation import Array, Kernels, LoadedDevice
 
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
@@ -74,8 +85,9 @@ def _raise_errors(module: ModuleOp) -> None:
 
 
 def _pipeline(lowering: Sequence[str]) -> Pipeline:
-    per_device = Pipeline(DeviceOp.name, [*passes_of(lowering)])
-    return Pipeline(steps=[*passes_of(["aie-materialize-runtime-sequences"]), per_device])
+    whole = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
+    whole.steps.append(Pipeline(DeviceOp.name, [*passes_of(lowering)]))
+    return whole
 
 
 def _keep_argument_names(module: ModuleOp) -> None:
@@ -91,8 +103,11 @@ def _source_name(argument: BlockArgument) -> str:
 
 
 def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
-    devices = [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
-    return [sequence for device in devices for sequence in sequences_in(device)]
+    return [sequence for device in devices_in(module) for sequence in sequences_in(device)]
+
+
+def devices_in(module: ModuleOp) -> list[DeviceOp]:
+    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
 
 
 def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
@@ -130,6 +145,48 @@ class Design:
         compiled = self._compiled.get(sequence or "") or self._compile(sequence)
         return compiled(scalars)
 
+    @property
+    def devices(self) -> Sequence[str]:
+        """Names of the devices, in order."""
+        return [device.sym_name.data for device in devices_in(self.module)]
+
+    def configuration(self, device: str | None = None) -> Words:
+        """The TXN words that configure a device, the first one without a name: locks, descriptors, switches, cores."""
+        from tilewright.configuration import configuration_stream
+
+        return configuration_stream(self.device(device)).words
+
+    def device(self, name: str | None = None) -> DeviceOp:
+        """The lowered device of a name, the first one without."""
+        found = {device.sym_name.data: device for device in devices_in(self.module)}
+        if name is None and found:
+            return next(iter(found.values()))
+        if name not in found:
+            raise KeyError(f"no device {name!r}; there is {', '.join(found) or 'none'}")
+        return found[name]
+
+    def load(self, device: str | None = None, kernels: Kernels | None = None) -> LoadedDevice:
+        """A simulated device with this design on it; its `run` can be called again without loading anew."""
+        from tilewright.simulation import LoadedDevice
+
+        return LoadedDevice(self, self.device(device), kernels or {})
+
+    def run(
+        self,
+        *arguments: Array | int,
+        sequence: str | None = None,
+        kernels: Kernels | None = None,
+        txn: Array | None = None,
+    ) -> RunResult:
+        """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
+
+        `txn` runs given words instead of the sequence's own. Raises `Hang` where nobody can move any more, and `Fault`
+        for what the hardware would do wrong silently.
+        """
+        device = self.operation(sequence).parent_op()
+        name = device.sym_name.data if isinstance(device, DeviceOp) else None
+        return self.load(name, kernels).run(*arguments, sequence=sequence, txn=txn)
+
     def scalars(self, sequence: str | None = None) -> list[str]:
         """Names of the scalar arguments of a sequence."""
         from tilewright.codegen.native_generator import scalar_arguments
@@ -151,7 +208,13 @@ class Design:
                 copy.detach()
                 copy.erase()
         run_pipeline(make_context(), module, Pipeline(steps=[ConvertAIEXToEmitCPass(StyleName.READABLE)]))
-        return print_cpp(module, readable=True)
+        return print_cpp(module, readable=True, guard=f"GENERATE_TXN_{public_name(wanted)}_H".upper())
+
+    def library(self, name: str) -> SharedLibrary:
+        """A shared library with a C function for each sequence; `name` is what its functions' names begin with."""
+        from tilewright.codegen.shared_library import NamedSequence, shared_library
+
+        return shared_library(name, [NamedSequence(n, op, argument_names(op)) for n, op in self._operations.items()])
 
     def _compile(self, name: str | None) -> NativeSequence:
         from llvmlite import ir
@@ -167,7 +230,7 @@ class Design:
             device = found.parent_op()
             assert device is not None
             generator = build_generator(module, found, Emitter(device), "generate")
-            native = NativeModule(module)
+            native = NativeModule(module, all_passes=generator.is_short)
             compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
             self._compiled[name or ""] = compiled
         return compiled

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, UnrankedMemRefType
+from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument
 
 from tilewright.codegen.emission import Emitter
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
-from tilewright.design import Design, argument_names, public_name, sequences_in
+from tilewright.design import Design, argument_names, devices_in, public_name, sequences_in
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -24,6 +24,7 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.passes.number_pdis import pdi_numbers
 from tilewright.txn.opcodes import WORD_BYTES
 
 FORMAT = 1
@@ -31,11 +32,9 @@ FORMAT = 1
 
 def manifest(design: Design) -> dict[str, Any]:
     """The manifest of a design, ready for JSON."""
-    return {"format": FORMAT, "devices": [_device(device) for device in devices_in(design.module)]}
-
-
-def devices_in(module: ModuleOp) -> list[DeviceOp]:
-    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    numbers = pdi_numbers(design.module)
+    devices = [{**_device(device), "pdi": numbers[device.sym_name.data]} for device in devices_in(design.module)]
+    return {"format": FORMAT, "devices": devices}
 
 
 def _device(device: DeviceOp) -> dict[str, Any]:
@@ -45,12 +44,18 @@ def _device(device: DeviceOp) -> dict[str, Any]:
         "device": str(device.model),
         "columns": device.model.columns,
         "rows": device.model.rows,
+        "configuration": configuration_file(device),
         "buffers": [_buffer(device, op) for op in ops if isinstance(op, BufferOp)],
         "locks": [_lock(device, op) for op in ops if isinstance(op, LockOp)],
         "shim_allocations": [_allocation(op) for op in ops if isinstance(op, ShimDmaAllocationOp)],
         "cores": [_core(op) for op in ops if isinstance(op, CoreOp)],
         "sequences": [_sequence(op, device) for op in sequences_in(device)],
     }
+
+
+def configuration_file(device: DeviceOp) -> str | None:
+    """The file with the device's configuration; devices that are no NPUs have none."""
+    return f"{device.sym_name.data}.configuration.bin" if device.model.is_npu else None
 
 
 def _place(place: tuple[int, int] | None) -> dict[str, int | None]:

@@ -129,7 +129,7 @@ def test_compile_writes_what_load_opens(tmp_path, transfers: tw.Design, capsys: 
     source.write_text(TRANSFERS)
     assert main(["compile", str(source), "-o", str(out)]) == 0
     assert sorted(path.name for path in out.iterdir()) == [
-        "design.json", "design.mlir", "fixed.h", "fixed.insts.bin", "move.h"
+        "design.json", "design.mlir", "fixed.h", "fixed.insts.bin", "main.configuration.bin", "move.h"
     ]  # fmt: skip
     again = tw.load(out)
     assert again.sequences == transfers.sequences
@@ -156,7 +156,9 @@ def test_the_manifest_names_what_hosts_need(tmp_path):
         ("k", "scalar"),
     ]
     assert move["instructions"] is None and fixed["instructions"] == "fixed.insts.bin"
-    assert [op["word"] for op in fixed["operations"]] == [4, 16, 28, 34]
+    # The descriptor, its address, the channel's controller id, the push and the wait.
+    assert [op["word"] for op in fixed["operations"]] == [4, 16, 28, 35, 41]
+    assert device["configuration"] == "main.configuration.bin"
     assert all(op["location"]["line"] in (14, 15) for op in fixed["operations"])
 
 

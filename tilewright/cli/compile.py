@@ -1,20 +1,37 @@
 """Compile a design: its runtime sequences, lowered once for all sizes.
 
 Writes into DIR: design.mlir (the lowered program), design.json (a manifest of names, types and addresses), and for each
-runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it takes scalars, NAME.insts.bin.
+runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it takes scalars, NAME.insts.bin. With
+--shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C.
 """
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
-from tilewright.cli.errors import InputError
+from tilewright.cli.errors import InputError, UsageError, show_diagnostics
+
+LINT = {
+    "off": (),
+    "warn": ("tilewright-lint-queue-depth{likely-only}",),
+    "error": ("tilewright-lint-queue-depth{likely-only severity=error}",),
+}
+"""Passes after all others."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("design", metavar="DESIGN", help="a program in MLIR")
     parser.add_argument("-o", dest="directory", metavar="DIR", required=True, help="where the files go")
+    parser.add_argument("--shared", action="store_true", help="also make a shared library of the generators")
+    parser.add_argument("--library", metavar="NAME", help="call it libNAME.so; without, it has the name of DESIGN")
+    parser.add_argument(
+        "--lint",
+        choices=LINT,
+        default="warn",
+        help="what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
+    )
     parser.add_argument("--json", action="store_true", help="print the names of the files for machines")
 
 
@@ -22,11 +39,19 @@ def run(args: Namespace) -> int:
     from tilewright.artifacts import write_design
     from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
-    from tilewright.design import compile_text
+    from tilewright.design import GUARDED_LOWERING, compile_text
+    from tilewright.ir.diagnostics import collect
+    from tilewright.native.elf import LinkError
 
-    design = compile_text(read_text(args.design), source_name(args.design))
+    library = _library_name(args)
+    text, name = read_text(args.design), source_name(args.design)
+    with collect() as found:
+        design = compile_text(text, name, (*GUARDED_LOWERING, *LINT[args.lint]))
+    show_diagnostics(found, {name: text})
     try:
-        written = write_design(design, args.directory)
+        written = write_design(design, args.directory, library)
+    except LinkError as error:
+        raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"cannot write to '{args.directory}': {error.strerror or error}") from error
     if args.json:
@@ -35,3 +60,14 @@ def run(args: Namespace) -> int:
     for path in written:
         print(f"{path}  {path.stat().st_size} bytes")
     return 0
+
+
+def _library_name(args: Namespace) -> str | None:
+    """What the library is called, where there is to be one: names of C functions begin with it."""
+    from tilewright.codegen.cpp_names import identifier
+
+    if args.library is None:
+        return (identifier(Path(args.design).stem) or "design") if args.shared else None
+    if args.library != identifier(args.library):
+        raise UsageError(f"--library: '{args.library}' cannot begin names in C: letters, digits and single '_' can")
+    return args.library

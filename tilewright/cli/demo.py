@@ -1,9 +1,10 @@
-"""Read a design, check it, and show what it puts on which tile of the array."""
+"""Compile a design, and show what it puts on which tile of the array and what it becomes."""
 
 from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,19 @@ import tilewright
 from tilewright.cli.floor_plan import FloorPlan, Occupant, floor_plans
 from tilewright.cli.programs import load_program
 from tilewright.device import TileId
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.switchbox import ConnectOp
+from tilewright.dialects.aie.tiles import DeviceOp
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from xdsl.ir import Operation
+
+    from tilewright.design import Design
 
 SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
 WIDEST_PICTURE = 10  # columns that still get a readable cell
@@ -38,6 +48,54 @@ def run(args: Namespace) -> None:
     for plan in floor_plans(module):
         for part in render(plan):
             console.print(part)
+    for line in compiled(path):
+        console.print(line)
+
+
+def compiled(path: str) -> Iterator[str]:
+    """What the whole way down makes of a design, in a few lines."""
+    from tilewright.cli.files import read_text
+    from tilewright.cli.programs import source_name
+    from tilewright.design import compile_text, devices_in
+
+    start = time.perf_counter()
+    design = compile_text(read_text(path), source_name(path))
+    yield f"\ncompiled in {time.perf_counter() - start:.2f} s"
+    for device in devices_in(design.module):
+        yield f"  device [bold]@{device.sym_name.data}[/]: {counted(resources(device))}"
+        if device.model.is_npu:
+            words = design.configuration(device.sym_name.data).size
+            yield f"    configuration of {words} words: the array is set up by register writes alone"
+    for name in design.sequences:
+        yield f"  sequence [bold]{name}[/]: {sequence_size(design, name)}"
+
+
+def resources(device: DeviceOp) -> dict[str, int]:
+    """How many of each resource a lowered device uses."""
+    kinds: dict[type[Operation], str] = {
+        BufferOp: "buffer",
+        LockOp: "lock",
+        DmaBdOp: "descriptor",
+        ConnectOp: "stream connection",
+    }
+    counts = Counter(kinds[type(op)] for op in device.walk() if type(op) in kinds and not in_sequence(op))
+    return {kind: counts[kind] for kind in kinds.values()}
+
+
+def in_sequence(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (isinstance(parent, RuntimeSequenceOp) or in_sequence(parent))
+
+
+def counted(numbers: dict[str, int]) -> str:
+    return ", ".join(f"{number} {kind}{'s' * (number != 1)}" for kind, number in numbers.items())
+
+
+def sequence_size(design: Design, name: str) -> str:
+    scalars = design.scalars(name)
+    if not scalars:
+        return f"{design.txn(name).size} words"
+    return f"a function of {', '.join(scalars)} that makes the words for any value"
 
 
 def render(plan: FloorPlan) -> Iterator[RenderableType]:

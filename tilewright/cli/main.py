@@ -12,12 +12,13 @@ from types import ModuleType
 from tilewright import __version__
 
 COMMANDS = {
-    "compile": "lower a design's runtime sequences, once for all sizes",
+    "compile": "lower a design: its configuration, and its runtime sequences once for all sizes",
+    "run": "run a design on the simulated NPU",
     "opt": "read, check, transform and print programs",
     "translate": "write programs as TXN words, C++ or JSON",
     "txn": "read, change and compare TXN binaries",
     "devices": "show the devices that are known, as a table and as pictures",
-    "demo": "check a shipped design and show what is on which tile",
+    "demo": "compile a shipped design and show what is on which tile",
     "config": "say where the parts of this installation are",
 }
 

@@ -114,7 +114,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
                 raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
             arguments.pipeline = build_pipeline(parse_pipeline(arguments.pipeline_text), find_pass)
     except DiagnosedError as error:
-        raise UsageError(f"{PROGRAM}: {error.diagnostics[0].text}") from error
+        raise UsageError(f"{PROGRAM}: error: {error.diagnostics[0].text}") from error
     arguments.input = inputs[0] if inputs else "-"
     return arguments
 

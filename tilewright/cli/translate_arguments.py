@@ -29,6 +29,13 @@ class Arguments:
     location_map: str = ""
     show_locations: bool = False
     function_name: str = ""
+    tile_column: str = "0"
+    tile_row: str = "0"
+    work_directory: str = ""
+    cdo_unified: bool = False
+    cdo_listing: bool = False
+    cdo_start_cores: bool = True
+    big_endian: bool = False
     split_marker: str | None = None
     output_split_marker: str = DEFAULT_MARKER
     verify_diagnostics: str | None = None
@@ -46,6 +53,13 @@ TRANSLATIONS = dict(
         _translation("aie-npu-to-cpp", "C++ functions that make the TXN words of lowered sequences"),
         _translation("aie-generate-txn-cpp", "the same in the older spelling: the sequences are lowered first"),
         _translation("aie-ctrlpkt-to-bin", "the words of the control packets in a sequence"),
+        _translation("aie-cert-to-asm", "control code for columns' microcontrollers; sections become files NAME.asm"),
+        _translation("aie-generate-cdo", "files with the configuration of the device, for those who pack images"),
+        _translation("aie-flows-to-json", "routed flows and how busy switches are, as JSON"),
+        _translation("aie-generate-bcf", "what the vendor's linker has to know of a core's memories"),
+        _translation("aie-generate-ldscript", "the script with which LLVM's linker links the program of a core"),
+        _translation("aie-generate-mmap", "where each tile sees buffers, its own and its neighbours'"),
+        _translation("aie-generate-corelist", "the cores and the ELF files of their programs, as a Python list"),
         _translation("aie-generate-json", "the shim DMA channels that have names, as JSON"),
         _translation("aie-generate-target-arch", "the architecture of the device"),
         _translation("mlir-to-cpp", "C++ from operations of the emitc dialect"),
@@ -63,6 +77,13 @@ OPTIONS = {
     "aie-npu-emit-locmap": Flag("location_map", "write where words come from to this file, as JSON", "FILE"),
     "loc": Flag("show_locations", "print a table of the words and where they come from"),
     "txn-cpp-name": Flag("function_name", "the name of the C++ function, for --aie-generate-txn-cpp", "NAME"),
+    "tilecol": Flag("tile_column", "column of the core to link (0 if not given)", "INT"),
+    "tilerow": Flag("tile_row", "row of the core to link (0 if not given)", "INT"),
+    "work-dir-path": Flag("work_directory", "where CDO files go and ELF files are (here if not given)", "DIRECTORY"),
+    "cdo-unified": Flag("cdo_unified", "one CDO file, not one each for programs, settings and the start of cores"),
+    "cdo-debug": Flag("cdo_listing", "print what is in CDO files"),
+    "cdo-enable-cores": Flag("cdo_start_cores", "let CDO files start the cores (on unless set to false)"),
+    "big-endian": Flag("big_endian", "words of CDO files with their upper bytes first"),
     "split-input-file": Flag(
         "split_marker", f"treat what is between lines {DEFAULT_MARKER!r} separately", "[MARKER]", DEFAULT_MARKER
     ),
@@ -125,6 +146,9 @@ def _check(arguments: Arguments) -> None:
     if arguments.translation is None:
         choices = "".join(f"\n  --{name}" for name in TRANSLATIONS)
         raise UsageError(f"{PROGRAM}: say what to translate to, one of:{choices}")
+    for flag, number in (("tilecol", arguments.tile_column), ("tilerow", arguments.tile_row)):
+        if not number.isdecimal():
+            raise UsageError(f"{PROGRAM}: for the --{flag} option: '{number}' value invalid for integer argument!")
     wants_map = arguments.location_map or arguments.show_locations
     if wants_map and arguments.translation != "aie-npu-to-binary":
         raise UsageError(f"{PROGRAM}: only --aie-npu-to-binary knows where words come from")

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.cli.translate_arguments import Arguments
+from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
@@ -117,6 +118,59 @@ def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output
     return print_cpp(module)
 
 
+def configuration_files(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.cli.cdo_files import write_cdo_files
+
+    return write_cdo_files(device_in(module, arguments.device_name), arguments)
+
+
+def control_code(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from pathlib import Path
+
+    from tilewright.cli.files import write_atomically
+    from tilewright.codegen.cert_assembly import cert_assembly
+
+    assembly = cert_assembly(device_in(module, arguments.device_name))
+    directory = Path() if arguments.output == "-" else Path(arguments.output).parent
+    for name, text in assembly.sections.items():
+        write_atomically(directory / f"{name}.asm", text.encode())
+    return assembly.text
+
+
+def routes_json(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.flows_json import flows_to_json
+
+    return flows_to_json(device_in(module, arguments.device_name))
+
+
+def memory_map(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.memory_map import memory_map_text
+
+    return memory_map_text(device_in(module, arguments.device_name))
+
+
+def core_list(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen.memory_map import core_list_text
+
+    return core_list_text(device_in(module, arguments.device_name))
+
+
+def tile_of(arguments: Arguments) -> TileId:
+    return TileId(int(arguments.tile_column), int(arguments.tile_row))
+
+
+def linker_script(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen import linker_files
+
+    return linker_files.linker_script(device_in(module, arguments.device_name), tile_of(arguments))
+
+
+def bcf(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+    from tilewright.codegen import linker_files
+
+    return linker_files.bcf(device_in(module, arguments.device_name), tile_of(arguments))
+
+
 def target_architecture(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     from tilewright.device import Arch
 
@@ -147,8 +201,15 @@ def shim_allocations(ctx: Context, module: ModuleOp, arguments: Arguments) -> Ou
 
 
 TRANSLATE: dict[str, Translation] = {
+    "aie-cert-to-asm": control_code,
     "aie-ctrlpkt-to-bin": control_packets,
+    "aie-generate-bcf": bcf,
+    "aie-generate-cdo": configuration_files,
+    "aie-generate-corelist": core_list,
+    "aie-flows-to-json": routes_json,
     "aie-generate-json": shim_allocations,
+    "aie-generate-ldscript": linker_script,
+    "aie-generate-mmap": memory_map,
     "aie-generate-target-arch": target_architecture,
     "aie-generate-txn-cpp": lowered_to_cpp,
     "aie-npu-to-binary": to_binary,

@@ -25,12 +25,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     diff.add_argument("left", metavar="FILE")
     diff.add_argument("right", metavar="FILE")
     diff.add_argument("--all", action="store_true", help="every difference, not only the first")
-    for tool in (dis, asm, stat, diff):
+    lint = tools.add_parser(
+        "lint",
+        help="find queues that may overflow and descriptors rewritten in flight; status 1 if nothing prevents it",
+    )
+    lint.add_argument("files", metavar="FILE", nargs="+")
+    lint.add_argument("--all", action="store_true", help="also where a wait for something else makes it unlikely")
+    for tool in (dis, asm, stat, diff, lint):
         tool.add_argument("--json", action="store_true", help="for machines")
 
 
 def run(args: Namespace) -> int:
-    return {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff}[args.tool](args)
+    return {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff, "lint": _lint}[args.tool](args)
 
 
 def _decoded(name: str) -> Any:
@@ -125,3 +131,16 @@ def _diff(args: Namespace) -> int:
         for meaning in difference.meanings:
             print(f"    {meaning}")
     return 1 if shown else 0
+
+
+def _lint(args: Namespace) -> int:
+    """Status 1 for a hazard that nothing makes unlikely."""
+    from tilewright.cli.txn_lint import lint_stream, render, to_json
+
+    found = {name: lint_stream(name, _decoded(name)) for name in args.files}
+    if args.json:
+        print(json.dumps({name: [to_json(it, model) for it in findings] for name, (model, findings) in found.items()}))
+    for name, (model, findings) in () if args.json else found.items():
+        for line in render(name, model, findings, show_unlikely=args.all):
+            print(line)
+    return 1 if any(finding.is_likely for _, findings in found.values() for finding in findings) else 0

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_text import UNARY, binary_operator
-from tilewright.dialects.emitc import control, operators, variables
+from tilewright.dialects.emitc import calls, control, operators, variables
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp
 from tilewright.dialects.emitc.types import is_integer, width_of
 
 INT_BITS = 32
 LOOPS = (control.ForOp, control.DoOp)
+LEAVE_UNLESS = "if (!{}) break;"
+"""The statement in a loop that has its condition."""
 
 
 class Inlining:
@@ -69,6 +71,8 @@ class Inlining:
             return False
         if isinstance(users[0], control.ForOp) and op.results[0] is not users[0].lower_bound:
             return False  # these are evaluated again for each iteration
+        if isinstance(users[0], calls.VerbatimOp) and users[0].value.data == LEAVE_UNLESS:
+            return True
         return isinstance(op, operators.CastOp) or op.results[0].name_hint is None
 
     def _is_unchanged(self, op: variables.LoadOp, last: int) -> bool:

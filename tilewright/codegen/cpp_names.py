@@ -91,6 +91,8 @@ def _by_use(value: SSAValue) -> str:
                 return PARAMETERS[call.callee.data][use.index - 1]
             case control.ForOp():
                 return ("start", "end", "step")[use.index]
+            case operators.AddOp() as sum if _by_use(sum.result) == "address":
+                return "base"
             case calls.VerbatimOp() as check if (name := _by_comment(check)) is not None:
                 return name
             case _:

@@ -6,9 +6,7 @@ program, expressions written where they are used, constants `const`, and comment
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import PurePath
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -17,19 +15,20 @@ from tilewright.codegen.cpp_expressions import outside, precedence
 from tilewright.codegen.cpp_inlining import INT_BITS, Inlining
 from tilewright.codegen.cpp_names import Names
 from tilewright.codegen.cpp_printer import CppPrinter
+from tilewright.codegen.cpp_readable_statements import READABLE_STATEMENTS, initialized_at_once
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
 from tilewright.dialects.emitc.calls import COMMENT
 from tilewright.dialects.emitc.expression import ExpressionOp
-from tilewright.dialects.emitc.types import ArrayType, OpaqueAttr, is_integer, is_unsigned, width_of
+from tilewright.dialects.emitc.types import OpaqueAttr, is_integer, is_unsigned, width_of
 from tilewright.ir.diagnostics import file_position
 
 LONGEST_EXPRESSION = 72
-WORDS_PER_LINE = 4
 HEX_FROM = 0x10000
 
 ARITHMETIC = (operators.AddOp, operators.SubOp, operators.MulOp)
+DIVISIONS = (operators.DivOp, operators.RemOp)
 BITWISE = (operators.BitwiseAndOp, operators.BitwiseOrOp, operators.BitwiseXorOp)
 SHIFTS = (operators.BitwiseLeftShiftOp, operators.BitwiseRightShiftOp)
 LOGICAL = (operators.LogicalAndOp, operators.LogicalOrOp)
@@ -65,14 +64,14 @@ class ReadablePrinter(CppPrinter):
         super().print_function(op)
 
     def block(self, block: Block) -> None:
-        self._declared_later |= set(_initialized_at_once(block))
+        self._declared_later |= set(initialized_at_once(block))
         super().block(block)
 
     def statement(self, op: Operation) -> None:
         if op in self._inlined:
             return
         self._mention_source(op)
-        if (print_statement := _STATEMENTS.get(type(op))) is not None:
+        if (print_statement := READABLE_STATEMENTS.get(type(op))) is not None:
             print_statement(self, op)
         else:
             super().statement(op)
@@ -89,6 +88,10 @@ class ReadablePrinter(CppPrinter):
         if source != self._source:
             self.line(f"// {source[0]}:{source[1]}")
         self._source = source
+
+    def leave_out(self, op: Operation) -> None:
+        """Print no statement for an operation: it is in the text already."""
+        self._inlined.add(op)
 
     # Names and declarations
 
@@ -215,7 +218,7 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None, positio
             pass
     if type == IntegerType(INT_BITS) and number == -(1 << INT_BITS - 1):
         return "INT32_MIN"
-    as_hex = number >= HEX_FROM or (isinstance(outer, BITWISE) and number > 9)
+    as_hex = number >= HEX_FROM or (number > 9 and _is_about_bits(outer))
     text = f"{number:#x}" if as_hex else str(number)
     if width_of(type) <= INT_BITS:
         return f"{text}u" if is_unsigned(type) and width_of(type) == INT_BITS else text
@@ -224,93 +227,25 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None, positio
     return text if _has_typed_neighbour(outer, position) else f"{type_text(type)}({text})"
 
 
+def _is_about_bits(op: Operation | None) -> bool:
+    match op:
+        case calls.CallOpaqueOp(callee=callee):
+            return callee.data == "aie_runtime::txn_append_maskwrite32"
+        case _:
+            return isinstance(op, BITWISE)
+
+
 def _has_typed_neighbour(outer: Operation | None, position: int) -> bool:
     """Whether a number beside it, or what it is assigned to, gives a wide constant its type."""
     if outer is None or isinstance(outer, control.ForOp):
         return True
-    if not isinstance(outer, (*ARITHMETIC, *BITWISE, operators.CmpOp)):
+    if isinstance(outer, operators.ConditionalOp) and position > 0:
+        neighbour = 3 - position
+    elif isinstance(outer, (*ARITHMETIC, *DIVISIONS, *BITWISE, operators.CmpOp)):
+        neighbour = 1 - position
+    else:
         return False
-    return not isinstance(outside(outer.operands[1 - position]).owner, variables.ConstantOp)
-
-
-def _initialized_at_once(block: Block) -> list[SSAValue]:
-    """The variables that are assigned to before anything else happens."""
-    found: list[SSAValue] = []
-    declared: set[SSAValue] = set()
-    for op in block.ops:
-        match op:
-            case variables.VariableOp(value=OpaqueAttr()) if not isinstance(op.result.type, ArrayType):
-                declared.add(op.result)
-            case variables.AssignOp():
-                if op.var in declared:
-                    declared.discard(op.var)
-                    found.append(op.var)
-            case variables.ConstantOp() | variables.LiteralOp():
-                pass
-            case _:
-                declared.clear()
-    return found
-
-
-def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
-    if printer.is_declared_later(op.result):
-        return
-    if not isinstance(op.result.type, ArrayType) or not isinstance(op.value, OpaqueAttr):
-        CppPrinter.statement(printer, op)
-        return
-    words = op.value.value.data.strip("{}").split(", ")
-    lines = [", ".join(words[start : start + WORDS_PER_LINE]) for start in range(0, len(words), WORDS_PER_LINE)]
-    declaration = f"static constexpr {printer.declaration(op.result)} = {{"
-    if len(lines) == 1:
-        printer.line(f"{declaration}{lines[0]}}};")
-        return
-    printer.line(declaration)
-    printer.line("\n".join(f"    {line}," for line in lines))
-    printer.line("};")
-
-
-def _print_assign(printer: ReadablePrinter, op: variables.AssignOp) -> None:
-    value = printer.operand(op.value)
-    if printer.is_declared_later(op.var) and op.var not in printer.names:
-        printer.line(f"{printer.declaration(op.var)} = {value};")
-    elif value != (name := printer.name(op.var)):
-        printer.line(f"{name} = {value};")
-
-
-def _print_for(printer: ReadablePrinter, op: control.ForOp) -> None:
-    variable = op.body.block.args[0]
-    lower, upper = printer.operand(op.lower_bound, op), printer.operand(op.upper_bound, op)
-    step = printer.operand(op.step, op)
-    name = printer.names[variable] = printer.loop_variable_name(variable)
-    advance = f"++{name}" if step == "1" else f"{name} += {step}"
-    printer.line(f"for ({type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {advance}) {{")
-    printer.loops += 1
-    printer.block(op.body.block)
-    printer.loops -= 1
-    printer.line("}")
-
-
-def _print_verbatim(printer: ReadablePrinter, op: calls.VerbatimOp) -> None:
-    pieces, arguments = op.pieces, iter(op.operands)
-    text = ""
-    for number, piece in enumerate(pieces):
-        if piece is not None:
-            text += piece
-            continue
-        value = next(arguments)
-        following = pieces[number + 1] if number + 1 < len(pieces) else None
-        alone = text.endswith("(") and following is not None and following.startswith(")")
-        argument = printer.operand(value, op)
-        text += argument if alone or printer.binds_tightly(value) else f"({argument})"
-    printer.line(text)
-
-
-_STATEMENTS: dict[type[Operation], Callable[[ReadablePrinter, Any], None]] = {
-    calls.VerbatimOp: _print_verbatim,
-    control.ForOp: _print_for,
-    variables.AssignOp: _print_assign,
-    variables.VariableOp: _print_variable,
-}
+    return not isinstance(outside(outer.operands[neighbour]).owner, variables.ConstantOp)
 
 
 def print_readable_cpp(module: ModuleOp, guard: str | None = None) -> str:

@@ -224,6 +224,13 @@ _EMIT: dict[type[Operation], Callable[[Emitter, Operation], list[Word]]] = {
 }
 
 
+def remedy(op: Operation) -> str:
+    """What to do about an operation that does not become words."""
+    if op.name.startswith(("aie.", "aiex.")):
+        return "passes such as --aie-dma-tasks-to-npu and --aie-dma-to-npu lower it to operations that can"
+    return "a sequence has instructions, arithmetic (arith) and control flow (scf): have a core or the host do this"
+
+
 def emitting_operations() -> Iterator[str]:
     """Names of the operations that become words."""
     return (op.name for op in _EMIT)

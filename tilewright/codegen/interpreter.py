@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
-from tilewright.codegen.emission import WORD_MASK, Emitter, Packed
+from tilewright.codegen.emission import WORD_MASK, Emitter, Packed, remedy
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
@@ -87,9 +87,8 @@ class Interpreter:
             self._compute(op)
         elif (act := _ACTIONS.get(type(op))) is not None:
             act(self, op)
-        elif not is_side_effect_free(op):
-            note = "passes such as --aie-dma-tasks-to-npu and --aie-dma-to-npu lower it to operations that can"
-            fail_op(op, "cannot be translated to TXN operations", (op, note))
+        elif op.regions or not is_side_effect_free(op):
+            fail_op(op, "cannot be translated to TXN operations", (op, remedy(op)))
 
     def _packed(self, word: Packed) -> Number:
         packed = word.constant
@@ -162,7 +161,9 @@ def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[Emitted]:
             return
         run.hand_on(after.args, passed)
         yield from run.block(after)
-        carried = run.yielded(after)
+        if (following := run.yielded(after)) == carried:
+            fail_op(op, "never ends: each round begins with the same numbers", (op, "hand on what its condition needs"))
+        carried = following
 
 
 def _run_switch(run: Interpreter, op: scf.IndexSwitchOp) -> Iterator[Emitted]:

@@ -6,13 +6,15 @@ import ctypes
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from tilewright.codegen.native_generator import Generator
+from tilewright.codegen.native_body import Generator
 from tilewright.codegen.range_error import RangeError
 
 Words = npt.NDArray[np.uint32]
@@ -23,10 +25,8 @@ class _Staging(threading.local):
     """Memory of one thread that generators write to, at a known address."""
 
     def __init__(self) -> None:
-        self.words = np.empty(STAGING_WORDS, dtype=np.uint32)
-        self.address = self.words.ctypes.data
-        self.failure = ctypes.c_int64()
-        self.failure_address = ctypes.addressof(self.failure)
+        words, failure = np.empty(STAGING_WORDS, dtype=np.uint32), ctypes.c_int64()
+        self.parts = words, words.ctypes.data, failure, ctypes.addressof(failure)
 
 
 _staging = _Staging()
@@ -58,36 +58,55 @@ class NativeSequence:
         self.generator = generator
         self.scalars = [Scalar(name, arg.type) for name, arg in zip(names, generator.arguments, strict=True)]
         self._names = tuple(names)
-        self._limits = [scalar.limits for scalar in self.scalars]
+        self._limits = [(scalar.name, *scalar.limits) for scalar in self.scalars]
         signature = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *(ctypes.c_int64 for _ in names)]
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int64, *signature)(address)
+        self._usual_count = 0
+        """How many words the last stream had: the next one is likely to have as many."""
         self._keep_alive = keep_alive
 
     def __call__(self, scalars: Mapping[str, int]) -> Words:
         """The stream for these values; RangeError where a value is outside what the hardware takes."""
         values = self._values(scalars)
-        staging = _staging
-        count = self._call(staging.address, STAGING_WORDS, staging.failure_address, *values)
-        if 0 <= count <= STAGING_WORDS:
-            return staging.words[:count].copy()
+        words, address, failure, failure_address = _staging.parts
+        if self._usual_count > STAGING_WORDS:
+            words = np.empty(self._usual_count, dtype=np.uint32)
+            address = words.ctypes.data
+        count = self._call(address, words.size, failure_address, *values)
         if count < 0:
-            raise self._explain(-1 - count, staging.failure.value, values)
-        words = np.empty(count, dtype=np.uint32)
-        self._call(words.ctypes.data, count, staging.failure_address, *values)
+            raise self._explain(-1 - count, failure.value, values)
+        self._usual_count = count
+        if count <= STAGING_WORDS or count < words.size:
+            return words[:count].copy()
+        if count > words.size:
+            words = np.empty(count, dtype=np.uint32)
+            self._call(words.ctypes.data, count, failure_address, *values)
         return words
 
     def _values(self, scalars: Mapping[str, int]) -> list[int]:
-        try:
-            values = [scalars[name] for name in self._names]
-        except KeyError as missing:
-            raise TypeError(f"missing value for argument {missing}; the sequence takes {self._expected()}") from None
+        """What is given, in the order of the arguments, as integers that these hold."""
+        values = list[int]()
+        for name, low, high in self._limits:
+            value = scalars.get(name)
+            if type(value) is not int:
+                value = self._integer(name, value)
+            if not low <= value <= high:
+                self._refuse(scalars)
+            values.append(value)
         if len(scalars) != len(values):
             unknown = ", ".join(sorted(set(scalars) - set(self._names)))
             raise TypeError(f"unknown argument {unknown}; the sequence takes {self._expected()}")
-        for value, (low, high) in zip(values, self._limits, strict=True):
-            if not low <= value <= high:
-                self._refuse(scalars)
         return values
+
+    def _integer(self, name: str, value: object) -> int:
+        """What counts as an integer, such as one of NumPy's, as a plain one."""
+        match value:
+            case None:
+                raise TypeError(f"missing value for argument '{name}'; the sequence takes {self._expected()}")
+            case SupportsIndex():
+                return index(value)
+            case _:
+                raise TypeError(f"argument {name} = {value!r} is no integer; the sequence takes {self._expected()}")
 
     def _refuse(self, scalars: Mapping[str, int]) -> None:
         for scalar, argument in zip(self.scalars, self.generator.arguments, strict=True):

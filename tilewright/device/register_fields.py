@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from .bd import BD_LAYOUTS
 from .devices import DEVICES
 from .enums import Arch, DeviceName, DmaDirection, TileType
+from .event_registers import EVENT_REGISTERS
+from .events import MODULES
 from .layout import Layout
 from .model import DeviceModel
-from .registers import CascadeControl, CoreControl, LockValue, MasterPort, ShimDemux, ShimMux, SlavePort, SlaveSlot
+from .registers import (
+    CascadeControl,
+    CoreControl,
+    LockValue,
+    MasterPort,
+    PacketMasterPort,
+    ShimDemux,
+    ShimMux,
+    SlavePort,
+    SlaveSlot,
+)
+from .vendor_registers import find_register
 
 
 def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
     """Fields of the register at an address, as values (biases undone); empty where its bits are not known."""
     (column, row), offset = model.locate(address)
-    if model.arch is Arch.AIE1 or not model.is_valid_tile(column, row):
+    if not model.is_valid_tile(column, row):
         return {}
-    found = _layouts(model.name, model.tile_type(column, row)).get(offset)
+    found = layout_at(model, model.tile_type(column, row), offset)
     if found is None:
         return {}
     layout, word = found
+    if layout is MasterPort and MasterPort.packet_enable.get([value]):
+        layout = PacketMasterPort
     words = [0] * layout.words
     words[word] = value
     return {name: field.get(words) for name, field in layout.fields.items() if field.word == word}
+
+
+def layout_at(model: DeviceModel, tile_type: TileType, offset: int) -> tuple[type[Layout], int] | None:
+    """The layout that a register at an offset in a tile belongs to, and which word of it the register is."""
+    return None if model.arch is Arch.AIE1 else _layouts(model.name, tile_type).get(offset)
 
 
 @cache
@@ -56,4 +77,12 @@ def _layouts(device: DeviceName, tile_type: TileType) -> dict[int, tuple[type[La
         registers.core_control: CoreControl,
         registers.cascade_control: CascadeControl,
     }
-    return table | {offset: (layout, 0) for offset, layout in singles.items() if offset is not None}
+    table |= {offset: (layout, 0) for offset, layout in singles.items() if offset is not None}
+    return table | dict(_event_layouts(tile_type))
+
+
+def _event_layouts(tile_type: TileType) -> Iterator[tuple[int, tuple[type[Layout], int]]]:
+    for module in MODULES[tile_type]:
+        for name, layout in EVENT_REGISTERS[module].items():
+            if (offset := find_register(module, name)) is not None:
+                yield offset, (layout, 0)

@@ -1,6 +1,7 @@
 """Names of registers by their place in a tile, and back: `DMA.BD3.word2`, `Switch.master.North0`, `Memory+0x400`.
 
-Made from the tables of this package, so a name exists for what the encoder, the decoder and the simulator know.
+Made from the tables of this package, so a name exists for what the encoder, the decoder and the simulator know. What
+only the vendor's table has goes by module and vendor's name: `memory.Trace_Control0`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from functools import cache
 
 from .architecture import NUM_SLAVE_SLOTS
 from .devices import DEVICES
-from .enums import DeviceName, DmaDirection, TileType
+from .enums import Arch, DeviceName, DmaDirection, TileType
 from .model import DeviceModel
 from .registers import PROGRAM_MEMORY_BYTES, TileRegisters
+from .vendor_registers import modules_of, registers_of
 
 TILE_WORDS = {
     TileType.ShimNOCTile: "shim",
@@ -86,7 +88,8 @@ def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
 
 @cache
 def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
-    return dict(_registers(DEVICES[device], tile_type))
+    model = DEVICES[device]
+    return dict(_other_registers(model, tile_type)) | dict(_registers(model, tile_type))
 
 
 @cache
@@ -119,6 +122,9 @@ def _registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, s
             yield registers.task_queue(direction)[channel], f"{place}.queue"
             if status := registers.status(direction):
                 yield status[channel], f"{place}.status"
+    if registers.mm2s_pad_value and model.architecture.mem_tile_pad_value:
+        for channel in range(resources.mm2s_channels):
+            yield registers.mm2s_pad_value[channel], f"DMA.MM2S{channel}.pad_value"
     if registers.locks:
         for lock in range(resources.locks):
             yield registers.locks[lock], f"Lock{lock}"
@@ -140,3 +146,14 @@ def _switch(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, str]
         yield registers.switch_slaves[number], f"Switch.slave.{port}"
         for slot in range(NUM_SLAVE_SLOTS):
             yield registers.switch_slots[number] + 4 * slot, f"Switch.slot.{port}.{slot}"
+
+
+def _other_registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, str]]:
+    """All registers that the vendor names, by module: `memory.Trace_Control0`. AIE1 has others."""
+    if model.arch is Arch.AIE1:
+        return
+    memories = [range(base, base + size) for _, base, size in _areas(model, tile_type)]
+    for module in modules_of(tile_type):
+        for offset, name in registers_of(module).items():
+            if not any(offset in memory for memory in memories):
+                yield offset, f"{module}.{name}"

@@ -6,7 +6,7 @@ Source: aie_registers_aie2.json and AIETargetModel.cpp of mlir-aie at 3ca0193cea
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .enums import DmaDirection, TileType
+from .enums import DmaDirection, TileType, WireBundle
 from .layout import Field, Layout, bit
 
 
@@ -88,6 +88,16 @@ class MasterPort(Layout):
     configuration = Field(hi=6, lo=0)  # circuit: number of the slave port; packet: arbiter and mask of msels
 
 
+class PacketMasterPort(MasterPort):
+    """A master that takes packets: its configuration names an arbiter and the msels of it that lead here.
+
+    Source: xaie_ss.c of aie-rt (`XAIE_SS_MASTER_PORT_*`).
+    """
+
+    msel_mask = Field(hi=6, lo=3)
+    arbiter = Field(hi=2, lo=0)
+
+
 class SlavePort(Layout):
     slave_enable = bit(31)
     packet_enable = bit(30)
@@ -119,6 +129,10 @@ class ShimDemux(Layout):
     south4 = Field(hi=9, lo=8)
     south3 = Field(hi=7, lo=6)
     south2 = Field(hi=5, lo=4)
+
+
+SHIM_STREAM_ENDS = {WireBundle.PLIO: 0, WireBundle.DMA: 1, WireBundle.NOC: 2}
+"""What the fields of `ShimMux` and `ShimDemux` hold for each end of a stream below a shim switch."""
 
 
 class CoreControl(Layout):
@@ -184,6 +198,7 @@ class TileRegisters:
     mm2s_status: Bank | None = None
     s2mm_write_count: Bank | None = None
     s2mm_fot_count_pop: Bank | None = None
+    mm2s_pad_value: Bank | None = None
     locks: Bank | None = None
     locks_overflow: Bank | None = None
     locks_underflow: Bank | None = None
@@ -295,6 +310,7 @@ AIE2_REGISTERS: Mapping[TileType, TileRegisters] = {
         mm2s_status=Bank(0xA0680),
         s2mm_write_count=Bank(0xA06B0),
         s2mm_fot_count_pop=Bank(0xA06C8),
+        mm2s_pad_value=Bank(0xA06E0),  # AIE2P only, see Architecture.mem_tile_pad_value; xaie2pgbl_params.h of aie-rt
         locks=Bank(0xC0000, 0x10),
         locks_overflow=Bank(0xC0420),
         locks_underflow=Bank(0xC0428),

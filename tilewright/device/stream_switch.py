@@ -8,7 +8,7 @@ Source: AIETargetModel.cpp of mlir-aie at 3ca0193cea9e (`getNum*Connections`, `i
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .enums import TileType, WireBundle
+from .enums import DmaDirection, TileType, WireBundle
 
 Core, DMA, FIFO = WireBundle.Core, WireBundle.DMA, WireBundle.FIFO
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
@@ -127,6 +127,26 @@ AIE2_SWITCHES = {
     TileType.ShimPLTile: _AIE2_SHIM,
 }
 
+# Where the ports of a bundle lead: columns to the right, rows up. Each meets the opposite bundle, channel by channel.
+STEPS: Mapping[WireBundle, tuple[int, int]] = {South: (0, -1), West: (-1, 0), North: (0, 1), East: (1, 0)}
+
 # Below a shim switch sits a multiplexer; its South ports are the ones that face the switch.
 SHIM_MUX_SOURCES: Ports = {DMA: 2, WireBundle.NOC: 4, WireBundle.PLIO: 8, South: 6}
 SHIM_MUX_DESTS: Ports = {DMA: 2, WireBundle.NOC: 4, WireBundle.PLIO: 6, South: 8}
+
+# The South port of the switch that a channel of the shim's DMA is wired to, by number of the channel.
+# Source: AIECreatePathFindFlows.cpp of mlir-aie at 3ca0193cea9e.
+SHIM_DMA_PORTS = {DmaDirection.S2MM: (2, 3), DmaDirection.MM2S: (3, 7)}
+
+# Which South channel of the switch each of the multiplexer's other ports is joined to, by the multiplexer's setting.
+# Source: AIECreatePathFindFlows.cpp of mlir-aie at 3ca0193cea9e.
+SHIM_MUX_ENTRIES: Mapping[tuple[WireBundle, int], int] = {
+    **{(DMA, channel): south for channel, south in enumerate((3, 7))},
+    **{(WireBundle.NOC, channel): south for channel, south in enumerate((2, 3, 6, 7))},
+    **{(WireBundle.PLIO, channel): channel for channel in range(SHIM_MUX_SOURCES[WireBundle.PLIO])},
+}
+SHIM_MUX_EXITS: Mapping[tuple[WireBundle, int], int] = {
+    **{(DMA, channel): south for channel, south in enumerate((2, 3))},
+    **{(WireBundle.NOC, channel): south for channel, south in enumerate((2, 3, 4, 5))},
+    **{(WireBundle.PLIO, channel): channel for channel in range(SHIM_MUX_DESTS[WireBundle.PLIO])},
+}

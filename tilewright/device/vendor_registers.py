@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from functools import cache
 
 from .enums import TileType
+from .events import MODULES, EventModule
 from .model import DeviceModel
 
-_MODULES = {
-    TileType.CoreTile: ("core", "memory"),
-    TileType.MemTile: ("memory_tile",),
-    TileType.ShimNOCTile: ("shim",),
-    TileType.ShimPLTile: ("shim",),
+_NAMES = {
+    EventModule.Core: "core",
+    EventModule.Mem: "memory",
+    EventModule.MemTile: "memory_tile",
+    EventModule.ShimTile: "shim",
 }
 _SERIES = re.compile(r"\[(\d+)\.\.(\d+):(0x[0-9a-f]+)\]")
 
@@ -27,10 +28,25 @@ def vendor_name(model: DeviceModel, address: int) -> tuple[str, str] | None:
     (column, row), offset = model.locate(address)
     if not model.is_valid_tile(column, row):
         return None
-    for module in _MODULES[model.tile_type(column, row)]:
+    for module in modules_of(model.tile_type(column, row)):
         if (name := registers_of(module).get(offset)) is not None:
             return module, name
     return None
+
+
+def modules_of(tile_type: TileType) -> list[str]:
+    """The vendor's names of the modules of a tile."""
+    return [_NAMES[module] for module in MODULES[tile_type]]
+
+
+def find_register(module: EventModule, name: str) -> int | None:
+    """The offset in the tile of a register, in whatever case it is named."""
+    return _offsets_of(_NAMES[module]).get(name.lower())
+
+
+@cache
+def _offsets_of(module: str) -> dict[str, int]:
+    return {name.lower(): offset for offset, name in registers_of(module).items()}
 
 
 @cache

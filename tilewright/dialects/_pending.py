@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from tilewright.dialects.arith import ConstantOp, TruncIOp
+from tilewright.dialects.arith import ConstantOp
 
 
 def insert_before(parser: Parser, op: Operation) -> None:
@@ -22,12 +22,3 @@ def constant_before(parser: Parser, value: int, type: IntegerType = i32) -> SSAV
     constant = ConstantOp(IntegerAttr(value, type, truncate_bits=True))
     insert_before(parser, constant)
     return constant.result
-
-
-def truncated_before(parser: Parser, value: SSAValue, type: IntegerType = i32) -> SSAValue:
-    """A value that was wider in an older program."""
-    if value.type == type:
-        return value
-    narrowed = TruncIOp(value, type)
-    insert_before(parser, narrowed)
-    return narrowed.result

@@ -124,11 +124,11 @@ def collect() -> Generator[list[Diagnostic]]:
         _collector.reset(token)
 
 
-_describe: ContextVar[Callable[[Operation], str] | None] = ContextVar("describe", default=None)
+_describe: ContextVar[Callable[[Operation, Severity], str] | None] = ContextVar("describe", default=None)
 
 
 @contextmanager
-def showing_operations(describe: Callable[[Operation], str]) -> Generator[None]:
+def showing_operations(describe: Callable[[Operation, Severity], str]) -> Generator[None]:
     """Add the note `see current operation`, with what `describe` gives, to what is said about an operation."""
     token = _describe.set(describe)
     try:
@@ -142,7 +142,7 @@ def diagnose(severity: Severity, where: Where, text: str) -> Diagnostic:
     diagnostic = Diagnostic(severity, text, location_of(where))
     describe = _describe.get()
     if describe and isinstance(where, Operation):
-        diagnostic.note(where, f"see current operation: {describe(where)}")
+        diagnostic.note(where, f"see current operation: {describe(where, severity)}")
     return diagnostic
 
 

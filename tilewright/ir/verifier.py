@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.context import load_definitions
 from tilewright.ir.definition_check import DefinitionCheck
-from tilewright.ir.diagnostics import BROKEN_PROMISES, Diagnostic, VerifyError, from_verify_exception
+from tilewright.ir.diagnostics import BROKEN_PROMISES, Diagnostic, Severity, VerifyError, from_verify_exception
 from tilewright.ir.dominance import first_misuse
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.ir.trait_rules import REGION_TRAITS, Check, trait_check
@@ -305,10 +305,10 @@ def _relation(use: Block | None, definition: Block | None) -> str:
     return "neither in a parent nor in a child region"
 
 
-def operation_text(op: Operation) -> str:
-    """An operation as a diagnostic shows it: in generic form, which prints whatever is wrong; regions on own lines."""
+def operation_text(op: Operation, severity: Severity = Severity.ERROR) -> str:
+    """An operation as a diagnostic shows it. An error shows the generic form, which prints whatever is wrong."""
     from tilewright.ir.printer import Printer
 
     text = StringIO()
-    Printer(text, print_generic_format=True).print_op(op)
+    Printer(text, print_generic_format=severity is Severity.ERROR).print_op(op)
     return ("\n" if op.regions else "") + text.getvalue()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from llvmlite import ir
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.integers import BINARY, RESIZES, compare, resize
@@ -47,7 +47,11 @@ class Body:
             target = llvm_type(op.results[0].type)
             self.values[op.results[0]] = resize(self.builder, op, self[op.operands[0]], target)
         else:
-            fail_op(op, "has no native translation")
+            fail_op(op, "has no native translation", *((op, text) for text in self.remedies(op)))
+
+    def remedies(self, op: Operation) -> Sequence[str]:
+        """What to do about an operation that cannot be translated."""
+        return ()
 
     def terminator_operands(self, block: Block) -> list[ir.Value]:
         last = block.last_op
@@ -81,10 +85,23 @@ def _select(body: Body, op: Operation) -> None:
 
 def _if(body: Body, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
-    regions = [op.true_region, op.false_region]
     blocks = [body.new_block(name) for name in ("then", "else")]
-    join = body.new_block("join")
     body.builder.cbranch(body[op.cond], *blocks)
+    _join(body, op, [op.true_region, op.false_region], blocks)
+
+
+def _index_switch(body: Body, op: Operation) -> None:
+    assert isinstance(op, scf.IndexSwitchOp)
+    default, *cases = (body.new_block("case") for _ in range(1 + len(op.case_regions)))
+    switch = body.builder.switch(body[op.arg], default)
+    for number, block in zip(op.cases.get_values(), cases, strict=True):
+        switch.add_case(ir.Constant(body[op.arg].type, number), block)
+    _join(body, op, [op.default_region, *op.case_regions], [default, *cases])
+
+
+def _join(body: Body, op: Operation, regions: Sequence[Region], blocks: Sequence[ir.Block]) -> None:
+    """Fill one block for each region and go on where they meet, with what they yield as the operation's results."""
+    join = body.new_block("join")
     arrivals: list[tuple[list[ir.Value], ir.Block]] = []
     for region, block in zip(regions, blocks, strict=True):
         body.builder.position_at_end(block)
@@ -171,6 +188,7 @@ _HANDLERS: dict[str, Handler] = {
     "arith.cmpi": _compare,
     "arith.select": _select,
     "scf.if": _if,
+    "scf.index_switch": _index_switch,
     "scf.for": lower_for,
     "scf.while": _while,
 }

@@ -2,50 +2,87 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 from functools import cache
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from tilewright.native.elf import LinkError
+
+LIBRARY_TRIPLES = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}
+"""By what Linux calls a machine: the computers that shared libraries are made for."""
+
 _lock = threading.Lock()  # LLVM's global state is not to be entered twice
 
 
 @cache
 def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
 
 
-def target_machine(*, shared: bool = False, optimize: int = 2) -> llvm.TargetMachine:
-    """Code generation for this computer; position independent where a shared library is to be made of it."""
+def _host_machine(optimize: int) -> llvm.TargetMachine:
+    """Code generation for just this computer."""
     _initialize()
     target = llvm.Target.from_default_triple()
-    if shared:
-        return target.create_target_machine(opt=optimize, reloc="pic", codemodel="default")
     features = llvm.get_host_cpu_features().flatten()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=optimize, codemodel="jitdefault"
     )
 
 
-def optimized(module: ir.Module, machine: llvm.TargetMachine, optimize: int = 2) -> llvm.ModuleRef:
-    """The module checked and run through LLVM's standard passes."""
+def _library_machine(triple: str) -> llvm.TargetMachine:
+    """Position-independent code for every computer of an architecture."""
+    _initialize()
+    return llvm.Target.from_triple(triple).create_target_machine(reloc="pic", codemodel="default")
+
+
+def library_triple() -> str:
+    """What LLVM calls the computers like this one."""
+    system, machine = platform.system(), platform.machine()
+    if system != "Linux" or machine not in LIBRARY_TRIPLES:
+        known = " and ".join(LIBRARY_TRIPLES)
+        raise LinkError(f"shared libraries can be made on Linux for {known}, but this is {system} on {machine}")
+    return LIBRARY_TRIPLES[machine]
+
+
+def optimized(
+    module: ir.Module, machine: llvm.TargetMachine, optimize: int = 2, *, all_passes: bool = True
+) -> llvm.ModuleRef:
+    """The module checked and run through LLVM's standard passes, or just those that are quick on long code."""
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     compiled = llvm.parse_assembly(str(module))
     compiled.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=optimize)
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(compiled, builder)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=optimize))
+    passes = builder.getModulePassManager() if all_passes else _linear_passes()
+    passes.run(compiled, builder)
     return compiled
+
+
+def _linear_passes() -> llvm.ModulePassManager:
+    """Passes whose time does not grow faster than the code. Others do, with many conditions on the same value."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_sccp_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_new_gvn_pass()
+    passes.add_dead_store_elimination_pass()
+    passes.add_aggressive_dce_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
 
 
 class NativeModule:
     """Machine code in this process; its addresses are good as long as this object lives."""
 
-    def __init__(self, module: ir.Module, optimize: int = 2):
+    def __init__(self, module: ir.Module, optimize: int = 2, *, all_passes: bool = True):
         with _lock:
-            machine = target_machine(optimize=optimize)
-            self._engine = llvm.create_mcjit_compiler(optimized(module, machine, optimize), machine)
+            machine = _host_machine(optimize)
+            compiled = optimized(module, machine, optimize, all_passes=all_passes)
+            self._engine = llvm.create_mcjit_compiler(compiled, machine)
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
@@ -53,8 +90,8 @@ class NativeModule:
         return self._engine.get_function_address(name)
 
 
-def object_code(module: ir.Module) -> bytes:
-    """A relocatable object for a shared library."""
+def object_code(module: ir.Module, triple: str, *, all_passes: bool = True) -> bytes:
+    """A relocatable object for a shared library on computers of this description."""
     with _lock:
-        machine = target_machine(shared=True)
-        return machine.emit_object(optimized(module, machine))
+        machine = _library_machine(triple)
+        return machine.emit_object(optimized(module, machine, all_passes=all_passes))

@@ -22,7 +22,7 @@ from tilewright.passes.emitc_sequence import SequenceConversion
 from tilewright.passes.emitc_style import STYLES, Style, StyleName
 
 HEADER = "aie/Runtime/TxnEncoding.h"
-STANDARD_HEADERS = ("cstdint", "vector", "optional", "utility")
+STANDARD_HEADERS = ("cstdint", "vector", "optional")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
         if not isinstance(old, FuncOp | IncludeOp):
             Rewriter.erase_op(old, safe_erase=False)
     block.add_ops(functions)
-    includes = [IncludeOp(HEADER), *(IncludeOp(name, standard=True) for name in STANDARD_HEADERS)]
+    names = sorted(STANDARD_HEADERS) if style.readable else [*STANDARD_HEADERS, "utility"]  # for std::move
+    includes = [IncludeOp(HEADER), *(IncludeOp(name, standard=True) for name in names)]
     before, after = ([VerbatimOp(line) for line in lines] for lines in style.pragmas)
     for new in (*includes, *before, *after):
         new.location = module.location

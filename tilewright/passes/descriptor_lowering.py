@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from tilewright.device import DeviceModel, TileId
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import Field
+from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aiex.attributes import StateTableFunction
@@ -55,7 +56,7 @@ class Descriptor:
         target = emit.add(base, emit.constant(offset)) if address is None else emit.constant(address + offset)
         emit.emit(NpuWrite32Op(target, value))
 
-    def write(self, numbers: Numbers, fields: Mapping[str, Number]) -> None:
+    def write(self, numbers: Numbers, checks: LimitChecks, fields: Mapping[str, Number]) -> None:
         """Write all words, given the fields of `npu.writebd`; those left out are 0."""
         emit, constants = numbers.emit, dict[str, int]()
         unknown = list[tuple[Field, Number]]()
@@ -65,6 +66,7 @@ class Descriptor:
                 constants[name] = value
             else:
                 unknown.append((layout.fields[REGISTER_FIELDS[name]], number))
+        checks.descriptor_fields(self.model, self.place, constants)
         if (bd_id := known(self.bd_id)) is not None:
             emit.emit(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
@@ -140,7 +142,8 @@ def check_bounds(
     if (elements := element_count(buffer.type)) is not None and checks.enabled:
         numbers = checks.numbers
         moved = numbers.multiply(numbers.add(transfer.reach(numbers), 1), element_bytes)
-        checks.bounds(numbers.add(offset_bytes, moved), elements * buffer_element_bytes(buffer.type))
+        end, size = numbers.add(offset_bytes, moved), elements * buffer_element_bytes(buffer.type)
+        checks.bounds(end, size, is_exact=isinstance(buffer.owner, BufferOp))
 
 
 def address_register(model: DeviceModel, place: TileId, bd_id: int) -> int:

@@ -140,7 +140,7 @@ class _Memcpy:
         transfer = transfer_of(self.model, self.place, limits, sizes, strides)
         made = transfer.fields(self.numbers, self.checks)
         fields = self._template() | made.fields | self._padding()
-        Descriptor(self.model, self.place, self.bd_id).write(self.numbers, fields)
+        Descriptor(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
         part = self._argument()
         offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
         check_argument_part(self.checks, part, offset, transfer, self.element_bytes)
@@ -265,10 +265,10 @@ class PushQueueToWrite32(RewritePattern):
     def check(self, op: NpuPushQueueOp, channel: int, emit: Emitter) -> None:
         if text := op.violation(self.model):
             fail_op(op, text)
-        key = (op.place, channel)
+        checks, key = LimitChecks(op, Numbers(emit), Guards.FULL), (op.place, channel)
+        checks.channel(self.model, op.place, op.dma_direction, channel)
         if key not in self.reached:
             self.reached[key] = self.model.accessible_bds(*key[0], channel)
-        checks = LimitChecks(op, Numbers(emit), Guards.FULL)
         checks.descriptor_number(op.bd_id, self.reached[key])
         checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, Signedness, i1, i64
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tilewright.dialects.emitc import control, operators
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import Predicate
-from tilewright.dialects.emitc.types import LValueType, width_of
+from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
 from tilewright.passes.emitc_builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
 
@@ -125,45 +125,48 @@ class ControlFlow:
         self._load(variables, op.results)
 
     def _lower_while(self, op: scf.WhileOp) -> None:
-        """Both regions in one loop that ends after its body: the second is run only if the condition holds."""
+        """Both regions in one loop that is left between them."""
         builder, before, after = self.builder, op.before_region.block, op.after_region.block
-        results = self._variables(op, op.results)
         carried = self._variables(op, before.args)
+        end = before.last_op
+        assert end is not None
+        # What goes on as it came in is still in its variable when the loop is left.
+        kept = {n: before.args.index(value) for n, value in enumerate(end.operands[1:]) if value in before.args}
+        results = [result for result in op.results if result.index not in kept]
+        variables = self._variables(op, results)
         self._assign(carried, [builder[value] for value in op.arguments])
-        again = builder.value(VariableOp.uninitialized(i1))
-        again.name_hint = "again"
         block = Block()
         with builder.inside(block):
             self._load(carried, before.args)
             self.lower_block(before)
             condition, *passed = self._yielded(before)
-            self._assign(results, passed)
-            builder.emit(AssignOp(again, condition))
+            self._assign(variables, [passed[result.index] for result in results])
+            builder.statement("if (!{}) break;", condition)
             for argument, value in zip(after.args, passed, strict=True):
                 builder.define(argument, value)
-            body = self._region(lambda: self._fill_branch(after, carried))
-            builder.emit(control.IfOp(condition, body))
-        builder.emit(control.DoOp(Region(block), Region(_loaded(builder, again))))
-        self._load(results, op.results)
+            self._fill_branch(after, carried)
+        builder.emit(control.DoOp(Region(block), Region(_forever(builder))))
+        self._load(variables, results)
+        for number, position in kept.items():
+            self._load([carried[position]], [op.results[number]])
 
 
-def _loaded(builder: Builder, variable: SSAValue) -> Block:
-    """The condition of a loop: an expression that reads a variable."""
-    outer, inner = Block(), Block(arg_types=[variable.type])
+def _forever(builder: Builder) -> Block:
+    """The condition of a loop that is left from inside."""
+    outer, inner = Block(), Block()
     with builder.inside(inner):
-        builder.emit(control.YieldOp(builder.value(LoadOp(inner.args[0]))))
+        builder.emit(control.YieldOp(builder.constant(1, i1)))
     with builder.inside(outer):
-        type = cast(LValueType, variable.type).value_type
-        builder.emit(control.YieldOp(builder.value(ExpressionOp([variable], type, Region(inner)))))
+        builder.emit(control.YieldOp(builder.value(ExpressionOp([], i1, Region(inner)))))
     return outer
 
 
 class _Range:
     """The bounds of a C++ loop that runs as often as the loop of the program.
 
-    `index` is unsigned in C++ but not in the program, and stepping over the last number must not overflow: narrow
-    numbers are counted in 64 bits; wide ones without sign, from 0 unless they begin at a number known not to be
-    negative.
+    `index` is unsigned in C++ but not in the program, and stepping over the last number must not overflow, as it can
+    by more than 1: narrow numbers are counted in 64 bits then; wide ones without sign, from 0 unless they begin at a
+    number known not to be negative.
     """
 
     def __init__(self, builder: Builder, op: scf.ForOp):
@@ -194,8 +197,10 @@ class _Range:
             self.builder.statement(f"if ({{}} <= 0) {self.builder.style.refuse}", step)
 
     def _fits(self, with_sign: bool) -> bool:
-        """Whether the loop of the program is a C++ loop as it is: everything is known and nothing can overflow."""
+        """Whether the loop of the program is a C++ loop as it is: nothing can overflow."""
         lower, upper, step = known(self.lower), known(self.upper), known(self.step)
+        if step == 1 and with_sign and self.source_type != SIZE:
+            return True
         if lower is None or upper is None or step is None:
             return self.source_type == SIZE and not with_sign
         return lower >= 0 and upper >= 0 and step > 0 and upper + step < 1 << width_of(self.source_type) - 1
@@ -217,7 +222,7 @@ class _Range:
         if not with_sign:
             return
         kind = DIFFERENCE if self.source_type == SIZE else self.source_type
-        runs = builder.compare(Predicate.lt, builder.cast(start, kind), builder.cast(end, kind))
+        runs = builder.compare(Predicate.gt, builder.cast(end, kind), builder.cast(start, kind))
         first = known(start)
         if first is not None and first >= 0:
             self.upper = builder.value(operators.ConditionalOp(runs, self.upper, self.lower))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection
 from tilewright.device.register_names import TILE_WORDS, name_address
@@ -14,16 +15,18 @@ from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp, VerbatimOp
-from tilewright.dialects.emitc.operators import AddOp, Predicate
+from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
+from tilewright.dialects.emitc.operators import AddOp
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
 from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail, fail_op, op_text
-from tilewright.passes.emitc_builder import WORD, Builder, signed
+from tilewright.passes.emitc_builder import WORD, Builder
+from tilewright.passes.emitc_guards import GUARDS
 from tilewright.txn.host_buffers import address_offset
 
 WORD_MASK = 0xFFFFFFFF
 NAMESPACE = "aie_runtime"
+FIRST_BD, ANY_BD = "DMA.BD0.", "DMA.BD*."  # a descriptor's registers lie as far behind those of the first as it does
 
 
 def opaque_type(text: str) -> OpaqueType:
@@ -62,6 +65,8 @@ class Instructions:
         """Where operations are counted at run time; None if their number is known."""
         self.count = 0
         self._taken = 0
+        self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
+        self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
 
     def lower(self, op: Operation) -> bool:
         """False if the operation is no instruction."""
@@ -81,6 +86,25 @@ class Instructions:
         self.count += 1
         if self.counter is not None:
             self.builder.statement(self.style.increment, self.counter)
+
+    def refuse_if(self, op: guards.Guard, condition: str, *arguments: SSAValue) -> None:
+        """Give up where a condition holds; people need not read twice that it does not."""
+        check = (self.builder.block, condition, arguments)
+        if self.style.readable and check in self._checked:
+            return
+        self._checked.add(check)
+        statement = self.builder.statement(f"if ({condition}) {self.style.refuse}", *arguments)
+        if self.style.readable and op.subject is not None:
+            statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
+
+    def array(self, words: Sequence[int]) -> SSAValue:
+        """An array with these numbers; for people the same one again, where it is in scope."""
+        key = self.builder.block, tuple(words)
+        if not self.style.readable or key not in self._arrays:
+            text = ", ".join(f"0x{word:08x}u" for word in words)
+            variable = VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32))
+            self._arrays[key] = self.builder.value(variable)
+        return self._arrays[key]
 
     def literal(self, number: int, type: OpaqueType = UINT32, suffix: str = "u") -> SSAValue:
         return self.builder.value(ConstantOp(opaque(f"{number}{suffix}"), type))
@@ -108,8 +132,13 @@ class Instructions:
         address = absolute_address(op, offset) & WORD_MASK
         return self.address_literal(address), address
 
-    def register_name(self, address: int | None) -> str | None:
-        return None if address is None else name_address(self.model, address)
+    def register_name(self, address: int | None, written: SSAValue | None = None) -> str | None:
+        """What a register is called; where its address is `written`, that of some descriptor if it is one's."""
+        if address is not None:
+            return name_address(self.model, address)
+        first = _constant_term(written) if written is not None else None
+        name = name_address(self.model, first & WORD_MASK) if first is not None else None
+        return name.replace(FIRST_BD, ANY_BD) if name is not None and FIRST_BD in name else None
 
     def take_bd(self, op: tasks.DmaBdPoolPopOp) -> None:
         name = f"bd_{self._taken}"
@@ -121,9 +150,15 @@ class Instructions:
         self.builder.define(op.bd_id, self.builder.cast(taken_id, i32))
 
 
+def _constant_term(sum: SSAValue) -> int | None:
+    """The number that something is added to."""
+    operands = sum.owner.operands if isinstance(sum.owner, AddiOp) else ()
+    return next((number for operand in operands if (number := constant_value(operand)) is not None), None)
+
+
 def _write(to: Instructions, op: instructions.NpuWrite32Op) -> None:
     address, known = to.address(op, op.address, "write32")
-    to.append("write32", address, to.word(op.value), comment=to.register_name(known))
+    to.append("write32", address, to.word(op.value), comment=to.register_name(known, op.address))
 
 
 def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
@@ -152,7 +187,7 @@ def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
     argument = op.arg_idx.value.data
     number = to.literal(argument, INT32, "")
     offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
-    to.append("address_patch", address, number, offset, comment=to.register_name(known))
+    to.append("address_patch", address, number, offset, comment=to.register_name(known, op.addr_val))
 
 
 def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
@@ -168,17 +203,11 @@ def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
 def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
     words = _payload(op)
     address, known = to.known_address(op, op.address.value.data)
-    data = _array(to, words)
+    data = to.array(words) if words else to.builder.value(LiteralOp("nullptr", PointerType(UINT32)))
     place = (op.column.value.data, op.row.value.data) if op.column is not None and op.row is not None else (0, 0)
-    sizes = [to.literal(number) for number in (len(words), *place)]
+    numbers = (len(words), *place) if not to.style.readable or any(place) else (len(words),)
+    sizes = [to.literal(number) for number in numbers]
     to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
-
-
-def _array(to: Instructions, words: list[int]) -> SSAValue:
-    if not words:
-        return to.builder.value(LiteralOp("nullptr", PointerType(UINT32)))
-    text = ", ".join(f"0x{word:08x}u" for word in words)
-    return to.builder.value(VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32)))
 
 
 def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
@@ -216,46 +245,6 @@ def _number(attr: IntegerAttr | None) -> int:
     return attr.value.data if attr is not None else 0
 
 
-def _assert_field(to: Instructions, op: guards.NpuAssertBdFieldOp) -> None:
-    """Upstream lets negative numbers pass, which have bits outside of every field; compared without sign none does."""
-    limit = op.max.value.data & WORD_MASK
-    value = to.builder[op.value]
-    if to.style.readable or limit > WORD_MASK >> 1:
-        outside = to.builder.compare(Predicate.gt, to.builder.cast(value, WORD), to.builder.constant(limit, WORD))
-        _comment(to, op, to.builder.statement(f"if ({{}}) {to.style.refuse}", outside))
-    else:
-        to.builder.statement(f"if ({{}} > {limit}) {to.style.refuse}", value)
-        to.builder.statement(f"if ({{}} < 0) {to.style.refuse}", value)
-
-
-def _assert_divisible(to: Instructions, op: guards.NpuAssertBdDivisibleOp) -> None:
-    divisor, value = abs(op.divisor.value.data), to.builder[op.value]
-    if op.allow_unit is not None:
-        text = f"if ({{}} != 1 && {{}} % {divisor} != 0) {to.style.refuse}"
-        _comment(to, op, to.builder.statement(text, value, value))
-    else:
-        _comment(to, op, to.builder.statement(f"if ({{}} % {divisor} != 0) {to.style.refuse}", value))
-
-
-def _assert_range(to: Instructions, op: guards.NpuAssertRangeOp) -> None:
-    """Limits that every number of the type keeps are not checked: compilers warn of that."""
-    value = to.builder[op.value]
-    value = to.builder.cast(value, signed(value.type))
-    (low, high), (lowest, highest) = op.limits, guards.signed_limits(op.value.type)
-    outside = [f"{{}} < {low}"] * (low != lowest) + [f"{{}} > {high}"] * (high != highest)
-    if low == high:
-        outside = [f"{{}} != {low}"]
-    if outside:
-        text = f"if ({' || '.join(outside)}) {to.style.refuse}"
-        _comment(to, op, to.builder.statement(text, *(value for _ in outside)))
-
-
-def _comment(to: Instructions, op: guards.Guard, statement: VerbatimOp) -> None:
-    """What the program calls the number that is checked."""
-    if to.style.readable and op.subject is not None:
-        statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
-
-
 def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
     name = pool_name(op, to.model)
     to.builder.statement(f"if ({name}.head >= {len(op.numbers(to.model))}) {to.style.refuse}")
@@ -269,13 +258,11 @@ def is_instruction(op: Operation) -> bool:
 
 
 _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
+    **GUARDS,
     firmware.NpuCreateScratchpadOp: _create_scratchpad,
     firmware.NpuLoadPdiOp: _load_pdi,
     firmware.NpuPreemptOp: _preempt,
     firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
-    guards.NpuAssertBdDivisibleOp: _assert_divisible,
-    guards.NpuAssertBdFieldOp: _assert_field,
-    guards.NpuAssertRangeOp: _assert_range,
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuSyncOp: _sync,

@@ -227,6 +227,8 @@ class _PooledSequence:
         for position, task in tasks.items():
             argument = arguments[position]
             ids = [block.insert_arg(i32, len(block.args), location_of(argument)) for _ in task.ids]
+            for id in ids:
+                id.name_hint = f"{argument.name_hint or 'task'}_bd"
             received[position] = self.tasks[argument] = handed_on(task, ids)
         return received
 

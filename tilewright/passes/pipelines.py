@@ -4,8 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright.ir.pass_manager import Pass, make_pass
+from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
+
+PLACEMENT = ("aie-place-tiles",)
+TRACING = (
+    "aie-insert-trace-flows",
+    "aie-trace-to-config",
+    "aie-trace-pack-reg-writes",
+    "aie-inline-trace-config",
+)
+RESOURCES = (
+    "aie-canonicalize-device",
+    "aie-lower-scratchpad-parameters",
+    "aie-objectFifo-stateful-transform",
+    "aie-objectFifo-unroll{default-dynamic=true}",
+    "aie-assign-lock-ids",
+    "aie-assign-bd-ids",
+    "aie-lower-cascade-flows",
+    "aie-assign-tile-controller-ids",
+    "aie-generate-column-control-overlay{route-shim-to-tile-ctrl=false}",
+    "aie-assign-buffer-addresses",
+)
+ROUTING = ("aie-create-pathfinder-flows",)
+DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
+"""From a design as people write it to descriptors, locks, addresses and switch settings. The order is upstream's."""
+
+SEQUENCE_GATHERING = ("aie-materialize-runtime-sequences", "tilewright-number-pdis")
+"""Sequences that run others get these inlined, and load the configurations of their devices by number."""
 
 NPU_DMA_LOWERING = (
     "aie-materialize-bd-chains",
@@ -39,6 +65,14 @@ def with_options(order: Sequence[str], options: Mapping[str, str]) -> tuple[str,
 SEQUENCE_LOWERING = (*NPU_DMA_LOWERING, "canonicalize", "cse")
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
+
+
+def pipeline_of(order: Sequence[str]) -> Pipeline:
+    """A pipeline on a module that runs an order; passes on devices run on each of them."""
+    pipeline = Pipeline()
+    for step in passes_of(order):
+        pipeline.add(step)
+    return pipeline
 
 
 def passes_of(order: Sequence[str]) -> list[Pass]:

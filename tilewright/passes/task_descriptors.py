@@ -20,6 +20,7 @@ from tilewright.dialects.aiex.descriptor_checks import (
     pattern_violation,
     realizability_violation,
 )
+from tilewright.dialects.aiex.guards import range_requirement
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
@@ -67,6 +68,8 @@ class TaskDescriptor:
 
     def write(self, following: Number | None) -> None:
         """Write all of it; `following` is the number of the one that the DMA goes on to."""
+        if self.checks.enabled:
+            _check_acquire(self.bd, self.model.max_lock_value)
         fields = _template_fields(self.task, self.bd, following, self.place)
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
             transfer = self._write_fields(fields)
@@ -78,13 +81,15 @@ class TaskDescriptor:
     def _write_fields(self, fields: dict[str, Number]) -> Transfer:
         task, bd, place = self.task, self.bd, self.place
         if self.checks.enabled:
-            self.checks.descriptor_number(self.bd_id, self.model.accessible_bds(*place, task.channel.value.data))
+            reached = self.model.accessible_bds(*place, task.channel.value.data)
+            self.checks.descriptor_number(self.bd_id, reached)
+            self.checks.descriptor_number(fields.get("next_bd", self.bd_id), reached, "number of the next descriptor")
             packet: PacketInfoAttr | None = bd.packet or task.packet
             if packet is not None and (text := packet_violation(packet)):
                 fail_op(bd, text)
         transfer = self._known_transfer(fields) if self.is_known else self._runtime_transfer()
         made = transfer.fields(self.numbers, self.checks)
-        Descriptor(self.model, place, self.bd_id).write(self.numbers, fields | made.fields)
+        Descriptor(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
         return transfer
 
     def _known_transfer(self, fields: dict[str, Number]) -> Transfer:
@@ -109,7 +114,7 @@ class TaskDescriptor:
             _check_pattern(bd, self.model, self.place, pattern, length_bytes // granule_bytes)
         length = length_bytes // self.element_bytes
         if self.checks.enabled:  # as they are written: upstream cuts them to 32 bits
-            return self._transfer(self.sizes[::-1], self.strides[::-1], length)
+            return self._transfer(self.sizes[::-1], self.strides[::-1], length if self.length is None else self.length)
         return self._transfer(sizes[::-1], strides[::-1], length)
 
     def _runtime_transfer(self) -> Transfer:
@@ -231,6 +236,7 @@ class TaskDescriptor:
             emit.emit(NpuWrite32Op(target, emit.number(address)))
             return
         field = CoreBd.address if self.model.is_core_tile(*self.place) else MemTileBd.address
+        self.checks.within(address, 0, WORD_BYTES * field.limits[-1], "address of the transfer")
         words = self.numbers.multiply(self.numbers.divide(address, WORD_BYTES), 1 << field.lo)
         emit.emit(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
 
@@ -291,6 +297,13 @@ def _lock_fields(bd: DmaBdOp, place: TileId) -> dict[str, int]:
     if release.lock_op.number is not None:
         fields |= {"lock_rel_id": release.lock_op.number + base, "lock_rel_val": _lock_value(release)}
     return fields
+
+
+def _check_acquire(bd: DmaBdOp, largest: int) -> None:
+    """Waiting for a negative number is something else in the register; what a lock cannot hold never comes."""
+    for use in bd.parent.ops if bd.parent is not None else ():
+        if isinstance(use, UseLockOp) and use.is_acquire and not 0 <= (value := _lock_value(use)) <= largest:
+            fail_op(use, f"lock value is {value} but {range_requirement(0, largest)}")
 
 
 def _lock_base(lock: LockOp, bd: DmaBdOp, place: TileId) -> int:

@@ -88,7 +88,7 @@ class Transfer:
         most = self.max_length * self.limits.granule_bits // self.limits.element_bits
         if bound > most or not self.sizes:
             checks.within(length, 1, most, "length")
-            checks.divisible(length, self.limits.elements_per_granule, "length")
+        checks.divisible(length, self.limits.elements_per_granule, "length")
         return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
 
 

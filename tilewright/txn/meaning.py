@@ -20,13 +20,20 @@ def register_writes(op: Operation) -> Iterator[tuple[int, int]]:
 
 
 def explain(op: Operation, model: DeviceModel | None) -> str:
-    """The fields that an operation sets, `name = value`, those of value 0 left out; empty if they are not known."""
+    """The fields that an operation sets, `name = value`, those of value 0 left out; empty if they are not known.
+
+    A block that covers several descriptors has the fields of each, set apart by `;`.
+    """
     if model is None:
         return ""
-    known: dict[str, int] = {}
+    groups: list[dict[str, int]] = [{}]
     for address, value in register_writes(op):
-        known |= fields_at(model, address, value)
+        fields = fields_at(model, address, value)
+        if groups[-1].keys() & fields.keys():
+            groups.append({})
+        groups[-1] |= fields
     if op.opcode == Opcode.MASKWRITE:
         kept = fields_at(model, op.address, op.mask)
-        known = {name: value for name, value in known.items() if kept.get(name)}
-    return ", ".join(f"{name} = {value}" for name, value in known.items() if value)
+        groups = [{name: value for name, value in groups[0].items() if kept.get(name)}]
+    texts = (", ".join(f"{name} = {value}" for name, value in known.items() if value) for known in groups)
+    return "; ".join(text for text in texts if text)

@@ -5,7 +5,7 @@
 // CHECK:      verbatim "uint32_t __opcount = 0;"
 // CHECK-NEXT: %[[COUNTER:.+]] = literal "__opcount" : ui32
 // A negative bound is a large number in C++: such a loop must not run.
-// CHECK:      %[[RUNS:.+]] = cmp lt, %{{.+}}, %{{.+}} : (!emitc.ptrdiff_t, !emitc.ptrdiff_t) -> i1
+// CHECK:      %[[RUNS:.+]] = cmp gt, %{{.+}}, %{{.+}} : (!emitc.ptrdiff_t, !emitc.ptrdiff_t) -> i1
 // CHECK-NEXT: %[[END:.+]] = conditional %[[RUNS]], %arg0, %[[START:.+]] : !emitc.size_t
 // CHECK-NEXT: %[[SUM:.+]] = "emitc.variable"() <{value = #emitc.opaque<"">}> : () -> !emitc.lvalue<i32>
 // CHECK-NEXT: assign %arg1 : i32 to %[[SUM]] : <i32>
@@ -33,8 +33,8 @@ aie.device(npu1) {
 
 // -----
 
-// A loop over 32-bit numbers counts in 64 bits: stepping over the last must not overflow. A step that is only known at
-// run time must lead somewhere.
+// A loop over 32-bit numbers counts in 64 bits, unless in steps of 1: stepping over the last must not overflow. A step
+// that is only known at run time must lead somewhere.
 // CHECK-LABEL: emitc.func @generate_txn_main_narrow(%arg0: i32, %arg1: i32)
 // CHECK:      verbatim "if ({} <= 0) return std::nullopt;" args %arg1 : i32
 // CHECK:      for %[[WIDE:.+]] = %{{.+}} to %{{.+}} step %{{.+}}  : i64 {
@@ -45,6 +45,22 @@ aie.device(npu1) {
     %zero = arith.constant 0 : i32
     %register = arith.constant 64 : i32
     scf.for %i = %zero to %n step %step : i32 {
+      aiex.npu.write32(%register, %i) : i32, i32
+    }
+  }
+}
+
+// -----
+
+// CHECK-LABEL: emitc.func @generate_txn_main_ones(%arg0: i32)
+// CHECK:      for %[[NUMBER:.+]] = %{{.+}} to %arg0 step %{{.+}}  : i32 {
+// CHECK:        call_opaque "aie_runtime::txn_append_write32"(%{{.+}}, %{{.+}}, %[[NUMBER]])
+aie.device(npu1) {
+  aie.runtime_sequence @ones(%n: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %register = arith.constant 64 : i32
+    scf.for %i = %zero to %n step %one : i32 {
       aiex.npu.write32(%register, %i) : i32, i32
     }
   }
@@ -76,17 +92,20 @@ aie.device(npu1) {
 
 // -----
 
+// A loop with a condition is left from inside, between what comes before the condition and what comes after it. What is
+// handed on unchanged needs no second variable.
 // CHECK-LABEL: emitc.func @generate_txn_main_while(%arg0: i32)
+// CHECK:      %[[CARRIED:.+]] = "emitc.variable"() <{value = #emitc.opaque<"">}> : () -> !emitc.lvalue<i32>
 // CHECK:      do {
-// CHECK-NEXT:   %[[NOW:.+]] = load %[[CARRIED:.+]] : <i32>
+// CHECK-NEXT:   %[[NOW:.+]] = load %[[CARRIED]] : <i32>
 // CHECK-NEXT:   %[[GOES_ON:.+]] = cmp lt, %[[NOW]], %arg0 : (i32, i32) -> i1
-// CHECK:        assign %[[GOES_ON]] : i1 to %[[AGAIN:.+]] : <i1>
-// CHECK-NEXT:   if %[[GOES_ON]] {
-// CHECK:          call_opaque "aie_runtime::txn_append_write32"
-// CHECK:          assign %{{.+}} : i32 to %[[CARRIED]] : <i32>
-// CHECK-NEXT:   }
+// CHECK-NEXT:   verbatim "if (!{}) break;" args %[[GOES_ON]] : i1
+// CHECK:        call_opaque "aie_runtime::txn_append_write32"
+// CHECK:        assign %{{.+}} : i32 to %[[CARRIED]] : <i32>
 // CHECK-NEXT: } while {
-// CHECK-NEXT:   %[[READ:.+]] = expression %[[AGAIN]] : (!emitc.lvalue<i1>) -> i1 {
+// CHECK:        "emitc.constant"() <{value = true}> : () -> i1
+// CHECK:      }
+// CHECK:      load %[[CARRIED]] : <i32>
 aie.device(npu1) {
   aie.runtime_sequence @while(%end: i32) {
     %zero = arith.constant 0 : i32
@@ -101,5 +120,6 @@ aie.device(npu1) {
       %next = arith.addi %passed, %one : i32
       scf.yield %next : i32
     }
+    aiex.npu.write32(%register, %last) : i32, i32
   }
 }

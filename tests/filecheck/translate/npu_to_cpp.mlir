@@ -9,9 +9,9 @@
 // CHECK-NEXT:   uint32_t __opcount = 0;
 // CHECK-NEXT:   size_t v3 = 0;
 // CHECK-NEXT:   size_t v4 = 1;
-// CHECK-NEXT:   ptrdiff_t v5 = (ptrdiff_t) v3;
-// CHECK-NEXT:   ptrdiff_t v6 = (ptrdiff_t) v2;
-// CHECK-NEXT:   bool v7 = v5 < v6;
+// CHECK-NEXT:   ptrdiff_t v5 = (ptrdiff_t) v2;
+// CHECK-NEXT:   ptrdiff_t v6 = (ptrdiff_t) v3;
+// CHECK-NEXT:   bool v7 = v5 > v6;
 // CHECK-NEXT:   size_t v8 = v7 ? v2 : v3;
 // CHECK-NEXT:   for (size_t i9 = v3; i9 < v8; i9 += v4) {
 // CHECK-NEXT:     uint32_t v10 = 119300u;

@@ -74,8 +74,8 @@ class Native:
 
         device, sequence = parts(module)
         llvm = ir.Module("test")
-        self._generator = build_generator(llvm, sequence, Emitter(device), "generate")
-        self._code = NativeModule(llvm, optimize=0)
+        self.generator = build_generator(llvm, sequence, Emitter(device), "generate")
+        self._code = NativeModule(llvm, optimize=0, all_passes=self.generator.is_short)
 
     def __call__(self, values: Sequence[int]) -> Words:
         import ctypes

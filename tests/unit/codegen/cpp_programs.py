@@ -103,7 +103,7 @@ class Writer:
 
     def instruction(self, scope: dict[str, list[str]]) -> None:
         value = lambda: self.value(scope, "i32")  # noqa: E731
-        match self.random.randrange(12):
+        match self.random.randrange(13):
             case 0 | 1 | 2:
                 address = self.constant(scope, "i32", 4 * self.random.randrange(1 << 20))
                 self.line(f"aiex.npu.write32({address}, {value()}) : i32, i32")
@@ -130,6 +130,12 @@ class Writer:
                 self.line(f"aiex.npu.blockwrite({name}) {{address = 4096 : ui32}} : memref<5xi32>")
             case 10:
                 self.line(f"aiex.npu.preempt {{level = {self.random.randrange(4)} : ui8}}")
+            case 11:
+                function = self.random.choice(("mul", "incr", "decr"))
+                self.line(
+                    f"aiex.npu.update_from_scratchpad<{function}> {{address = 118788 : ui32, "
+                    f"func_arg = {self.random.randrange(100)} : ui32, state_table_idx = 3 : ui8}}"
+                )
             case _:
                 self.line("aiex.npu.load_pdi {address = 0xabc12345678 : ui64, id = 2 : i32, size = 1024 : i32}")
 
@@ -211,6 +217,16 @@ class Writer:
         self.line("}")
         scope[type].append(name)
 
+    def switch(self, scope: dict[str, list[str]], size: int) -> None:
+        """One of a few numbers, of which some may not be meant."""
+        number, type, name = self.bound(scope, "index"), self.random.choice(("i32", "i64", "index")), self.fresh()
+        self.line(f"{name} = scf.index_switch {number} -> {type}")
+        for case in ("case 0", "case 2", "case -1", "default"):
+            self.line(f"{case} {{")
+            self.line(f"  scf.yield {self.nested(scope, size // 2, type)} : {type}")
+            self.line("}")
+        scope[type].append(name)
+
     def repeat(self, scope: dict[str, list[str]], size: int) -> None:
         """A while loop that counts up to a small number."""
         start, end, one = self.constant(scope, "i32", 0), self.bound(scope, "i32"), self.constant(scope, "i32", 1)
@@ -247,7 +263,7 @@ class Writer:
             elif chance < 0.89:
                 self.pool(scope)
             else:
-                self.random.choice((self.loop, self.branch, self.repeat))(scope, max(size // 2, 2))
+                self.random.choice((self.loop, self.branch, self.repeat, self.switch))(scope, max(size // 2, 2))
 
 
 def program(seed: int, size: int = 14, calls: int = 6) -> Program:
@@ -258,6 +274,8 @@ def program(seed: int, size: int = 14, calls: int = 6) -> Program:
     scope: dict[str, list[str]] = {type: [] for type in WIDTHS}
     for number, type in enumerate(types):
         scope[type].append(f"%a{number}")
+    if random.random() < 0.3:
+        writer.line(f"aiex.npu.create_scratchpad {{size = {4 * random.randrange(4, 33)} : ui32}}")
     writer.body(scope, size)
     writer.instruction(scope)
     arguments = ", ".join(["%buffer: memref<64xi32>", *(f"%a{n}: {type}" for n, type in enumerate(types))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_
 from cpp_programs import Program, program
 
 from tilewright.codegen.emission import Emitter
+from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -49,6 +51,12 @@ aie.device(npu1) {
 """
 
 
+CONTROL_FLOW = ["scf.for", "scf.if", "scf.while", "scf.index_switch"]
+CHECKS = ["dma_bd_pool_pop", "dma_bd_pool_push", "assert_range", "assert_bd_field", "assert_bd_divisible"]
+REGISTERS = ["write32", "maskwrite32", "blockwrite", "address_patch", "sync"]
+FIRMWARE = ["load_pdi", "preempt", "create_scratchpad", "update_from_scratchpad"]
+
+
 @pytest.fixture(scope="module")
 def programs() -> list[Program]:
     return [program(seed) for seed in range(PROGRAMS)]
@@ -59,10 +67,40 @@ def expected(programs: list[Program]) -> list[list[Words]]:
     return [[interpreted(read(entry.text), values) for values in entry.calls] for entry in programs]
 
 
+def test_programs_have_everything_that_a_sequence_can_have(programs: list[Program]) -> None:
+    text = "\n".join(entry.text for entry in programs)
+    names = [*CONTROL_FLOW, *CHECKS, *REGISTERS, *FIRMWARE]
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+    assert re.search("arg_idx = [567] ", text), "addresses of later host buffers are encoded differently"
+
+
 def test_native_code_is_what_the_interpreter_does(programs: list[Program], expected: list[list[Words]]) -> None:
     for entry, words in zip(programs, expected, strict=True):
         native = Native(read(entry.text))
         assert [native(values) for values in entry.calls] == words, entry.text
+
+
+def test_long_code_is_what_the_interpreter_does() -> None:
+    """More checks than LLVM can be asked to think about, and more words than are written in one go."""
+    steps = "\n".join(
+        f"""
+        %v{number + 1} = arith.addi %v{number}, %one : i32
+        aiex.npu.assert_range(%v{number + 1}) {{min = 0 : i64, max = 1000 : i64}} : i32
+        aiex.npu.write32(%register, %v{number + 1}) : i32, i32"""
+        for number in range(MOST_GUARDS + 1)
+    )
+    program = f"""
+    aie.device(npu2) {{
+      aie.runtime_sequence @long(%buffer: memref<64xi32>, %v0: i32) {{
+        %one = arith.constant 1 : i32
+        %register = arith.constant 4096 : i32
+        {steps}
+      }}
+    }}"""
+    native = Native(read(program))
+    assert not native.generator.is_short
+    for value in (0, 7, 1000 - MOST_GUARDS - 1, 1000 - MOST_GUARDS, -2):
+        assert native([value]) == interpreted(read(program), [value])
 
 
 @pytest.mark.parametrize("compiler", COMPILERS or [pytest.param("", marks=pytest.mark.skip("no C++ compiler"))])

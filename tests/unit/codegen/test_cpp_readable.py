@@ -39,9 +39,8 @@ def test_a_whole_file():
     assert cpp_text(text, StyleName.READABLE, "generate_txn_{device}_{sequence}") == dedent("""\
         #include "aie/Runtime/TxnEncoding.h"
         #include <cstdint>
-        #include <vector>
         #include <optional>
-        #include <utility>
+        #include <vector>
 
         // Appends the operations of 'sequence'.
         template <typename Txn>
@@ -129,10 +128,9 @@ def test_a_whole_file():
             aiex.npu.write32(%register, %last) : i32, i32
             """,
             [
-                "  const int64_t end = int64_t(lines);",
                 "  int32_t sum = 0;",
-                "  for (int64_t line = 0; line < end; ++line) {",
-                "    const uint32_t next = sum + uint32_t(line);",
+                "  for (int32_t line = 0; line < lines; ++line) {",
+                "    const uint32_t next = uint32_t(sum) + line;",
                 "    aie_runtime::txn_append_write32(txn, 0x40u, next);  // shim(0,0) +0x40",
                 "    sum = int32_t(next);",
                 "  }",
@@ -176,7 +174,7 @@ def test_a_whole_file():
             [
                 "  if (condition) {",
                 "    static constexpr uint32_t words[2] = {0x00000001u, 0xffffffffu};",
-                "    aie_runtime::txn_append_blockwrite(txn, 0x1000u, words, 2u, 0u, 0u);  // shim(0,0) +0x1000",
+                "    aie_runtime::txn_append_blockwrite(txn, 0x1000u, words, 2u);  // shim(0,0) +0x1000",
                 "  }",
             ],
             id="a branch, and data",
@@ -192,6 +190,87 @@ def test_a_whole_file():
                 "  aie_runtime::txn_append_preempt(txn, 1u);",
             ],
             id="a check",
+        ),
+        pytest.param(
+            "%rows: index, %bytes: index",
+            """
+            %c0 = arith.constant 0 : index
+            %c1 = arith.constant 1 : index
+            %c2 = arith.constant 2 : index
+            %register = arith.constant 64 : i32
+            scf.for %row = %c0 to %rows step %c1 {
+              %0 = arith.muli %bytes, %c2 : index
+              aiex.npu.assert_range(%0) {min = 1 : i64, max = 1024 : i64, subject = "length"} : index
+              %1 = arith.index_cast %0 : index to i32
+              aiex.npu.assert_bd_divisible(%1) {divisor = 4 : i32, subject = "length"} : i32
+              aiex.npu.assert_range(%0) {min = 1 : i64, max = 1024 : i64, subject = "stride"} : index
+              aiex.npu.write32(%register, %1) : i32, i32
+            }
+            """,
+            [
+                "  const size_t end = ptrdiff_t(rows) > 0 ? rows : 0;",
+                "  for (size_t row = 0; row < end; ++row) {",
+                "    const size_t length = bytes * 2;",
+                "    if (length < 1 || length > 1024) return false;  // length",
+                "    if (length % 4 != 0) return false;  // length",
+                "    aie_runtime::txn_append_write32(txn, 0x40u, uint32_t(length));  // shim(0,0) +0x40",
+                "  }",
+            ],
+            id="checks of the same number have one name for it, and are not repeated",
+        ),
+        pytest.param(
+            "%n: i32",
+            """
+            %zero = arith.constant 0 : i32
+            %one = arith.constant 1 : i32
+            %register = arith.constant 64 : i32
+            %last = scf.while (%x = %zero) : (i32) -> i32 {
+              %more = arith.cmpi slt, %x, %n : i32
+              scf.condition(%more) %x : i32
+            } do {
+            ^bb0(%y: i32):
+              aiex.npu.write32(%register, %y) : i32, i32
+              %next = arith.addi %y, %one : i32
+              scf.yield %next : i32
+            }
+            aiex.npu.maskwrite32(%register, %last, %one) : i32, i32, i32
+            """,
+            [
+                "  int32_t x = 0;",
+                "  while (x < n) {",
+                "    aie_runtime::txn_append_write32(txn, 0x40u, x);  // shim(0,0) +0x40",
+                "    x = int32_t(x + 1u);",
+                "  }",
+                "  aie_runtime::txn_append_maskwrite32(txn, 0x40u, x, 1u);  // shim(0,0) +0x40",
+            ],
+            id="a loop with a condition",
+        ),
+        pytest.param(
+            "%n: i32",
+            """
+            %zero = arith.constant 0 : i32
+            %one = arith.constant 1 : i32
+            %register = arith.constant 64 : i32
+            %last = scf.while (%x = %zero) : (i32) -> i32 {
+              aiex.npu.write32(%register, %x) : i32, i32
+              %next = arith.addi %x, %one : i32
+              %more = arith.cmpi slt, %next, %n : i32
+              scf.condition(%more) %next : i32
+            } do {
+            ^bb0(%y: i32):
+              scf.yield %y : i32
+            }
+            """,
+            [
+                "  int32_t x = 0;",
+                "  while (true) {",
+                "    aie_runtime::txn_append_write32(txn, 0x40u, x);  // shim(0,0) +0x40",
+                "    const int32_t next = int32_t(x + 1u);",
+                "    if (!(next < n)) break;",
+                "    x = next;",
+                "  }",
+            ],
+            id="a loop that is left in the middle",
         ),
     ],
 )

@@ -53,6 +53,7 @@ PLACES = [
       HERE
       aie.end
     }""",
+    "%length = arith.constant 1 : index %pattern = arith.constant dense<1> : tensor<1xi32> HERE",
     "aie.trace @trace(%core) { HERE }",
     "aie.trace.config @registers(%core) { HERE }",
     "aie.bd_chain @chain(%a: memref<16xi32>) { HERE aie.end }",

@@ -178,3 +178,10 @@ def test_words_do_not_share_memory():
     words[:] = 0
     assert first.operations[2].value == 0x00010005
     assert np.count_nonzero(txn.encode(first))
+
+
+def test_several_descriptors_in_a_block_are_set_apart():
+    both = txn.block_write(0x1D000, [7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0])
+    first, second = explain(both, model_of(NPU2)).split("; ")
+    assert first.startswith("buffer_length = 7, d0_step = 1")
+    assert second.startswith("buffer_length = 9, d0_step = 1")

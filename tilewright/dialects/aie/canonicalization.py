@@ -80,10 +80,9 @@ class ConstantToStatic(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
-        values = [value for value in (op.offset, op.len, *op.sizes, *op.strides) if value is not None]
-        if all(constant_value(value) is None for value in values):
+        offset, length = _fold_count(op.offset), _fold_count(op.len)
+        if not any(isinstance(entry, int) for entry in (offset, length, *map(_fold, (*op.sizes, *op.strides)))):
             return
-        offset, length = _fold(op.offset), _fold(op.len)
         _set_number(op, "static_offset", offset)
         _set_number(op, "static_len", length)
         _rebuild(
@@ -131,6 +130,12 @@ def _fold(entry: SSAValue | int | None) -> SSAValue | int | None:
         return entry
     number = constant_value(entry)
     return entry if number is None else number
+
+
+def _fold_count(value: SSAValue | None) -> SSAValue | int | None:
+    """A number that its 32 bits cannot hold stays a value, for whoever lowers it to refuse."""
+    number = _fold(value)
+    return number if number is None or isinstance(number, SSAValue) or -(1 << 31) <= number < 1 << 32 else value
 
 
 def _set_number(op: DmaBdOp, name: str, value: SSAValue | int | None) -> None:

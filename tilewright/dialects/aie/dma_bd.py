@@ -21,6 +21,7 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     base,
+    eq,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -32,7 +33,6 @@ from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait
 
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
-from tilewright.dialects._syntax import print_attributes, print_mixed_indices
 from tilewright.dialects.aie.attributes import BDIterationAttr, BDPadLayoutArrayAttr, PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
 
 ANY_MEMREF = described(base(MemRefType) | base(UnrankedMemRefType), "ranked or unranked memref of any type values")
+COUNT = described(eq(i32) | eq(i64), "32-bit signless integer")  # older programs have wider ones
 I64_ARRAY = described(DenseArrayBase.constr(i64), "i64 dense array attribute")
-NO_SIZES = DenseArrayBase.from_list(i64, [])
 
 
 class Dimension(NamedTuple):
@@ -74,8 +74,8 @@ class DmaBdOp(IRDLOperation):
     name = "aie.dma_bd"
 
     buffer = operand_def(ANY_MEMREF)
-    offset = opt_operand_def(i32)
-    len = opt_operand_def(i32)
+    offset = opt_operand_def(COUNT)
+    len = opt_operand_def(COUNT)
     sizes = var_operand_def(i64)
     strides = var_operand_def(i64)
     static_offset = opt_prop_def(i32_attr())
@@ -182,36 +182,14 @@ class DmaBdOp(IRDLOperation):
         return parse_dma_bd(parser, cls)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string("(")
-        printer.print_ssa_value(self.buffer)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-        for name, value, number in (("offset", self.offset, self.static_offset), ("len", self.len, self.static_len)):
-            if value is not None:
-                printer.print_string(f" {name} = ")
-                printer.print_ssa_value(value)
-            elif number is not None:
-                printer.print_string(f" {name} = {number.value.data}")
-        for name, values, numbers in (
-            ("sizes", self.sizes, self.static_sizes),
-            ("strides", self.strides, self.static_strides),
-        ):
-            if values or numbers is not None:
-                printer.print_string(f" {name} = ")
-                print_mixed_indices(printer, values, numbers or NO_SIZES)
-        if self.pad_dimensions is not None:
-            printer.print_string(" pad ")
-            self.pad_dimensions.print_list(printer)
-        printer.print_string(")")
-        print_attributes(printer, self, elided=SPELT_OUT)
+        from tilewright.dialects.aie.dma_bd_printing import print_dma_bd
+
+        print_dma_bd(printer, self)
 
     def verify_(self) -> None:
         from tilewright.dialects.aie.dma_bd_checks import verify_dma_bd
 
         verify_dma_bd(self)
-
-
-SPELT_OUT = ("static_offset", "static_len", "static_sizes", "static_strides", "pad_dimensions")
 
 
 def split_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], DenseArrayBase | None]:

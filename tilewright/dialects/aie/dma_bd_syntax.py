@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 
-from tilewright.dialects._pending import truncated_before
 from tilewright.dialects._syntax import parse_i32, parse_optional_i32, segments, split_attributes
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp, split_mixed
@@ -143,10 +142,10 @@ def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
     if (offset or length or sizes) and "pad_dimensions" in parts.properties:
         parser.raise_error("pad_dimensions is incompatible with dynamic dma_bd operands", start)
     if offset:
-        parts.offset = truncated_before(parser, offset[0])
+        parts.offset = offset[0]
         parts.properties.pop("static_offset", None)
     if length:
-        parts.len = truncated_before(parser, length[0])
+        parts.len = length[0]
         parts.properties.pop("static_len", None)
     if sizes:
         parts.sizes, parts.strides = sizes, strides

@@ -60,9 +60,9 @@ class ObjectFifoAllocateOp(IRDLOperation):
             raise wrong("can only be used in 1-to-1 object FIFOs")
         for is_set, what in (
             (fifo.via_dma.value.data, "with set `via_DMA` attribute"),
-            (fifo.repeat_count, "with set `repeat_count` attribute"),
+            (fifo.repeat_count is not None, "with set `repeat_count` attribute"),
             (len(fifo.dimensions_to_stream), "with set dimensions attribute"),
-            (fifo.aie_stream, "using stream port"),
+            (fifo.aie_stream is not None, "using stream port"),
         ):
             if is_set:
                 raise wrong(f"cannot allocate a shared memory module to objectfifo {what}")

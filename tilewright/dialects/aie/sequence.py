@@ -62,6 +62,15 @@ class RuntimeSequenceOp(IRDLOperation):
             case _:
                 return [argument.name_hint or f"arg{argument.index}" for argument in self.body.block.args]
 
+    def add_argument(self, type: Attribute, name: str) -> None:
+        """Add a last argument; it gets this name, with a number behind it if another one has it."""
+        names = self.argument_names
+        name = next(free for free in (name, *(f"{name}{n}" for n in range(1, len(names) + 1))) if free not in names)
+        block = self.body.block
+        block.insert_arg(type, len(block.args)).name_hint = name
+        if ARGUMENT_NAMES in self.attributes:
+            self.attributes[ARGUMENT_NAMES] = ArrayAttr(map(StringAttr, (*names, name)))
+
     @classmethod
     def parse(cls, parser: Parser) -> RuntimeSequenceOp:
         return parse_runtime_sequence(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i8, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -173,7 +173,7 @@ class PacketRulesOp(BlockOp):
                 "source_bundle": enum_to_attr(source.bundle),
                 "source_channel": IntegerAttr(source.channel, i32),
             },
-            regions=[[*rules]],
+            regions=[Region(Block(rules))],
         )
 
     @property
@@ -200,7 +200,7 @@ class SwitchboxOp(BlockOp, TileElement):
     assembly_format = "`(` $tile `)` $connections attr-dict"
 
     def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):
-        super().__init__(operands=[tile], result_types=[INDEX], regions=[[*connections]])
+        super().__init__(operands=[tile], result_types=[INDEX], regions=[Region(Block(connections))])
 
     def verify_(self) -> None:
         """Ports and wiring depend on where the tile is: a logical tile's are checked once it is placed."""
@@ -309,7 +309,7 @@ class ShimMuxOp(BlockOp, TileElement):
     assembly_format = "`(` $tile `)` $connections attr-dict"
 
     def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):
-        super().__init__(operands=[tile], result_types=[INDEX], regions=[[*connections]])
+        super().__init__(operands=[tile], result_types=[INDEX], regions=[Region(Block(connections))])
 
     def verify_(self) -> None:
         if not self.require_tile("shim tile", TileType.ShimNOCTile, TileType.ShimPLTile).is_placed:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
+    i32,
 )
 from xdsl.ir import Operation
 from xdsl.irdl import (
@@ -30,6 +31,7 @@ from tilewright.dialects._ods import (
     ImplicitTerminator,
     ParentOp,
     enum_attr,
+    enum_to_attr,
     enum_value,
     i32_attr,
     op_definition,
@@ -94,6 +96,10 @@ class TraceOp(BlockOp):
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` $body attr-dict"
+
+    @property
+    def packet(self) -> TracePacketOp | None:
+        return next((op for op in self.body.ops if isinstance(op, TracePacketOp)), None)
 
     def ops_of(self, kind: type[OpT]) -> list[OpT]:
         return [op for op in self.body.ops if isinstance(op, kind)]
@@ -188,6 +194,13 @@ class TracePacketOp(_InTrace):
     type = prop_def(PACKET_TYPE)
 
     assembly_format = "(`id` `=` $id^)? `type` `=` $type attr-dict"
+
+    def __init__(self, packet_type: TracePacketType, packet_id: int):
+        super().__init__(properties={"type": enum_to_attr(packet_type), "id": IntegerAttr(packet_id, i32)})
+
+    @property
+    def packet_type(self) -> TracePacketType:
+        return enum_value(TracePacketType, self.type)
 
 
 @op_definition

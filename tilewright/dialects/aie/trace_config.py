@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     BoolAttr,
     FlatSymbolRefAttrConstr,
@@ -11,7 +13,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -43,12 +45,13 @@ from tilewright.dialects._ods import (
     SignlessAttr,
     enum_attr,
     enum_to_attr,
+    enum_value,
     i32_attr,
     op_definition,
 )
 from tilewright.dialects._syntax import parse_i32, parse_optional_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.core import INDEX, EndOp
-from tilewright.dialects.aie.trace import PACKET_TYPE
+from tilewright.dialects.aie.trace import PACKET_TYPE, TracePacketType
 from tilewright.dialects.aie.trace_event import parse_event, print_event
 from tilewright.ir.constraints import described
 
@@ -71,6 +74,22 @@ class TraceConfigOp(BlockOp):
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` (`packet_type` `=` $packet_type^)? $body attr-dict"
+
+    def __init__(self, name: str, tile: SSAValue, packet_type: TracePacketType, writes: Sequence[TraceRegOp]):
+        super().__init__(
+            operands=[tile],
+            properties={"sym_name": StringAttr(name), "packet_type": enum_to_attr(packet_type)},
+            regions=[[*writes]],
+        )
+
+    @property
+    def records_memory(self) -> bool:
+        """Whether the unit of a core tile's memory module is meant."""
+        return self.packet_type is not None and enum_value(TracePacketType, self.packet_type) is TracePacketType.mem
+
+    @property
+    def writes(self) -> list[TraceRegOp]:
+        return [op for op in self.body.ops if isinstance(op, TraceRegOp)]
 
 
 @irdl_custom_directive
@@ -109,6 +128,17 @@ class TraceRegOp(IRDLOperation):
         "`register` `=` $reg_name (`field` `=` $field^)? `value` `=` custom<TraceRegValue>($value) "
         "(`mask` `=` $mask^)? (`comment` `=` $comment^)? attr-dict"
     )
+
+    def __init__(self, register: str, field: str, value: int | str, comment: str):
+        """A write to a field; the value may be the name of an event, or a port of the switch: `North:1`."""
+        super().__init__(
+            properties={
+                "reg_name": StringAttr(register),
+                "field": StringAttr(field),
+                "value": StringAttr(value) if isinstance(value, str) else IntegerAttr(int(value), i32),
+                "comment": StringAttr(comment),
+            }
+        )
 
 
 @op_definition

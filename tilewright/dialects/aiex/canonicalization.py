@@ -8,6 +8,8 @@ from .firmware import NpuLoadPdiOp
 from .memcpy import NpuDmaMemcpyNdOp
 from .tasks import DmaConfigureTaskOp
 
+INT64_LIMIT = 1 << 63  # the attributes of a transfer hold 64 bits with sign
+
 
 class LinearizeContiguousTransfer(RewritePattern):
     """Write a row-major scan as one loop: the length field is wider than the wrap fields."""
@@ -15,8 +17,11 @@ class LinearizeContiguousTransfer(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
         pattern = op.constant_pattern
-        if pattern is not None and pattern.is_contiguous and not pattern.is_linear:
-            rewriter.replace(op, op.with_pattern(pattern.linearized()))
+        if pattern is None or not pattern.is_contiguous or pattern.is_linear:
+            return
+        linear = pattern.linearized()
+        if all(-INT64_LIMIT <= number < INT64_LIMIT for number in (*linear.offsets, *linear.sizes)):
+            rewriter.replace(op, op.with_pattern(linear))
 
 
 class DropRepeatedLoad(RewritePattern):

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BoolAttr, FlatSymbolRefAttrConstr, SymbolNameConstraint
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    i16,
+)
+from xdsl.ir import Operation, Region
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import OptionalSymbolOpInterface, SymbolOpInterface
 
@@ -17,7 +28,7 @@ from tilewright.dialects._ods import (
 )
 from tilewright.dialects.aie.core import EndOp
 
-from .attributes import ATTR_DICT
+from .attributes import ATTR_DICT, i32_number, register_number
 
 I16 = IntConstraint(16)
 ENDS = ImplicitTerminator(EndOp)
@@ -37,6 +48,13 @@ class CertUcDmaChainOp(BlockOp):
     irdl_options = ATTR_DICT
     assembly_format = "($sym_name^)? $body attr-dict"
 
+    def __init__(self, name: str, bds: Sequence[CertUcDmaBdOp]):
+        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[[*bds]])
+
+    @property
+    def bds(self) -> list[CertUcDmaBdOp]:
+        return [op for op in self.body.ops if isinstance(op, CertUcDmaBdOp)]
+
 
 @op_definition
 class CertUcDmaBdOp(IRDLOperation):
@@ -53,6 +71,17 @@ class CertUcDmaBdOp(IRDLOperation):
     irdl_options = ATTR_DICT
     assembly_format = "$remote_address `,` $local_address `,` $length `,` $next_bd attr-dict"
 
+    def __init__(self, words: str, address: int, length_words: int):
+        """The last descriptor of its chain."""
+        super().__init__(
+            properties={
+                "remote_address": SymbolRefAttr(words),
+                "local_address": i32_number(address),
+                "length": i32_number(length_words),
+                "next_bd": BoolAttr.from_bool(False),
+            }
+        )
+
 
 @op_definition
 class CertPageOp(BlockOp):
@@ -65,6 +94,13 @@ class CertPageOp(BlockOp):
     traits = traits_def(ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.section"), ENDS)
     irdl_options = ATTR_DICT
     assembly_format = "$body attr-dict"
+
+    def __init__(self, jobs: Sequence[CertJobOp]):
+        super().__init__(regions=[[*jobs]])
+
+    @property
+    def jobs(self) -> list[CertJobOp]:
+        return [op for op in self.body.ops if isinstance(op, CertJobOp)]
 
 
 @op_definition
@@ -82,6 +118,20 @@ class CertJobOp(BlockOp):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $job_id `)` $body attr-dict"
 
+    def __init__(self, number: int, body: Region):
+        super().__init__(properties={"job_id": i32_number(number)}, regions=[body])
+
+    @property
+    def number(self) -> int:
+        return self.job_id.value.data
+
+    def renumber(self, number: int) -> None:
+        self.job_id = i32_number(number)
+
+    @property
+    def instructions(self) -> list[Operation]:
+        return [op for op in self.body.ops if not isinstance(op, EndOp)]
+
 
 @op_definition
 class CertWrite32Op(IRDLOperation):
@@ -95,6 +145,9 @@ class CertWrite32Op(IRDLOperation):
     traits = IN_JOB
     irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $value `)` attr-dict"
+
+    def __init__(self, address: int, value: int):
+        super().__init__(properties={"address": register_number(address), "value": register_number(value)})
 
 
 @op_definition
@@ -111,6 +164,10 @@ class CertMaskWrite32Op(IRDLOperation):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $mask `,` $value `)` attr-dict"
 
+    def __init__(self, address: int, mask: int, value: int):
+        numbers = {"address": address, "mask": mask, "value": value}
+        super().__init__(properties={name: register_number(number) for name, number in numbers.items()})
+
 
 @op_definition
 class CertApplyOffset57Op(IRDLOperation):
@@ -125,6 +182,11 @@ class CertApplyOffset57Op(IRDLOperation):
     traits = IN_JOB
     irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `,` $num_entries `,` $offset `)` attr-dict"
+
+    def __init__(self, table: str, num_entries: int, argument: int):
+        """The offset is the address of a buffer that the host hands over."""
+        numbers = {"num_entries": IntegerAttr(num_entries, i16), "offset": IntegerAttr(argument, i16)}
+        super().__init__(properties={"symbol": SymbolRefAttr(table), **numbers})
 
 
 @op_definition
@@ -141,6 +203,10 @@ class CertWaitTCTSOp(IRDLOperation):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $tile_id `,` $channel_id `,` $target_tcts `)` attr-dict"
 
+    def __init__(self, tile: int, actor: int, count: int):
+        numbers = {"tile_id": tile, "channel_id": actor, "target_tcts": count}
+        super().__init__(properties={name: i32_number(number) for name, number in numbers.items()})
+
 
 @op_definition
 class CertUcDmaWriteDesSyncOp(IRDLOperation):
@@ -153,6 +219,9 @@ class CertUcDmaWriteDesSyncOp(IRDLOperation):
     traits = IN_JOB
     irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `)` attr-dict"
+
+    def __init__(self, chain: str):
+        super().__init__(properties={"symbol": SymbolRefAttr(chain)})
 
 
 @op_definition
@@ -221,6 +290,9 @@ class CertSectionOp(BlockOp):
     irdl_options = ATTR_DICT
     assembly_format = "$sym_name $body attr-dict"
 
+    def __init__(self, name: str, pages: Sequence[CertPageOp]):
+        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[[*pages]])
+
 
 @op_definition
 class CertLoadPdiOp(IRDLOperation):
@@ -234,6 +306,9 @@ class CertLoadPdiOp(IRDLOperation):
     traits = IN_JOB
     irdl_options = ATTR_DICT
     assembly_format = "`(` $pdi_id `,` $symbol `)` attr-dict"
+
+    def __init__(self, number: int, section: str):
+        super().__init__(properties={"pdi_id": register_number(number), "symbol": SymbolRefAttr(section)})
 
 
 @op_definition

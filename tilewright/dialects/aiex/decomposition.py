@@ -8,6 +8,10 @@ from math import isqrt
 from .access_pattern import ITERATION, AccessPattern
 from .descriptor_checks import DescriptorLimits
 
+MAX_PARTS = 4096
+"""Transfers that need more descriptors are refused: they are mistakes, and would take forever to write down."""
+MAX_DIVISOR = 1 << 16  # of two factors of a size that buffers can have, one is below
+
 
 def decompose(pattern: AccessPattern, limits: DescriptorLimits) -> list[AccessPattern]:
     """Patterns that fit and, one after another, visit exactly the elements of `pattern` in its order.
@@ -15,7 +19,7 @@ def decompose(pattern: AccessPattern, limits: DescriptorLimits) -> list[AccessPa
     Empty where that is impossible, and also where there is nothing to do: the pattern fits as it is, or is contiguous
     and needs no wraps at all.
     """
-    if pattern.is_contiguous or limits.violation(pattern) is None:
+    if pattern.is_contiguous or limits.holds(pattern):
         return []
     return _Decomposition(limits).split(pattern)
 
@@ -28,7 +32,7 @@ class _Decomposition:
         self.hopeless: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
 
     def split(self, pattern: AccessPattern) -> list[AccessPattern]:
-        if self.limits.violation(pattern) is None:
+        if self.limits.holds(pattern):
             return [pattern]
         shape = (pattern.sizes, pattern.strides)
         if shape in self.hopeless or self.limits.has_long_stride(pattern):
@@ -56,7 +60,7 @@ class _Decomposition:
         if outermost is None:
             return []
         size, chunk = pattern.sizes[outermost], self.limits.largest_size(outermost)
-        if not 0 < chunk < size:
+        if not 0 < chunk < size <= chunk * MAX_PARTS:
             return []
         parts: list[AccessPattern] = []
         for start in range(0, size, chunk):
@@ -65,9 +69,10 @@ class _Decomposition:
                 sizes=_with(pattern.sizes, outermost, min(chunk, size - start)),
                 offsets=_with(pattern.offsets, outermost, pattern.offsets[outermost] + start),
             )
-            if not (piece_parts := self.split(piece)):
-                return []
+            piece_parts = self.split(piece)
             parts += piece_parts
+            if not piece_parts or len(parts) > MAX_PARTS:
+                return []
         return parts
 
 
@@ -87,7 +92,7 @@ def _factored(pattern: AccessPattern, dimension: int, inner: int) -> AccessPatte
 
 def _proper_divisors(number: int) -> list[int]:
     """Largest first, without 1 and the number itself."""
-    small = [n for n in range(2, isqrt(max(number, 0)) + 1) if number % n == 0]
+    small = [n for n in range(2, min(isqrt(max(number, 0)), MAX_DIVISOR) + 1) if number % n == 0]
     return sorted({*small, *(number // n for n in small)}, reverse=True)
 
 

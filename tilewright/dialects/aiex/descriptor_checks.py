@@ -90,6 +90,12 @@ class DescriptorLimits:
         """Why a pattern does not fit into one descriptor. A linear transfer has no use for the wraps of d0 and d1."""
         return _violation(self, pattern.sizes, pattern.strides, ignore_wraps)
 
+    def holds(self, pattern: AccessPattern) -> bool:
+        """Whether the fields have room for a pattern, where upstream's checks let one more through."""
+        hardware = encode_integers(pattern, self.element_bits, self.granule_bits)
+        steps_fit = all(step < self.max_step for step in hardware.strides)
+        return self.violation(pattern) is None and steps_fit and hardware.sizes[ITERATION] < self.max_iterations
+
     def element_violation(self, sizes: Sequence[int], strides: Sequence[int]) -> str | None:
         """What is wrong with sizes and strides whatever the fields hold."""
         for dimension, size in enumerate(sizes):

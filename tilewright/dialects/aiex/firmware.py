@@ -94,6 +94,18 @@ class NpuCreateScratchpadOp(IRDLOperation):
             raise VerifyError(
                 f"only one '{self.name}' is allowed per runtime sequence", (first, f"previous '{self.name}' here")
             )
+        self._verify_uses(size)
+
+    def _verify_uses(self, size: int) -> None:
+        """Entries that are read exist. Checked from here, for all at once: a sequence may read thousands."""
+        entries = size // 4
+        for use in self.parent.ops if self.parent else ():
+            if isinstance(use, NpuUpdateFromScratchpadOp) and use.state_table_idx.value.data >= entries:
+                raise VerifyError(
+                    f"state_table_idx {use.state_table_idx.value.data} is out of bounds for scratchpad of size {size} "
+                    f"bytes ({entries} entries) created by {self.name}.",
+                    at=use,
+                )
 
     def _first_in_sequence(self) -> NpuCreateScratchpadOp:
         from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -140,12 +152,6 @@ class NpuUpdateFromScratchpadOp(Placed):
             raise VerifyException(
                 f"state_table_idx {index} exceeds maximum StateTable index ({STATE_TABLE_ENTRIES - 1})."
             )
-        for other in self.parent.ops if self.parent else ():
-            if isinstance(other, NpuCreateScratchpadOp) and index >= (entries := other.size.value.data // 4):
-                raise VerifyException(
-                    f"state_table_idx {index} is out of bounds for scratchpad of size {other.size.value.data} bytes "
-                    f"({entries} entries) created by {other.name}."
-                )
 
 
 OPS = [NpuPreemptOp, NpuLoadPdiOp, NpuCreateScratchpadOp, NpuUpdateFromScratchpadOp]

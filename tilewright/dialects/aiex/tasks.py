@@ -86,6 +86,16 @@ class ConfiguredTask(IRDLOperation):
         """Every descriptor of the chain, in the order they are written."""
         return (op for op in self.walk() if isinstance(op, DmaBdOp))
 
+    @property
+    def first_descriptor(self) -> DmaBdOp | None:
+        """Where the chain starts. An entry block that only jumps lets a chain come back to its first descriptor."""
+        block = self.chain.first_block
+        if block is None:
+            return None
+        if block.first_op is block.last_op and block.last_op is not None and len(block.last_op.successors) == 1:
+            block = block.last_op.successors[0]
+        return next((op for op in block.ops if isinstance(op, DmaBdOp)), None)
+
     def verify_dimensions(self, tile: TileLike) -> None:
         """Descriptors in a task are checked here: their own verifier knows only those of tiles' DMAs.
 
@@ -170,16 +180,6 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
         """The numbers of the descriptors; none if they are known, or will be, without running the program."""
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
-
-    @property
-    def first_descriptor(self) -> DmaBdOp | None:
-        """Where the chain starts. An entry block that only jumps lets a chain come back to its first descriptor."""
-        block = self.body.first_block
-        if block is None:
-            return None
-        if block.first_op is block.last_op and block.last_op is not None and len(block.last_op.successors) == 1:
-            block = block.last_op.successors[0]
-        return next((op for op in block.ops if isinstance(op, DmaBdOp)), None)
 
     def verify_(self) -> None:
         if self.bd_ids and (count := sum(1 for _ in self.descriptors)) != len(self.bd_ids):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -18,6 +19,7 @@ from tilewright.ir.create import initialize
 
 from .attributes import ATTR_DICT, i32_number
 from .descriptor_checks import burst_violation
+from .guards import range_requirement
 
 MAX_WRAP = 0x3FF
 MAX_STEP = 0xFFFFF
@@ -65,6 +67,45 @@ def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int
         return layout.pack(**contents, address_low=offset, burst_length=burst, ax_cache=AX_CACHE)
     # Whoever writes a mem tile's descriptor gives the address in words, a core tile's in bytes.
     return layout.pack(**contents, address=offset if tile_type is TileType.MemTile else offset // WORD_BYTES)
+
+
+@cache
+def _register_ranges(tile_type: TileType) -> dict[str, tuple[int, int]]:
+    """What the register field behind each field holds; the bits of the field itself, without bias."""
+    fields = BD_LAYOUTS[tile_type].fields
+    targets = {name: fields[target] for name, target in ALL_FIELDS.items() if target in fields}
+    return {
+        name: (-(1 << field.width - 1), (1 << field.width - 1) - 1) if field.signed else (0, (1 << field.width) - 1)
+        for name, field in targets.items()
+    }
+
+
+def field_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
+    """Why no descriptor of a tile holds these fields; upstream cuts most of them to size."""
+    tile_type = device.tile_type(fields["column"], fields["row"])
+    ranges = _register_ranges(tile_type)
+    for name, value in fields.items():
+        if name in ranges:
+            low, high = ranges[name]
+            if not low <= value <= high:
+                return f"{name} is {value} but {range_requirement(low, high)}"
+        elif value != 0 and name in ALL_FIELDS:
+            return f"{name} is {value}, but a descriptor of this tile has no such field"
+    return burst_violation(device, fields.get("burst_length", 0))
+
+
+def offset_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
+    """Why no descriptor of a tile holds an address: words in a mem tile, else bytes of whole words."""
+    tile_type = device.tile_type(fields["column"], fields["row"])
+    offset, unit = fields.get("buffer_offset", 0), 1 if tile_type is TileType.MemTile else WORD_BYTES
+    units = WORD_BYTES if tile_type is TileType.CoreTile else 1
+    largest = units * BD_LAYOUTS[tile_type].fields[_ADDRESS[tile_type]].limits[-1]
+    if offset % unit == 0 and 0 <= offset <= largest:
+        return None
+    return f"buffer_offset is {offset} but {range_requirement(0, largest)}, in steps of {unit}"
+
+
+_ADDRESS = {TileType.CoreTile: "address", TileType.MemTile: "address", TileType.ShimNOCTile: "address_low"}
 
 
 @op_definition
@@ -121,6 +162,11 @@ class NpuWriteBdOp(IRDLOperation):
         """The unsigned value of a field."""
         attr = self.properties.get(name)
         return attr.value.data & 0xFFFFFFFF if isinstance(attr, IntegerAttr) else 0
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """All fields, with their signs."""
+        return {name: attr.value.data for name, attr in self.properties.items() if isinstance(attr, IntegerAttr)}
 
     def words(self) -> list[int]:
         """The words of the descriptor."""

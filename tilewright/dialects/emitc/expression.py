@@ -71,9 +71,8 @@ class ExpressionOp(IRDLOperation):
         names: dict[int, str] = printer._values  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
         for argument, operand in zip(self.region.block.args, self.operands, strict=True):
             names[id(argument)] = names[id(operand)]
-        if self.operands:
-            printer.print_string(" ")
-            printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
         print_attributes(printer, self, ("do_not_inline",))
         printer.print_string(" : ")
         printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))

@@ -34,11 +34,11 @@ class Edges:
     """Pairs of tiles that constrain each other, found from either end."""
 
     def __init__(self, pairs: Iterable[tuple[TileLike | None, TileLike | None]]):
+        self.pairs = [(one, other) for one, other in pairs if one is not None and other is not None]
         self._peers: dict[TileLike, list[tuple[TileLike, bool]]] = defaultdict(list)
-        for first, second in pairs:
-            if first is not None and second is not None:
-                self._peers[first].append((second, True))
-                self._peers[second].append((first, False))
+        for first, second in self.pairs:
+            self._peers[first].append((second, True))
+            self._peers[second].append((first, False))
 
     def peers(self, tile: TileLike) -> list[tuple[TileLike, bool]]:
         """The other end of each pair, and whether `tile` is the first of the two."""
@@ -181,6 +181,12 @@ class Design:
                     if others and isinstance(tile.owner, LogicalTileOp):
                         found[tile].append(others)
         return found
+
+    def nets(self) -> list[list[TileLike]]:
+        """The tiles that each flow and FIFO connects, its source first."""
+        ends = ([*sources, *dests] for sources, dests in self._endpoints())
+        nets = [[tile for tile in map(tile_of, values) if tile is not None] for values in ends]
+        return [net for net in nets if len(net) > 1]
 
     def _endpoints(self) -> Iterator[tuple[list[SSAValue], list[SSAValue]]]:
         for flow in self.ops(FlowOp):

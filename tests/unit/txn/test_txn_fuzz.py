@@ -1,0 +1,111 @@
+"""Whatever bytes come: a stream is refused with a reason, or every tool on it works and its bytes come back."""
+
+import io
+from contextlib import redirect_stdout
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright import txn
+from tilewright.device.hazards import findings
+from tilewright.txn.difference import differences
+from tilewright.txn.lint import hazards
+from tilewright.txn.meaning import explain
+from tilewright.txn.opcodes import LAYOUTS
+from tilewright.txn.statistics import statistics
+from tilewright.txn.text import assemble, disassemble, model_of
+
+ROUNDS = 1200
+
+
+def example(version: tuple[int, int]) -> bytes:
+    """A stream with every kind of operation, on registers that tools have something to say about."""
+    operations = [
+        txn.Operation(opcode, range(layout.default_payload_words or 3) if layout.size_word is not None else None)
+        for opcode, layout in LAYOUTS[version].items()
+    ]
+    block = txn.Operation(txn.Opcode.BLOCKWRITE, range(8), address=0x1D000)
+    descriptor = [block, txn.write(0x1D214, 0x80000000), txn.sync(0, 0, 1, 0)]
+    header = txn.Header(*version, device_generation=4, columns=8)
+    return txn.encode(txn.Stream.of(header, [*operations, *descriptor])).astype("<u4").tobytes()
+
+
+EXAMPLES = [example(version) for version in LAYOUTS]
+
+
+def try_everything(data: bytes) -> bool:
+    """Whether it is a stream; if so, all tools have been through it."""
+    try:
+        stream = txn.decode(data)
+    except txn.TxnError as error:
+        assert str(error) and (error.offset is None or 0 <= error.offset <= max(len(data), 16))
+        return False
+    assert txn.encode(stream).astype("<u4").tobytes() == data
+    model = model_of(stream.header)
+    text = "\n".join(disassemble(stream))
+    assert txn.encode(assemble(text)).astype("<u4").tobytes() == data
+    for op in stream.operations:
+        explain(op, model)
+    assert statistics(stream).operations == len(stream.operations)
+    assert list(differences(stream, stream)) == []
+    if model is not None:
+        for finding in findings(hazards(stream, model)):
+            assert finding.hazard.text(model) and list(finding.notes())
+    return True
+
+
+def mutated(data: bytes, random: Random) -> bytes:
+    """Some bytes changed, repeated, moved or missing; often with a header that claims that all is well."""
+    damaged = bytearray(data)
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(damaged) + 1)
+        match random.randrange(5):
+            case 0 if at < len(damaged):
+                damaged[at] = random.randrange(256)
+            case 1 if at < len(damaged):
+                damaged[at] ^= 1 << random.randrange(8)
+            case 2:
+                del damaged[at : at + random.choice((1, 4, 16))]
+            case 3:
+                damaged[at:at] = damaged[at : at + 4 * random.randint(1, 8)]
+            case _:
+                start = at // 4 * 4
+                damaged[start : start + 4] = random.choice((0, 1, 0x80, 0xFFFFFFFF, 0xFFFFFFFC)).to_bytes(4, "little")
+    if random.random() < 0.7 and len(damaged) >= 16:
+        damaged[12:16] = len(damaged).to_bytes(4, "little")
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("data", EXAMPLES, ids=[f"version {version}" for version in LAYOUTS])
+def test_damaged_streams_are_refused_or_work(data: bytes):
+    assert try_everything(data)
+    random = Random(17)
+    accepted = sum(try_everything(mutated(data, random)) for _ in range(ROUNDS // len(EXAMPLES)))
+    assert 0 < accepted < ROUNDS // len(EXAMPLES)
+
+
+def test_every_cut_is_refused():
+    for data in EXAMPLES:
+        assert not any(try_everything(data[:length]) for length in range(len(data)))
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=40), st.sampled_from([*LAYOUTS]))
+def test_any_words_behind_a_header_are_refused_or_work(words: list[int], version: tuple[int, int]):
+    header = [0x06040000 | version[1] << 8 | version[0], 0x108, len(words), 4 * (len(words) + 4)]
+    try_everything(np.array([*header, *words], dtype="<u4").tobytes())
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_refused_or_assembles(text: str):
+    from tilewright.txn.text import TextError
+
+    for source in (text, "txn 0.1 generation 4 columns 8 rows 6 mem_tile_rows 1\n" + text):
+        with redirect_stdout(io.StringIO()) as printed:
+            try:
+                txn.encode(assemble(source))
+            except TextError as error:
+                assert error.line >= 1 and error.column >= 1 and error.reason
+        assert printed.getvalue() == ""

@@ -1,0 +1,235 @@
+"""The body of a native generator: collects the words of operations, and writes them where a run of them ends.
+
+Consecutive operations are one copy of a constant template, then a store for each word that depends on run-time values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from llvmlite import ir
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tilewright.codegen.emission import Emitter, Packed, Word, remedy
+from tilewright.device import TileId
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aiex import guards, tasks
+from tilewright.native.body import Body, Handler
+from tilewright.native.types import llvm_type
+from tilewright.txn.encode import header_words
+from tilewright.txn.opcodes import WORD_BYTES
+
+MOST_GUARDS = 200
+MOST_PENDING = 256  # words; LLVM takes more than twice as long for a block that is twice as long
+I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A check in the generated code: what it is about, what it demands, and the arguments that decide it."""
+
+    subject: str
+    text: str
+    location: LocationAttr
+    arguments: tuple[int, ...] = ()
+
+
+@dataclass
+class Generator:
+    """The native function, the arguments it takes and the guards it checks."""
+
+    function: ir.Function
+    arguments: list[BlockArgument]
+    guards: list[Guard] = field(default_factory=list[Guard])
+
+    @property
+    def is_short(self) -> bool:
+        """Whether LLVM can be asked for its best in a reasonable time: that grows with the square of the conditions."""
+        return len(self.guards) <= MOST_GUARDS
+
+
+class GeneratorBody(Body):
+    """Builds the function of one generator; `handlers` are for operations that are neither words nor arithmetic."""
+
+    def __init__(self, module: ir.Module, generator: Generator, emitter: Emitter, handlers: Mapping[str, Handler]):
+        super().__init__(ir.IRBuilder(generator.function.append_basic_block("entry")), handlers)
+        self.module, self.generator, self.emitter = module, generator, emitter
+        self.out, self.capacity, self.failure = generator.function.args[:3]
+        self.position = self._variable(I64, 4)
+        self.count = self._variable(I32, 0)
+        self.pending: list[Word] = []
+        self.pending_operations = 0
+        self.pools: dict[tuple[TileId, range], tuple[ir.Value, ir.Value]] = {}
+        self._templates = 0
+        self._checked: list[set[tuple[SSAValue, str]]] = []
+        """What is known to hold where code is being built: by block, the innermost last."""
+
+    def build(self, sequence: RuntimeSequenceOp) -> None:
+        for argument, value in zip(self.generator.arguments, self.generator.function.args[3:], strict=True):
+            type = llvm_type(argument.type)
+            self.values[argument] = value if type.width == 64 else self.builder.trunc(value, type)
+        self._make_pools(sequence)
+        self.lower_block(sequence.body.block)
+        self._write_header()
+        self.builder.ret(self.builder.load(self.position, typ=I64))
+
+    def lower(self, op: Operation) -> None:
+        words = self.emitter.words(op)
+        if words is not None:
+            self.pending += words
+            self.pending_operations += 1
+            if len(self.pending) > MOST_PENDING:
+                self.flush()
+            return
+        if op.regions:
+            self.flush()
+        super().lower(op)
+
+    def remedies(self, op: Operation) -> Sequence[str]:
+        return (remedy(op),)
+
+    def lower_block(self, block: Block) -> None:
+        self._checked.append(set())
+        super().lower_block(block)
+        self._checked.pop()
+        self.flush()
+
+    def flush(self) -> None:
+        """Write the words collected so far, if they fit, and move on."""
+        if not self.pending:
+            return
+        builder, words = self.builder, self.pending
+        start = builder.load(self.position, typ=I64)
+        end = builder.add(start, ir.Constant(I64, len(words)))
+        builder.store(end, self.position)
+        total = builder.add(builder.load(self.count, typ=I32), ir.Constant(I32, self.pending_operations))
+        builder.store(total, self.count)
+        self._if_fits(end, lambda: self._store(start, words))
+        self.pending, self.pending_operations = [], 0
+
+    def arguments_behind(self, value: SSAValue) -> tuple[int, ...]:
+        """Which scalar arguments a value is computed from."""
+        found: set[int] = set()
+        seen: set[SSAValue] = set()
+        waiting = [value]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            if isinstance(current, BlockArgument) and current in self.generator.arguments:
+                found.add(self.generator.arguments.index(current))
+            owner = current.owner if isinstance(current.owner, Operation) else current.owner.parent_op()
+            if owner is not None and owner.name != "aie.runtime_sequence":
+                waiting += owner.operands
+                last = owner.regions[-1].blocks.last if owner.regions else None
+                waiting += last.last_op.operands if last and last.last_op else ()
+        return tuple(sorted(found))
+
+    def fail_unless(self, condition: ir.Value, value: ir.Value, guard: Guard) -> None:
+        """Leave the function with the guard's number unless the condition holds."""
+        builder = self.builder
+        passed, failed = self.new_block("passed"), self.new_block("failed")
+        builder.cbranch(condition, passed, failed)
+        builder.position_at_end(failed)
+        builder.store(value, self.failure)
+        builder.ret(ir.Constant(I64, -1 - len(self.generator.guards)))
+        builder.position_at_end(passed)
+        self.generator.guards.append(guard)
+
+    def _variable(self, type: ir.Type, value: int) -> ir.Value:
+        slot = self.builder.alloca(type)
+        self.builder.store(ir.Constant(type, value), slot)
+        return slot
+
+    def _if_fits(self, end: ir.Value, write: Callable[[], None]) -> None:
+        builder = self.builder
+        fits, on = self.new_block("fits"), self.new_block("on")
+        builder.cbranch(builder.icmp_signed("<=", end, self.capacity), fits, on)
+        builder.position_at_end(fits)
+        write()
+        builder.branch(on)
+        builder.position_at_end(on)
+
+    def _store(self, start: ir.Value, words: list[Word]) -> None:
+        target = self._word_pointer(self.out, start)
+        template = [word if isinstance(word, int) else word.constant for word in words]
+        size = ir.Constant(I64, WORD_BYTES * len(words))
+        copy = self.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
+        self.builder.call(copy, [target, self._template(template), size, ir.Constant(ir.IntType(1), 0)])
+        for index, word in enumerate(words):
+            if isinstance(word, Packed):
+                place = self._word_pointer(target, ir.Constant(I64, index))
+                self.builder.store(self._pack(word), place, align=WORD_BYTES)
+
+    def _template(self, words: list[int]) -> ir.Value:
+        type = ir.ArrayType(I32, len(words))
+        self._templates += 1
+        data = ir.GlobalVariable(self.module, type, f"{self.generator.function.name}.words.{self._templates}")
+        data.linkage, data.global_constant, data.align = "private", True, WORD_BYTES
+        data.initializer = ir.Constant(type, words)
+        return data
+
+    def _word_pointer(self, base: ir.Value, index: ir.Value) -> ir.Value:
+        return self.builder.gep(base, [index], source_etype=I32)
+
+    def _pack(self, word: Packed) -> ir.Value:
+        builder = self.builder
+        packed: ir.Value = ir.Constant(I32, word.constant)
+        for part in word.parts:
+            value = self._as_i32(self[part.value])
+            if part.mask != 0xFFFFFFFF:
+                value = builder.and_(value, ir.Constant(I32, part.mask))
+            packed = builder.or_(packed, builder.shl(value, ir.Constant(I32, part.shift)) if part.shift else value)
+        return builder.add(packed, ir.Constant(I32, word.addend)) if word.addend else packed
+
+    def _as_i32(self, value: ir.Value) -> ir.Value:
+        if value.type.width == 32:
+            return value
+        return self.builder.trunc(value, I32) if value.type.width > 32 else self.builder.zext(value, I32)
+
+    def _write_header(self) -> None:
+        end = self.builder.load(self.position, typ=I64)
+        first, second, *_ = header_words(self.emitter.header, 0, 0)
+
+        def write() -> None:
+            size = self.builder.mul(self.builder.trunc(end, I32), ir.Constant(I32, WORD_BYTES))
+            words = [ir.Constant(I32, first), ir.Constant(I32, second), self.builder.load(self.count, typ=I32), size]
+            for index, word in enumerate(words):
+                self.builder.store(word, self._word_pointer(self.out, ir.Constant(I64, index)), align=WORD_BYTES)
+
+        self._if_fits(end, write)
+
+    def _make_pools(self, sequence: RuntimeSequenceOp) -> None:
+        """A stack of free descriptors for each pool that the sequence draws them from."""
+        for op in sequence.walk():
+            if (
+                isinstance(op, tasks.DmaBdPoolPopOp | tasks.DmaBdPoolPushOp)
+                and (key := self._pool_key(op)) not in self.pools
+            ):
+                numbers = key[1]
+                ids = self.builder.alloca(I32, ir.Constant(I64, len(numbers)))
+                for index, number in enumerate(reversed(numbers)):
+                    place = self._word_pointer(ids, ir.Constant(I64, index))
+                    self.builder.store(ir.Constant(I32, number), place)
+                self.pools[key] = ids, self._variable(I64, len(numbers))
+
+    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, range]:
+        return op.place, op.numbers(self.emitter.model)
+
+    def pool(self, op: tasks.PoolUser) -> tuple[ir.Value, ir.Value]:
+        """The stack that an operation uses, and how many are on it."""
+        return self.pools[self._pool_key(op)]
+
+    def guard(self, op: guards.Guard, value: SSAValue, requirement: str, fits: Callable[[ir.Value], ir.Value]) -> None:
+        """Stop unless a value fits, saying what it is and has to be; once is enough."""
+        if any((value, requirement) in known for known in self._checked):
+            return
+        self._checked[-1].add((value, requirement))
+        condition, number = fits(self[value]), self[value]
+        if number.type.width < I64.width:
+            number = self.builder.sext(number, I64)
+        subject = op.subject or "a number of this descriptor"
+        self.fail_unless(condition, number, Guard(subject, requirement, op.location, self.arguments_behind(value)))

@@ -1,0 +1,37 @@
+"""The configuration of a compiled device as TXN words: what brings an array from reset to where sequences can run.
+
+The programs of cores are referred to by name, in the manifest; loading them is left to whoever starts the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.dialects.aie.tiles import DeviceOp
+
+if TYPE_CHECKING:
+    from tilewright.txn.stream import Words
+
+
+@dataclass(frozen=True)
+class ConfigurationStream:
+    """Words, header included, and for each operation in them the place in the source that asked for it."""
+
+    words: Words
+    locations: Sequence[LocationAttr]
+
+
+def configuration_stream(device: DeviceOp) -> ConfigurationStream:
+    """The configuration of a device that is placed, addressed and routed; located errors where it is not."""
+    from tilewright import txn
+    from tilewright.codegen.emission import Emitter
+    from tilewright.passes.configuration import configuration_of
+    from tilewright.passes.configuration.transaction import as_transaction
+
+    writes = list(as_transaction(configuration_of(device).writes))
+    stream = txn.Stream.of(Emitter(device).header, [write.operation for write in writes])
+    return ConfigurationStream(txn.encode(stream), [write.location for write in writes])

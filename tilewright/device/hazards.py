@@ -1,0 +1,256 @@
+"""Hazards of DMA queues and descriptors: what the hardware does wrong silently when a program runs ahead of a DMA.
+
+Whoever reads a program, be it operations or TXN words, tells `InFlight` about its pushes, waits and writes in order,
+and is told of each hazard. What is not waited for may still be running, so a hazard is something that may happen.
+
+Facts: a channel's queue holds `TASK_QUEUE_DEPTH` tasks and drops a push when it is full (AM020). A channel runs its
+tasks in order. A task may issue a token when it is done; a wait takes the oldest token of its channel. The DMA reads
+a descriptor when it comes to it, so that one which is rewritten before its task is done is used half old, half new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar
+
+from .architecture import TASK_QUEUE_DEPTH
+from .dma_registers import DmaChannel, tile_name
+from .model import DeviceModel, TileId
+
+O = TypeVar("O", bound=Hashable)  # where something stands in the program that is read
+
+BdName: TypeAlias = Hashable
+"""A number, or whatever stands for one that is chosen at run time."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A hazard: what it is called, what is said about it, and how a program avoids it."""
+
+    name: str
+    text: str
+    task_note: str
+    remedy: str
+
+
+QUEUE_OVERFLOW = Rule(
+    "queue-overflow",
+    "push of {bd} on {channel} may be dropped: its queue may hold {count} tasks already, none of them awaited",
+    "the oldest of them{task} is pushed here",
+    "await one of these tasks before this push, or move some of them to another channel",
+)
+DESCRIPTOR_IN_FLIGHT = Rule(
+    "descriptor-in-flight",
+    "{bd} of {tile} may be rewritten while a task on {channel} still uses it",
+    "the task is pushed here, and nothing waits for it in between",
+    "await that task before this write, or use another descriptor",
+)
+NO_TOKEN = "; so far there is no token to wait for (issue_token)"
+PACED = "this waits for something else; that the task is done by then is up to the design"
+
+
+@dataclass(frozen=True)
+class Task(Generic[O]):
+    """A task that was pushed and may not be done."""
+
+    origin: O
+    descriptors: frozenset[BdName] = frozenset()
+    """Those it uses, as far as they are known."""
+    issues_token: bool = True
+    paced_by: O | None = None
+    """A wait for something else that came after the push."""
+
+
+@dataclass(frozen=True)
+class Hazard(Generic[O]):
+    """Something that may go wrong at `origin`, because of tasks that may not be done, the oldest first."""
+
+    rule: Rule
+    channel: DmaChannel
+    origin: O
+    bd: str
+    tasks: tuple[Task[O], ...]
+
+    @property
+    def paced_by(self) -> O | None:
+        """A wait for something else in between, which makes it likely that all is well."""
+        return self.tasks[0].paced_by
+
+    def text(self, model: DeviceModel) -> str:
+        channel, tile = self.channel.name(model), tile_name(model, self.channel.tile)
+        if self.rule is DESCRIPTOR_IN_FLIGHT:
+            channel = self.channel.short_name
+        return self.rule.text.format(bd=self.bd, channel=channel, tile=tile, count=len(self.tasks))
+
+    def notes(self) -> Iterator[tuple[O, str]]:
+        """What to add, and where."""
+        oldest = self.tasks[0]
+        names = [bd for bd in oldest.descriptors if isinstance(bd, int)]
+        task = f", {bd_text(names[0])}," if len(names) == len(oldest.descriptors) == 1 else ""
+        yield oldest.origin, self.rule.task_note.format(task=task)
+        if self.paced_by is not None:
+            yield self.paced_by, PACED
+        has_token = any(task.issues_token for task in self.tasks)
+        yield self.origin, self.rule.remedy + ("" if has_token else NO_TOKEN)
+
+
+@dataclass
+class Finding(Generic[O]):
+    """The first hazard of its kind on a channel, and how many places there are like it."""
+
+    hazard: Hazard[O]
+    places: int = 1
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether nothing at all paces the program."""
+        return self.hazard.paced_by is None
+
+    def notes(self) -> Iterator[tuple[O, str]]:
+        yield from self.hazard.notes()
+        if (others := self.places - 1) > 0:
+            what = "is 1 more place" if others == 1 else f"are {others} more places"
+            yield self.hazard.origin, f"there {what} like this one on this channel"
+
+
+def findings(hazards: Iterable[Hazard[O]]) -> list[Finding[O]]:
+    """Hazards by rule and channel: programs that have one usually have many of its kind."""
+    found: dict[Hashable, Finding[O]] = {}
+    seen: set[Hashable] = set()
+    for hazard in hazards:
+        kind = hazard.rule, hazard.channel, hazard.paced_by is None
+        if (kind, hazard.origin) in seen:
+            continue
+        seen.add((kind, hazard.origin))
+        if kind in found:
+            found[kind].places += 1
+        else:
+            found[kind] = Finding(hazard)
+    return list(found.values())
+
+
+def bd_text(bd: BdName | None) -> str:
+    return f"BD {bd}" if isinstance(bd, int) else "a BD"
+
+
+@dataclass
+class InFlight(Generic[O]):
+    """What may be going on at one point of a program. `Task` and `Hazard` say what the fields of it mean."""
+
+    queues: dict[DmaChannel, tuple[Task[O], ...]] = field(default_factory=dict[DmaChannel, tuple[Task[O], ...]])
+    """By channel, the oldest task first."""
+    following: dict[tuple[TileId, BdName], BdName] = field(default_factory=dict[tuple[TileId, BdName], BdName])
+    """The descriptor that the DMA goes on to after another one."""
+
+    def copy(self) -> InFlight[O]:
+        return InFlight(dict(self.queues), dict(self.following))
+
+    def push(self, channel: DmaChannel, task: Task[O], bd: BdName | None) -> Hazard[O] | None:
+        """Queue a task that starts with descriptor `bd`."""
+        waiting = self.queues.get(channel, ())
+        chain = task.descriptors | self._chain(channel.tile, bd)
+        self.queues[channel] = (*waiting, replace(task, descriptors=chain))[-TASK_QUEUE_DEPTH:]
+        if len(waiting) < TASK_QUEUE_DEPTH:
+            return None
+        return Hazard(QUEUE_OVERFLOW, channel, task.origin, bd_text(bd), waiting)
+
+    def _chain(self, tile: TileId, bd: BdName | None) -> frozenset[BdName]:
+        chain, at = set[BdName](), bd
+        while at is not None and at not in chain:
+            chain.add(at)
+            at = self.following.get((tile, at))
+        return frozenset(chain)
+
+    def wait(self, channel: DmaChannel, origin: O) -> None:
+        """Take the oldest token of a channel: the task that issued it is done, and those before it.
+
+        A wait that no known task has a token for either never ends, or waits for what came after all of them.
+        """
+        waiting = self.queues.get(channel, ())
+        done = next((number + 1 for number, task in enumerate(waiting) if task.issues_token), len(waiting))
+        self._keep(channel, waiting[done:])
+        self.pace(origin, channel)
+
+    def wait_idle(self, channel: DmaChannel, origin: O, running: int = 0) -> None:
+        """All tasks of a channel are done, but the last `running` of them."""
+        waiting = self.queues.get(channel, ())
+        self._keep(channel, waiting[max(len(waiting) - running, 0) :])
+        self.pace(origin, channel)
+
+    def reset(self, channel: DmaChannel) -> None:
+        """Forget the tasks of a channel."""
+        self._keep(channel, ())
+
+    def pace(self, origin: O, channel: DmaChannel | None = None) -> None:
+        """Note a wait that says nothing about the tasks of channels other than `channel`."""
+        for other, tasks in self.queues.items():
+            if other != channel and tasks[-1].paced_by is None:
+                self.queues[other] = tuple(_paced(task, origin) for task in tasks)
+
+    def _keep(self, channel: DmaChannel, tasks: tuple[Task[O], ...]) -> None:
+        if tasks:
+            self.queues[channel] = tasks
+        else:
+            self.queues.pop(channel, None)
+
+    def write(self, tile: TileId, bds: frozenset[BdName], origin: O) -> Iterator[Hazard[O]]:
+        """Write some word of a descriptor, of whose names all in `bds` are possible."""
+        for channel, tasks in list(self.queues.items()):
+            if channel.tile != tile:
+                continue
+            users = [task for task in tasks if not bds.isdisjoint(task.descriptors)]
+            if not users:
+                continue
+            name = next(iter(bds & users[0].descriptors))
+            yield Hazard(DESCRIPTOR_IN_FLIGHT, channel, origin, bd_text(name), (users[0],))
+            # It is told once: what follows is about the descriptor as it is now.
+            self.queues[channel] = tuple(replace(task, descriptors=task.descriptors - bds) for task in tasks)
+
+    def link(self, tile: TileId, bd: BdName, following: BdName | None) -> None:
+        """Have the DMA go on to another descriptor after `bd`, or to none."""
+        if following is None:
+            self.following.pop((tile, bd), None)
+        else:
+            self.following[tile, bd] = following
+
+    def join(self, other: InFlight[O]) -> InFlight[O]:
+        """What may be going on where two ways through a program meet."""
+        queues = {
+            channel: _joined(self.queues.get(channel, ()), other.queues.get(channel, ()))
+            for channel in self.queues | other.queues
+        }
+        return InFlight(queues, self.following | other.following)
+
+    def renamed(self, names: Mapping[BdName, BdName]) -> InFlight[O]:
+        """The same with other names for descriptors."""
+        queues = {
+            channel: tuple(replace(t, descriptors=frozenset(names.get(n, n) for n in t.descriptors)) for t in tasks)
+            for channel, tasks in self.queues.items()
+        }
+        following = {(tile, names.get(a, a)): names.get(b, b) for (tile, a), b in self.following.items()}
+        return InFlight(queues, following)
+
+    def key(self) -> Hashable:
+        """Equal for equal states."""
+        return frozenset(self.queues.items()), frozenset(self.following.items())
+
+
+def _paced(task: Task[O], origin: O) -> Task[O]:
+    return task if task.paced_by is not None else replace(task, paced_by=origin)
+
+
+def _joined(first: tuple[Task[O], ...], second: tuple[Task[O], ...]) -> tuple[Task[O], ...]:
+    """The longer of two queues; tasks that are equally far from the end may be either."""
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    kept = len(longer) - len(shorter)
+    return (*longer[:kept], *(_either(a, b) for a, b in zip(longer[kept:], shorter, strict=True)))
+
+
+def _either(first: Task[O], second: Task[O]) -> Task[O]:
+    """Where only one of two tasks issues a token, a wait for it takes a later token, and so the task is done, too."""
+    if first == second:
+        return first
+    paced_by = first.paced_by if second.paced_by is not None else None
+    tokens = first.issues_token or second.issues_token
+    return Task(first.origin, first.descriptors | second.descriptors, tokens, paced_by)

@@ -1,0 +1,179 @@
+"""`affine`: expressions of indices, and the loops, conditions and accesses that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects import affine
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintKind,
+    AffineExpr,
+    AffineMap,
+)
+
+from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
+from tilewright.dialects.vector.types import shape_of
+from tilewright.native.access import checked_pointer, load, plus, position, position_range, store, times
+from tilewright.native.integers import BINARY
+from tilewright.native.loops import counted_loop, two_ways
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.ranges import leaf_number
+from tilewright.native.values import I1, Value, index
+from tilewright.native.views import mixed
+
+_KINDS = {
+    AffineBinaryOpKind.FloorDiv: "arith.floordivsi",
+    AffineBinaryOpKind.CeilDiv: "arith.ceildivsi",
+}
+
+
+def expression(lowering: Lowering, expr: AffineExpr, map: AffineMap, operands: Sequence[SSAValue]) -> ir.Value:
+    """The value of an affine expression."""
+    builder = lowering.builder
+    match expr:
+        case AffineConstantExpr():
+            return index(expr.value)
+        case AffineBinaryOpExpr():
+            lhs, rhs = (expression(lowering, side, map, operands) for side in (expr.lhs, expr.rhs))
+            match expr.kind:
+                case AffineBinaryOpKind.Add:
+                    return plus(builder, lhs, rhs)
+                case AffineBinaryOpKind.Mul:
+                    return times(builder, lhs, rhs)
+                case AffineBinaryOpKind.Mod:
+                    return _modulo(builder, lhs, rhs)
+                case kind:
+                    return BINARY[_KINDS[kind]](builder, lhs, rhs)
+        case _:
+            return lowering[operands[leaf_number(expr, map)]]
+
+
+def _modulo(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """The remainder that is never below 0."""
+    rest = BINARY["arith.remsi"](builder, lhs, rhs)
+    return builder.select(builder.icmp_signed("<", rest, index(0)), builder.add(rest, rhs), rest)
+
+
+def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) -> list[ir.Value]:
+    return [expression(lowering, result, map, operands) for result in map.results]
+
+
+def _apply(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, affine.ApplyOp)
+    lowering[op.result] = results(lowering, op.map.data, op.operands)[0]
+
+
+def _extreme(name: str) -> Handler:
+    def lower(lowering: Lowering, op: Operation) -> None:
+        map = cast(AffineMapAttr, op.properties["map"]).data
+        lowering[op.results[0]] = _best(lowering, name, map, op.operands)
+
+    return lower
+
+
+def _best(lowering: Lowering, name: str, map: AffineMap, operands: Sequence[SSAValue]) -> ir.Value:
+    """The least or the greatest of a map's results."""
+    return reduce(lambda x, y: BINARY[name](lowering.builder, x, y), results(lowering, map, operands))
+
+
+def _for(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, affine.ForOp)
+    low = _best(lowering, "arith.maxsi", op.lowerBoundMap.data, op.lowerBoundOperands)
+    high = _best(lowering, "arith.minsi", op.upperBoundMap.data, op.upperBoundOperands)
+    values = counted_loop(
+        lowering,
+        (low, high, index(op.step.value.data)),
+        [(value.type, lowering.get(value)) for value in op.inits],
+        IndexType(),
+        lambda variable, carried: lowering.lower_region(op.body, [variable, *carried]),
+    )
+    lowering.values.update(zip(op.results, values, strict=True))
+
+
+def _if(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, affine.IfOp)
+    condition, builder = op.condition.data, lowering.builder
+    map = AffineMap(condition.num_dims, condition.num_symbols, ())
+    holds: ir.Value = ir.Constant(I1, 1)
+    for constraint in condition.constraints:
+        lhs, rhs = (expression(lowering, side, map, op.operands) for side in (constraint.lhs, constraint.rhs))
+        holds = builder.and_(holds, builder.icmp_signed(_COMPARISONS[constraint.kind], lhs, rhs))
+    two_ways(lowering, op, holds)
+
+
+_COMPARISONS = {
+    AffineConstraintKind.eq: "==",
+    AffineConstraintKind.ge: ">=",
+    AffineConstraintKind.le: "<=",
+}
+
+
+def _pointer(lowering: Lowering, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], count: int) -> ir.Value:
+    map, memref = cast(AffineMapAttr, op.properties["map"]).data, lowering.memref(buffer)
+    where = position(lowering.builder, memref, results(lowering, map, indices))
+    ranges = [lowering.unit.ranges.of_expression(result, map, list(indices)) for result in map.results]
+    known = position_range(memref, ranges)
+    return checked_pointer(lowering, op, memref, cast(MemRefType, buffer.type), where, count, known)
+
+
+def _lanes(value: SSAValue) -> int:
+    return prod(shape_of(value.type))
+
+
+def _load(lowering: Lowering, op: Operation) -> None:
+    buffer, *indices = op.operands
+    pointer = _pointer(lowering, op, buffer, indices, _lanes(op.results[0]))
+    lowering[op.results[0]] = load(lowering.builder, pointer, op.results[0].type)
+
+
+def _store(lowering: Lowering, op: Operation) -> None:
+    value, buffer, *indices = op.operands
+    native = lowering[value]
+    store(lowering.builder, native, _pointer(lowering, op, buffer, indices, _lanes(value)))
+
+
+def _linearize(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, LinearizeIndexOp)
+    builder = lowering.builder
+    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    digits = [lowering[value] for value in op.multi_index]
+    total = digits[0]
+    for digit, size in zip(digits[1:], basis[len(basis) - len(digits) + 1 :], strict=True):
+        total = plus(builder, times(builder, total, size), digit)
+    lowering[op.linear_index] = total
+
+
+def _delinearize(lowering: Lowering, op: Operation) -> None:
+    """Digits from the last to the first; the first has no limit."""
+    assert isinstance(op, DelinearizeIndexOp)
+    builder, rest = lowering.builder, lowering[op.linear_index]
+    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    digits = list[Value]()
+    for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
+        digits.insert(0, _modulo(builder, rest, size))
+        rest = BINARY["arith.floordivsi"](builder, rest, size)
+    lowering.values.update(zip(op.results, [rest, *digits], strict=True))
+
+
+HANDLERS: dict[str, Handler] = {
+    "affine.apply": _apply,
+    "affine.min": _extreme("arith.minsi"),
+    "affine.max": _extreme("arith.maxsi"),
+    "affine.for": _for,
+    "affine.if": _if,
+    "affine.load": _load,
+    "affine.store": _store,
+    "affine.vector_load": _load,
+    "affine.vector_store": _store,
+    "affine.linearize_index": _linearize,
+    "affine.delinearize_index": _delinearize,
+}

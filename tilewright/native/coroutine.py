@@ -1,0 +1,166 @@
+"""A program that waits now and then, as a native coroutine.
+
+    void *start(context)         runs to the first wait, and gives a handle
+    void resume(handle)          runs on to the next one
+    void destroy(handle)
+
+While the program waits, the context's code says why: it is over, it only pauses, or it is at the wait number
+code - FIRST_WAIT; a negative code is that of a trap, -1 - number. LLVM's coroutine passes find out which values live
+across waits and keep them in a frame: https://llvm.org/docs/Coroutines.html, "switched-resume lowering".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from llvmlite import ir
+from xdsl.ir import Operation
+
+from tilewright.native.lowering import CODE, CYCLES, Lowering, Unit
+from tilewright.native.outlining import outline
+from tilewright.native.values import I1, I8, I32, I64, POINTER, index
+
+LOOPS = frozenset({"scf.for", "scf.parallel", "affine.for"})
+FINISHED, PAUSED, FIRST_WAIT = 0, 1, 2
+PAUSE_CYCLES = 4096
+"""A loop of unknown length lets others have the machine after so many cycles."""
+
+
+class _Token(ir.Type):
+    """The type that ties coroutine intrinsics together."""
+
+    def _to_string(self) -> str:
+        return "token"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Token)
+
+    def __hash__(self) -> int:
+        return hash(_Token)
+
+
+class _Attributes(ir.FunctionAttributes):
+    _known: ClassVar[frozenset[str]] = ir.FunctionAttributes._known | {"presplitcoroutine"}
+
+
+TOKEN, VOID = _Token(), ir.VoidType()
+NO_TOKEN = ir.FormattedConstant(TOKEN, "none")
+NULL = ir.Constant(POINTER, None)
+_DECLARATIONS: dict[str, tuple[ir.Type, Sequence[ir.Type]]] = {
+    "llvm.coro.id": (TOKEN, (I32, POINTER, POINTER, POINTER)),
+    "llvm.coro.size.i64": (I64, ()),
+    "llvm.coro.begin": (POINTER, (TOKEN, POINTER)),
+    "llvm.coro.suspend": (I8, (TOKEN, I1)),
+    "llvm.coro.free": (POINTER, (TOKEN, POINTER)),
+    "llvm.coro.end": (VOID, (POINTER, I1, TOKEN)),
+    "llvm.coro.resume": (VOID, (POINTER,)),
+    "llvm.coro.destroy": (VOID, (POINTER,)),
+    "llvm.coro.align.i64": (I64, ()),
+    "aligned_alloc": (POINTER, (I64, I64)),
+    "free": (VOID, (POINTER,)),
+}
+RESUMED, DESTROYED = ir.Constant(I8, 0), ir.Constant(I8, 1)
+"""What a suspension gives when the program goes on, or never will."""
+
+
+class Coroutine(Lowering):
+    """Builds `start`, and with it `resume` and `destroy`."""
+
+    def __init__(self, unit: Unit):
+        function = ir.Function(unit.module, ir.FunctionType(POINTER, [POINTER]), "start")
+        function.attributes = _Attributes(["presplitcoroutine", "nounwind"])
+        super().__init__(unit, function, function.args[0])
+        self.cleanup, self.out, self.over = (self.new_block(name) for name in ("cleanup", "out", "over"))
+        self.waits = 0
+        self.id = self._call("llvm.coro.id", ir.Constant(I32, 0), NULL, NULL, NULL)
+        self.handle = self._call("llvm.coro.begin", self.id, self._allocate())
+
+    def _allocate(self) -> ir.Value:
+        """Room for the frame, which vectors can make want more alignment than `malloc` gives."""
+        builder, size, alignment = self.builder, self._call("llvm.coro.size.i64"), self._call("llvm.coro.align.i64")
+        mask = builder.sub(alignment, index(1))
+        rounded = builder.and_(builder.add(size, mask), builder.xor(mask, index(-1)))
+        return self._call("aligned_alloc", alignment, rounded)
+
+    def _call(self, name: str, *values: ir.Value) -> ir.Value:
+        result, arguments = _DECLARATIONS[name]
+        module = self.unit.module
+        function = module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)
+        return self.builder.call(function, values)
+
+    def lower(self, op: Operation) -> None:
+        """Loops that do not wait become functions: what a coroutine keeps in its frame is slow to get at."""
+        if op.name in LOOPS and not self.unit.suspends(op):
+            outline(self, op)
+        else:
+            super().lower(op)
+
+    def wait(self) -> int:
+        """Stop until resumed; gives the number of this wait, from 0."""
+        self._stop_here(FIRST_WAIT + self.waits)
+        self.waits += 1
+        return self.waits - 1
+
+    def pause(self) -> None:
+        """Wait for nothing in particular if much time has passed since the last wait."""
+        long, on = self.new_block("pause"), self.new_block("on")
+        now = self.builder.load(self.cycles, typ=I64)
+        self.builder.cbranch(self.builder.icmp_signed(">", now, index(PAUSE_CYCLES)), long, on)
+        self.at(long)
+        self._stop_here(PAUSED)
+        self.branch(on)
+        self.at(on)
+
+    def _stop_here(self, code: int) -> None:
+        self.spend()
+        self.builder.store(index(code), self.in_context(CODE))
+        self._hand_over_cycles()
+        resumed = self.new_block("resumed")
+        self._suspend(resumed, final=False)
+        self.at(resumed)
+
+    def _hand_over_cycles(self) -> None:
+        self.builder.store(self.builder.load(self.cycles, typ=I64), self.in_context(CYCLES))
+        self.builder.store(index(0), self.cycles)
+
+    def _suspend(self, resumed: ir.Block, final: bool) -> None:
+        state = self._call("llvm.coro.suspend", NO_TOKEN, ir.Constant(I1, int(final)))
+        switch = self.builder.switch(state, self.out)
+        switch.add_case(RESUMED, resumed)
+        switch.add_case(DESTROYED, self.cleanup)
+
+    def leave(self, trap: int) -> None:
+        self.builder.store(index(-1 - trap), self.in_context(CODE))
+        self.leave_again()
+
+    def leave_again(self) -> None:
+        self.builder.branch(self.over)
+
+    def finish(self) -> None:
+        """The end of the program, and what belongs to every coroutine."""
+        self.spend()
+        self.builder.store(index(FINISHED), self.in_context(CODE))
+        self.builder.branch(self.over)
+        self.at(self.over)
+        self._hand_over_cycles()
+        never = self.new_block("never")
+        self._suspend(never, final=True)
+        self.at(never)
+        self.builder.unreachable()
+        self.at(self.cleanup)
+        self._call("free", self._call("llvm.coro.free", self.id, self.handle))
+        self.builder.branch(self.out)
+        self.at(self.out)
+        self._call("llvm.coro.end", self.handle, ir.Constant(I1, 0), NO_TOKEN)
+        self.builder.ret(self.handle)
+        self.close()
+        for name in ("resume", "destroy"):
+            self._define_entry(name)
+
+    def _define_entry(self, name: str) -> None:
+        """A function that callers from outside can use."""
+        function = ir.Function(self.unit.module, ir.FunctionType(VOID, [POINTER]), name)
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self._call(f"llvm.coro.{name}", function.args[0])
+        self.builder.ret_void()

@@ -1,0 +1,138 @@
+"""Relocatable object files as LLVM writes them, and the structures that they share with shared libraries.
+
+64-bit little-endian ELF; names and numbers are those of the System V ABI, "Object Files".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import NamedTuple
+
+MAGIC = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian, version 1
+FILE_HEADER = Struct("<16sHHIQQQIHHHHHH")
+SECTION_HEADER = Struct("<IIQQQQIIQQ")
+PROGRAM_HEADER = Struct("<IIQQQQQQ")
+SYMBOL = Struct("<IBBHQQ")
+RELOCATION = Struct("<QQq")
+DYNAMIC_ENTRY = Struct("<qQ")
+
+ET_REL, ET_DYN = 1, 3
+EM_X86_64, EM_AARCH64 = 62, 183
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_DYNSYM = 1, 2, 3, 4, 5, 6, 11
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+KEPT_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR
+STB_GLOBAL = 1
+PT_LOAD, PT_DYNAMIC, PT_GNU_STACK, PT_GNU_RELRO = 1, 2, 0x6474E551, 0x6474E552
+PF_X, PF_W, PF_R = 1, 2, 4
+DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME = 0, 4, 5, 6, 10, 11, 14
+
+
+class LinkError(ValueError):
+    """An object file that no shared library can be made of here; says what is in the way."""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name for a place in a section; section 0 is another library's."""
+
+    name: str
+    info: int
+    section: int
+    value: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A place in a section that depends on where a symbol ends up."""
+
+    offset: int
+    type: int
+    symbol: int
+    addend: int
+
+
+@dataclass
+class ObjectSection:
+    """A section of an object file; `number` is what symbols call it by."""
+
+    number: int
+    name: str
+    type: int
+    flags: int
+    alignment: int
+    data: bytes
+    relocations: list[Relocation] = field(default_factory=list[Relocation])
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """What is in a relocatable object."""
+
+    machine: int
+    sections: list[ObjectSection]
+    symbols: list[Symbol]
+
+
+class SectionHeader(NamedTuple):
+    """An entry of the table of sections, in the order of its fields."""
+
+    name: int
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_bytes: int
+
+
+def read_object(data: bytes) -> ObjectFile:
+    """Take a relocatable object apart."""
+    if not data.startswith(MAGIC):
+        raise LinkError("the object file is no 64-bit little-endian ELF file")
+    file: tuple[int, ...] = FILE_HEADER.unpack_from(data)
+    _, type, machine, _, _, _, table, _, _, _, _, _, count, names = file
+    if type != ET_REL:
+        raise LinkError("the ELF file is no relocatable object")
+    headers = [SectionHeader(*SECTION_HEADER.unpack_from(data, table + SECTION_HEADER.size * n)) for n in range(count)]
+    contents = [data[header.offset : header.offset + header.size] for header in headers]
+    sections = [
+        ObjectSection(number, _text(contents[names], header.name), header.type, header.flags, header.alignment, content)
+        for number, (header, content) in enumerate(zip(headers, contents, strict=True))
+    ]
+    symbols = list[Symbol]()
+    for header, content in zip(headers, contents, strict=True):
+        if header.type == SHT_SYMTAB:
+            symbols = [_symbol(contents[header.link], *entry) for entry in SYMBOL.iter_unpack(content)]
+        elif header.type == SHT_RELA:
+            sections[header.info].relocations += map(_relocation, RELOCATION.iter_unpack(content))
+    return ObjectFile(machine, sections, symbols)
+
+
+def _text(strings: bytes, start: int) -> str:
+    return strings[start : strings.index(0, start)].decode()
+
+
+def _symbol(strings: bytes, name: int, info: int, other: int, section: int, value: int, size: int) -> Symbol:
+    return Symbol(_text(strings, name), info, section, value, size)
+
+
+def _relocation(entry: tuple[int, int, int]) -> Relocation:
+    offset, info, addend = entry
+    return Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+
+
+class Strings:
+    """A string table that grows; each text gets the place where it begins."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(1)
+
+    def add(self, text: str) -> int:
+        start = len(self.data)
+        self.data += text.encode() + b"\0"
+        return start

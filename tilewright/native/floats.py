@@ -1,0 +1,141 @@
+"""Floating-point arithmetic, one row per operation.
+
+`bf16` and `f16` are computed in `f32` and rounded to nearest, ties to even: `f32` has more than twice their precision
+and two bits, so that for + - * / and the square root the second rounding does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+from xdsl.dialects.builtin import BFloat16Type, Float16Type
+from xdsl.ir import Attribute
+
+from tilewright.native.lanes import constant_like
+from tilewright.native.values import F32, F64, I16, I32, element_of, with_element
+
+Builder = ir.IRBuilder
+NARROW = BFloat16Type, Float16Type
+"""Types of which the hardware of the host knows little more than the format."""
+BF16_SHIFT = 16
+"""A bf16 is the upper half of an f32."""
+
+
+def widen(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
+    """The type that arithmetic is done in."""
+    match element:
+        case BFloat16Type():
+            bits = builder.zext(value, with_element(value.type, I32))
+            shifted = builder.shl(bits, constant_like(bits, BF16_SHIFT))
+            return builder.bitcast(shifted, with_element(value.type, F32))
+        case Float16Type():
+            return builder.fpext(value, with_element(value.type, F32))
+        case _:
+            return value
+
+
+def narrow(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
+    """The inverse of `widen`, with rounding."""
+    match element:
+        case BFloat16Type():
+            return _to_bf16(builder, value)
+        case Float16Type():
+            return builder.fptrunc(value, with_element(value.type, ir.HalfType()))
+        case _:
+            return value
+
+
+def _to_bf16(builder: Builder, value: ir.Value) -> ir.Value:
+    """Round to nearest even by adding a little less than half to the bits; a NaN stays one, made quiet."""
+    bits = builder.bitcast(value, with_element(value.type, I32))
+    upper = builder.lshr(bits, constant_like(bits, BF16_SHIFT))
+    odd = builder.and_(upper, constant_like(bits, 1))
+    rounded = builder.add(bits, builder.add(odd, constant_like(bits, 0x7FFF)))
+    rounded = builder.lshr(rounded, constant_like(bits, BF16_SHIFT))
+    quiet = builder.or_(upper, constant_like(bits, 0x40))
+    is_nan = builder.fcmp_unordered("uno", value, value)
+    return builder.trunc(builder.select(is_nan, quiet, rounded), with_element(value.type, I16))
+
+
+def extend(builder: Builder, value: ir.Value, source: Attribute, target: ir.Type) -> ir.Value:
+    """`arith.extf`: to a type that holds every value of the old one; `target` is an element type."""
+    wide = widen(builder, value, source)
+    return wide if element_of(wide.type) == target else builder.fpext(wide, with_element(value.type, target))
+
+
+def truncate(builder: Builder, value: ir.Value, source: Attribute, target: Attribute, native: ir.Type) -> ir.Value:
+    """`arith.truncf`, rounding once; `native` is what stands for `target`."""
+    wide = widen(builder, value, source)
+    if not isinstance(target, NARROW):
+        return builder.fptrunc(wide, with_element(value.type, native))
+    if element_of(wide.type) == F64:
+        wide = to_odd(builder, wide)
+    return narrow(builder, wide, target)
+
+
+def to_odd(builder: Builder, value: ir.Value) -> ir.Value:
+    """`f64` to `f32`, inexact numbers to the odd neighbour: rounding that again is as rounding once."""
+    nearest = builder.fptrunc(value, with_element(value.type, F32))
+    bits = builder.bitcast(nearest, with_element(value.type, I32))
+    back = builder.fpext(nearest, value.type)
+    exact = builder.or_(builder.fcmp_ordered("==", back, value), builder.fcmp_unordered("uno", value, value))
+    positive = builder.icmp_signed(">=", bits, constant_like(bits, 0))
+    above = builder.fcmp_ordered(">", back, value)
+    too_far = builder.icmp_unsigned("==", above, positive)
+    inward = builder.select(too_far, builder.sub(bits, constant_like(bits, 1)), bits)
+    odd = builder.select(exact, bits, builder.or_(inward, constant_like(bits, 1)))
+    return builder.bitcast(odd, nearest.type)
+
+
+def intrinsic(builder: Builder, name: str, *values: ir.Value, result: ir.Type | None = None) -> ir.Value:
+    """A call of an intrinsic that is overloaded on its result and, where that differs, on its first argument."""
+    result = result or values[0].type
+    overloads = [result] if result == values[0].type else [result, values[0].type]
+    full = ".".join([name, *(suffix(type) for type in overloads)])
+    function = builder.module.globals.get(full)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(result, [value.type for value in values]), full)
+    return builder.call(function, values)
+
+
+def suffix(type: ir.Type) -> str:
+    """How an overloaded intrinsic's name spells a type."""
+    if isinstance(type, ir.VectorType):
+        return f"v{type.count}{suffix(type.element)}"
+    if isinstance(type, ir.PointerType):
+        return "p0"
+    return f"i{type.width}" if isinstance(type, ir.IntType) else _FLOAT_NAMES[type]
+
+
+_FLOAT_NAMES: dict[ir.Type, str] = {ir.HalfType(): "f16", F32: "f32", F64: "f64"}
+
+BINARY: dict[str, Callable[[Builder, ir.Value, ir.Value], ir.Value]] = {
+    "arith.addf": lambda b, x, y: b.fadd(x, y),
+    "arith.subf": lambda b, x, y: b.fsub(x, y),
+    "arith.mulf": lambda b, x, y: b.fmul(x, y),
+    "arith.divf": lambda b, x, y: b.fdiv(x, y),
+    "arith.remf": lambda b, x, y: b.frem(x, y),
+    "arith.maximumf": lambda b, x, y: intrinsic(b, "llvm.maximum", x, y),
+    "arith.minimumf": lambda b, x, y: intrinsic(b, "llvm.minimum", x, y),
+    "arith.maxnumf": lambda b, x, y: intrinsic(b, "llvm.maxnum", x, y),
+    "arith.minnumf": lambda b, x, y: intrinsic(b, "llvm.minnum", x, y),
+}
+"""By operation, on numbers of the type that arithmetic is done in."""
+
+PREDICATES = (
+    *((True, symbol) for symbol in ("==", ">", ">=", "<", "<=", "!=", "ord")),
+    *((False, symbol) for symbol in ("==", ">", ">=", "<", "<=", "!=", "uno")),
+)
+"""`arith.cmpf`'s predicates 1 to 14 as MLIR numbers them: whether they are false for a NaN, and the comparison."""
+
+
+def compare(builder: Builder, predicate: int, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """`arith.cmpf` on numbers of the type that arithmetic is done in."""
+    if not 1 <= predicate <= len(PREDICATES):
+        answer = ir.Constant(ir.IntType(1), int(predicate != 0))
+        if not isinstance(lhs.type, ir.VectorType):
+            return answer
+        return ir.Constant(ir.VectorType(answer.type, lhs.type.count), [answer] * lhs.type.count)
+    ordered, symbol = PREDICATES[predicate - 1]
+    return (builder.fcmp_ordered if ordered else builder.fcmp_unordered)(symbol, lhs, rhs)

@@ -1,0 +1,152 @@
+"""`func`: functions of the program as native functions, or, where they wait, in place of their calls.
+
+    int64_t f(context, result, ..., argument, ...)
+
+gives the cycles that it took, or -1 after a trap, whose number is in the context then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, nullcontext
+
+from llvmlite import ir
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.symbols import lookup_symbol
+from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit
+from tilewright.native.values import I64, POINTER, Value, index, part_types, parts, rebuild
+
+TRAPPED = -1
+ENDLESS_CYCLES = 1 << 33
+"""Seconds of the device's time, and of the host's."""
+ENDLESS = f"runs for more than {ENDLESS_CYCLES} cycles without waiting for anything: a bound of a loop may be wrong"
+DEEPEST_CALL = 1000
+TOO_DEEP = f"calls itself more than {DEEPEST_CALL} times"
+
+
+class Body(Lowering):
+    """Code that never waits."""
+
+    def __init__(
+        self, unit: Unit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
+    ):
+        pointers = [POINTER for _ in _all_parts(results)]
+        function = ir.Function(unit.module, ir.FunctionType(I64, [POINTER, *pointers, *arguments]), name)
+        function.linkage = "internal"
+        function.attributes.add("nounwind")
+        super().__init__(unit, function, function.args[0])
+        self.op = op
+        self.results, self.arguments = function.args[1 : 1 + len(pointers)], function.args[1 + len(pointers) :]
+
+    def leave(self, trap: int) -> None:
+        self.builder.store(index(-1 - trap), self.in_context(CODE))
+        self.leave_again()
+
+    def leave_again(self) -> None:
+        self.builder.ret(index(TRAPPED))
+
+    def pause(self) -> None:
+        """Nobody else runs before the function is over: so a loop whose length nobody knew must not be endless."""
+        now = self.builder.load(self.cycles, typ=I64)
+        fine = self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES))
+        self.trap_unless(self.op, fine, ENDLESS)
+
+    def finish(self, types: Iterable[Attribute], results: Iterable[Value]) -> None:
+        """Hand over the results."""
+        for pointer, part in zip(self.results, _parts_of_all(types, results), strict=True):
+            self.builder.store(part, pointer)
+        self.spend()
+        self.builder.ret(self.builder.load(self.cycles, typ=I64))
+        self.close()
+
+
+def _all_parts(types: Iterable[Attribute]) -> list[ir.Type]:
+    return [part for type in types for part in part_types(type)]
+
+
+def _parts_of_all(types: Iterable[Attribute], values: Iterable[Value]) -> list[ir.Value]:
+    return [part for type, value in zip(types, values, strict=True) for part in parts(value, type)]
+
+
+def _rebuild_all(types: Iterable[Attribute], pieces: Iterable[ir.Value]) -> list[Value]:
+    left = iter(pieces)
+    return [rebuild(type, [next(left) for _ in part_types(type)]) for type in types]
+
+
+def callee_of(op: CallOp) -> FuncOp:
+    """The function that a call names."""
+    found = lookup_symbol(op, op.callee)
+    if not isinstance(found, FuncOp):
+        fail_op(op, f"calls @{op.callee.string_value()}, which is no function")
+    return found
+
+
+def call(lowering: Lowering, op: CallOp) -> None:
+    """A call of a function that has a body."""
+    callee, arguments = callee_of(op), [lowering.get(argument) for argument in op.arguments]
+    if lowering.unit.suspends(callee):
+        results = _in_place(lowering, op, callee, arguments)
+    else:
+        recursive = callee in lowering.unit.functions and callee not in lowering.unit.finished
+        with _counted_depth(lowering, op) if recursive else nullcontext():
+            results = _called(lowering, callee, arguments)
+    lowering.values.update(zip(op.results, results, strict=True))
+
+
+@contextmanager
+def _counted_depth(lowering: Lowering, op: CallOp) -> Generator[None]:
+    """Around a call of a function that is at work already: the stack of the host has an end."""
+    builder, place = lowering.builder, lowering.in_context(DEPTH)
+    depth = builder.load(place, typ=I64)
+    lowering.trap_unless(op, builder.icmp_signed("<", depth, index(DEEPEST_CALL)), TOO_DEEP)
+    builder.store(builder.add(depth, index(1)), place)
+    yield
+    builder.store(depth, place)
+
+
+def _in_place(lowering: Lowering, op: CallOp, callee: FuncOp, arguments: Sequence[Value]) -> list[Value]:
+    if callee in lowering.calls:
+        fail_op(op, f"has no native translation: @{callee.sym_name.data} waits for something and calls itself")
+    lowering.calls.append(callee)
+    results = lowering.lower_region(callee.body, arguments)
+    lowering.calls.pop()
+    return results
+
+
+def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> list[Value]:
+    unit, type = lowering.unit, callee.function_type
+    if callee not in unit.functions:
+        name = unit.module.get_unique_name("function")
+        body = Body(unit, callee, name, type.outputs, _all_parts(type.inputs))
+        unit.functions[callee] = body.function
+        body.finish(type.outputs, body.lower_region(callee.body, _rebuild_all(type.inputs, body.arguments)))
+        unit.finished.add(callee)
+    return run(lowering, unit.functions[callee], list(type.outputs), _parts_of_all(type.inputs, arguments))
+
+
+def run(
+    lowering: Lowering, function: ir.Function, results: Sequence[Attribute], arguments: Sequence[ir.Value]
+) -> list[Value]:
+    """Call a function that follows the convention; go on if it did not trap."""
+    builder, parts = lowering.builder, _all_parts(results)
+    rooms = [lowering.variable(part) for part in parts]
+    lowering.spend()
+    cycles = builder.call(function, [lowering.context, *rooms, *arguments])
+    on, off = lowering.new_block("on"), lowering.new_block("trap")
+    builder.cbranch(builder.icmp_signed(">=", cycles, index(0)), on, off)
+    lowering.at(off)
+    lowering.leave_again()
+    lowering.at(on)
+    builder.store(builder.add(builder.load(lowering.cycles, typ=I64), cycles), lowering.cycles)
+    return _rebuild_all(results, [builder.load(room, typ=part) for room, part in zip(rooms, parts, strict=True)])
+
+
+def _call(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, CallOp)
+    call(lowering, op)
+
+
+HANDLERS: dict[str, Handler] = {"func.call": _call}

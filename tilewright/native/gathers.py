@@ -1,0 +1,199 @@
+"""Vectors to and from memory element by element: masks, and lists of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from tilewright.dialects.aie.data_layout import type_bytes
+from tilewright.dialects.memref.types import memref_type
+from tilewright.dialects.vector.memory import GatherOp, ScatterOp
+from tilewright.dialects.vector.types import vector_type
+from tilewright.ir.diagnostics import fail_op
+from tilewright.native.access import OUTSIDE, plus, position, stored_type
+from tilewright.native.floats import suffix
+from tilewright.native.lanes import constant_like, splat
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.values import (
+    I1,
+    I64,
+    POINTER,
+    MemRef,
+    element_of,
+    index,
+    value_type,
+    with_element,
+)
+from tilewright.native.vectors import all_coordinates, count_of
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Where the elements of a vector are in a buffer, in bytes, and which of them are meant."""
+
+    memref: MemRef
+    element: Attribute
+    offsets: ir.Value
+    mask: ir.Value
+
+    @property
+    def count(self) -> int:
+        return cast(ir.VectorType, self.mask.type).count
+
+
+def box_lanes(
+    lowering: Lowering,
+    base: SSAValue,
+    indices: Sequence[SSAValue],
+    type: VectorType,
+    mask: ir.Value | None = None,
+    map: AffineMap | None = None,
+) -> Lanes:
+    """Elements of a box in the buffer that begins at some indices; `map` says which dimensions it extends in."""
+    memref, element = lowering.memref(base), memref_type(base).element_type
+    rank, shape = len(memref.sizes), type.get_shape()
+    dims = list(range(rank - len(shape), rank)) if map is None else walked_dimensions(map)
+    start = position(lowering.builder, memref, [lowering[value] for value in indices])
+    strides = [index(0) if d is None else memref.strides[d] for d in dims]
+    offsets = _offsets(lowering, start, strides, shape, type_bytes(element))
+    return Lanes(memref, element, offsets, mask if mask is not None else all_set(type))
+
+
+def walked_dimensions(map: AffineMap) -> list[int | None]:
+    """The dimension of the buffer that each dimension of the vector walks along; None for one that repeats."""
+    return [result.position if isinstance(result, AffineDimExpr) else None for result in map.results]
+
+
+def all_set(type: Attribute) -> ir.Value:
+    return ir.Constant(ir.VectorType(I1, count_of(type)), [ir.Constant(I1, 1)] * count_of(type))
+
+
+def lane_numbers(shape: Sequence[int], dimension: int) -> ir.Constant:
+    """For each element of a vector its index in one dimension."""
+    places = all_coordinates(shape)
+    return ir.Constant(ir.VectorType(I64, len(places)), [place[dimension] for place in places])
+
+
+def _offsets(
+    lowering: Lowering, start: ir.Value, strides: Sequence[ir.Value], shape: Sequence[int], size: int
+) -> ir.Value:
+    builder, count = lowering.builder, len(all_coordinates(shape))
+    total = splat(builder, start, count)
+    for dimension, stride in enumerate(strides):
+        steps = builder.mul(lane_numbers(shape, dimension), splat(builder, stride, count))
+        total = builder.add(total, steps)
+    return builder.mul(total, constant_like(total, size))
+
+
+def _check(lowering: Lowering, op: Operation, lanes: Lanes) -> ir.Value:
+    """The addresses of the elements, which have to be inside of the buffer if they are meant."""
+    builder, count = lowering.builder, lanes.count
+    size = type_bytes(lanes.element)
+    last = builder.sub(lanes.memref.limit, index(size))
+    inside = builder.icmp_unsigned("<=", lanes.offsets, splat(builder, last, count))
+    room = builder.icmp_unsigned(">=", lanes.memref.limit, index(size))
+    good = builder.or_(builder.and_(inside, splat(builder, room, count)), builder.not_(lanes.mask))
+    fine = intrinsic_reduce(builder, "llvm.vector.reduce.and", good)
+    worst = builder.select(good, constant_like(lanes.offsets, 0), lanes.offsets)
+    where = intrinsic_reduce(builder, "llvm.vector.reduce.umax", worst)
+    lowering.trap_unless(op, fine, OUTSIDE, where, builder.add(where, index(size)), lanes.memref.limit)
+    base = splat(builder, builder.ptrtoint(lanes.memref.base, I64), count)
+    return builder.inttoptr(builder.add(base, lanes.offsets), ir.VectorType(POINTER, count))
+
+
+def intrinsic_reduce(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
+    """One scalar of all the elements of a vector."""
+    full = f"{name}.{suffix(value.type)}"
+    function = builder.module.globals.get(full)
+    if function is None:
+        type = ir.FunctionType(element_of(value.type), [value.type])
+        function = ir.Function(builder.module, type, full)
+    return builder.call(function, [value])
+
+
+def gather(lowering: Lowering, op: Operation, lanes: Lanes, other: ir.Value | None) -> ir.Value:
+    """Elements from memory; those that are not meant come from `other`."""
+    builder, addresses = lowering.builder, _check(lowering, op, lanes)
+    native = with_element(lanes.mask.type, value_type(lanes.element))
+    stored = stored_type(native)
+    rest = ir.Constant(stored, ir.Undefined) if other is None else _as_stored(builder, other)
+    name = f"llvm.masked.gather.{suffix(stored)}.{suffix(addresses.type)}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        type = ir.FunctionType(stored, [addresses.type, lanes.mask.type, stored])
+        function = ir.Function(builder.module, type, name)
+    value = builder.call(function, [addresses, lanes.mask, rest])
+    return value if stored == native else builder.trunc(value, native)
+
+
+def _as_stored(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    stored = stored_type(value.type)
+    return value if stored == value.type else builder.zext(value, stored)
+
+
+def scatter(lowering: Lowering, op: Operation, lanes: Lanes, value: ir.Value) -> None:
+    """Elements to memory, in order: of two for the same place the later one stays."""
+    builder, addresses = lowering.builder, _check(lowering, op, lanes)
+    stored = _as_stored(builder, value)
+    name = f"llvm.masked.scatter.{suffix(stored.type)}.{suffix(addresses.type)}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        type = ir.FunctionType(ir.VoidType(), [stored.type, addresses.type, lanes.mask.type])
+        function = ir.Function(builder.module, type, name)
+    builder.call(function, [stored, addresses, lanes.mask])
+
+
+def want_buffer(op: Operation, base: SSAValue) -> None:
+    if not isinstance(base.type, MemRefType):
+        fail_op(op, "has no native translation: it is on no memref")
+
+
+def _masked_load(lowering: Lowering, op: Operation) -> None:
+    base, *indices, mask, other = op.operands
+    lanes = box_lanes(lowering, base, indices, cast(VectorType, op.results[0].type), lowering[mask])
+    lowering[op.results[0]] = gather(lowering, op, lanes, lowering[other])
+
+
+def _masked_store(lowering: Lowering, op: Operation) -> None:
+    base, *indices, mask, value = op.operands
+    lanes = box_lanes(lowering, base, indices, vector_type(value), lowering[mask])
+    scatter(lowering, op, lanes, lowering[value])
+
+
+def _indexed(lowering: Lowering, op: GatherOp | ScatterOp) -> Lanes:
+    """Elements at the distances from a first one that a vector gives."""
+    builder, memref = lowering.builder, lowering.memref(op.base)
+    start = position(builder, memref, [lowering[value] for value in op.offsets])
+    numbers, element = lowering[op.indices], memref_type(op.base).element_type
+    count = count_of(op.indices.type)
+    if element_of(numbers.type).width < I64.width:
+        numbers = builder.sext(numbers, ir.VectorType(I64, count))
+    last = memref.strides[-1] if memref.strides else index(1)
+    steps = builder.mul(numbers, splat(builder, last, count))
+    places = builder.add(splat(builder, plus(builder, start, index(0)), count), steps)
+    return Lanes(memref, element, builder.mul(places, constant_like(places, type_bytes(element))), lowering[op.mask])
+
+
+def _gather(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, GatherOp)
+    want_buffer(op, op.base)
+    lowering[op.result] = gather(lowering, op, _indexed(lowering, op), lowering[op.pass_thru])
+
+
+def _scatter(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, ScatterOp)
+    scatter(lowering, op, _indexed(lowering, op), lowering[op.value_to_store])
+
+
+HANDLERS: dict[str, Handler] = {
+    "vector.maskedload": _masked_load,
+    "vector.maskedstore": _masked_store,
+    "vector.gather": _gather,
+    "vector.scatter": _scatter,
+}

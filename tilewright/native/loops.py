@@ -1,0 +1,191 @@
+"""Structured control flow: `scf`, and what `affine` loops share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects import memref, scf
+from xdsl.ir import Attribute, Operation
+
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.values import Value, number_of
+
+SHORT_LOOP = 1 << 20
+"""A loop that is known to go round no more often than this does not let others have the machine."""
+
+
+def counted_loop(
+    lowering: Lowering,
+    bounds: tuple[ir.Value, ir.Value, ir.Value],
+    carried: Sequence[tuple[Attribute, Value]],
+    index_type: Attribute,
+    body: Callable[[Value, list[Value]], list[Value]],
+    signed: bool = True,
+) -> list[Value]:
+    """`for (i = low; i < high; i += step)`; `body` gets the index and the carried values and gives the next ones."""
+    low, high, step = bounds
+    builder, types = lowering.builder, [type for type, _ in carried]
+    head, inside, after = (lowering.new_block(name) for name in ("for", "body", "done"))
+    before = lowering.branch(head)
+    lowering.at(head)
+    phis = lowering.phis([index_type, *types])
+    phis.add([low, *(value for _, value in carried)], before)
+    variable = cast(ir.Value, phis.values[0])
+    below = (builder.icmp_signed if signed else builder.icmp_unsigned)("<", variable, high)
+    lowering.choose(below, inside, after)
+    lowering.at(inside)
+    results = body(variable, phis.values[1:])
+    if not _is_short(low, high, step):
+        lowering.go_round()
+    following = _next_index(builder, variable, high, step)
+    phis.add([following, *results], lowering.branch(head))
+    lowering.at(after)
+    return phis.values[1:]
+
+
+def _is_short(low: ir.Value, high: ir.Value, step: ir.Value) -> bool:
+    numbers = [number_of(bound) for bound in (low, high, step)]
+    first, last, by = numbers
+    return first is not None and last is not None and by is not None and by > 0 and (last - first) // by <= SHORT_LOOP
+
+
+def _next_index(builder: ir.IRBuilder, variable: ir.Value, high: ir.Value, step: ir.Value) -> ir.Value:
+    """The index of the next iteration; at the end the bound, where a step of more than 1 could overflow beyond it."""
+    following = builder.add(variable, step)
+    if number_of(step) == 1:
+        return following
+    more = builder.icmp_unsigned(">", builder.sub(high, variable), step)
+    return builder.select(more, following, high)
+
+
+def positive_step(lowering: Lowering, op: Operation, step: ir.Value) -> None:
+    """A loop must get somewhere."""
+    known = number_of(step)
+    if known is None or known <= 0:
+        fine = lowering.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
+        lowering.trap_unless(op, fine, "the step of this loop is not positive, so that it never ends")
+
+
+def _for(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, scf.ForOp)
+    positive_step(lowering, op, lowering[op.step])
+    results = counted_loop(
+        lowering,
+        (lowering[op.lb], lowering[op.ub], lowering[op.step]),
+        [(value.type, lowering.get(value)) for value in op.iter_args],
+        op.lb.type,
+        lambda variable, carried: lowering.lower_region(op.body, [variable, *carried]),
+        signed="unsignedCmp" not in op.properties and "unsignedCmp" not in op.attributes,
+    )
+    lowering.values.update(zip(op.results, results, strict=True))
+
+
+def _while(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, scf.WhileOp)
+    head, inside, after = (lowering.new_block(name) for name in ("while", "body", "done"))
+    initial = [lowering.get(value) for value in op.arguments]
+    before = lowering.branch(head)
+    lowering.at(head)
+    phis = lowering.phis([value.type for value in op.arguments])
+    phis.add(initial, before)
+    condition, *passed = lowering.lower_region(op.before_region, phis.values)
+    lowering.choose(cast(ir.Value, condition), inside, after)
+    lowering.at(inside)
+    results = lowering.lower_region(op.after_region, passed)
+    lowering.go_round()
+    phis.add(results, lowering.branch(head))
+    lowering.at(after)
+    lowering.values.update(zip(op.results, passed, strict=True))
+
+
+def alternatives(lowering: Lowering, op: Operation, starts: Sequence[tuple[ir.Block, int]]) -> None:
+    """Regions of which one runs, each from its native block; then what they hand on. `-1` stands for no region."""
+    after = lowering.new_block("join")
+    arrivals: list[tuple[ir.Block, list[Value]]] = []
+    for block, number in starts:
+        lowering.at(block)
+        results = lowering.lower_region(op.regions[number]) if number >= 0 else []
+        arrivals.append((lowering.branch(after), results))
+    lowering.at(after)
+    merged = lowering.merge(list(op.result_types), arrivals)
+    lowering.values.update(zip(op.results, merged, strict=True))
+
+
+def two_ways(lowering: Lowering, op: Operation, condition: ir.Value) -> None:
+    """The first region of an operation if a condition holds, else the second if it has a body."""
+    yes, no = lowering.new_block("then"), lowering.new_block("else")
+    lowering.choose(condition, yes, no)
+    alternatives(lowering, op, [(yes, 0), (no, 1 if op.regions[1].blocks else -1)])
+
+
+def _if(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    two_ways(lowering, op, lowering[op.cond])
+
+
+def _index_switch(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, scf.IndexSwitchOp)
+    flag, default = lowering[op.arg], lowering.new_block("default")
+    lowering.spend()
+    switch = lowering.builder.switch(flag, default)
+    starts = [(default, 0)]
+    for number, value in enumerate(op.cases.get_values(), 1):
+        case = lowering.new_block("case")
+        switch.add_case(ir.Constant(flag.type, value), case)
+        starts.append((case, number))
+    alternatives(lowering, op, starts)
+
+
+def _run_region(lowering: Lowering, op: Operation) -> None:
+    """A region that runs once."""
+    lowering.values.update(zip(op.results, lowering.lower_region(op.regions[0]), strict=False))
+
+
+def _parallel(lowering: Lowering, op: Operation) -> None:
+    """One iteration after the other, which is one of the orders that are allowed."""
+    assert isinstance(op, scf.ParallelOp)
+    bounds = [
+        (lowering[low], lowering[high], lowering[step])
+        for low, high, step in zip(op.lowerBound, op.upperBound, op.step, strict=True)
+    ]
+    for _, _, step in bounds:
+        positive_step(lowering, op, step)
+
+    def nest(variables: list[Value], carried: list[Value]) -> list[Value]:
+        if len(variables) == len(bounds):
+            return _reduced(lowering, op, variables, carried)
+        types = [(value.type, now) for value, now in zip(op.initVals, carried, strict=True)]
+        return counted_loop(
+            lowering,
+            bounds[len(variables)],
+            types,
+            op.lowerBound[0].type,
+            lambda variable, inner: nest([*variables, variable], inner),
+        )
+
+    results = nest([], [lowering.get(value) for value in op.initVals])
+    lowering.values.update(zip(op.results, results, strict=True))
+
+
+def _reduced(lowering: Lowering, op: scf.ParallelOp, variables: list[Value], carried: list[Value]) -> list[Value]:
+    """One iteration: the body, then each value that it gives combined with what there is."""
+    given = lowering.lower_region(op.body, variables)
+    end = op.body.block.last_op
+    combiners = end.regions if isinstance(end, scf.ReduceOp) else ()
+    return [
+        lowering.lower_region(combiner, [now, value])[0]
+        for combiner, now, value in zip(combiners, carried, given, strict=True)
+    ]
+
+
+HANDLERS: dict[str, Handler] = {
+    "scf.for": _for,
+    "scf.while": _while,
+    "scf.if": _if,
+    "scf.index_switch": _index_switch,
+    "scf.execute_region": _run_region,
+    "scf.parallel": _parallel,
+    memref.AllocaScopeOp.name: _run_region,
+}

@@ -1,0 +1,260 @@
+"""Operations of a program as LLVM instructions: the common part of native functions and native coroutines.
+
+`Lowering` keeps what each value stands for and lets a table of handlers, one per operation name, do the translating.
+What can go wrong in the running program is a trap: the code leaves with the trap's number, never by a signal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from llvmlite import ir
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tilewright.ir.diagnostics import fail_op
+from tilewright.native.flow import reverse_postorder
+from tilewright.native.graph import Graph
+from tilewright.native.ranges import Ranges
+from tilewright.native.values import (
+    I8,
+    I64,
+    Known,
+    MemRef,
+    Untranslatable,
+    Value,
+    all_parts,
+    index,
+    part_types,
+    parts,
+    rebuild,
+    with_parts,
+)
+
+Handler: TypeAlias = "Callable[[Lowering, Operation], None]"
+CODE, CYCLES, DETAIL, DEPTH, HEADER_BYTES = 0, 8, 16, 40, 48
+"""A context begins with why the code returned, the cycles that passed, three numbers about a trap, and how
+deep in itself a function is."""
+SLOT_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Trap:
+    """A place where the running program may go wrong. `text` has room for the three numbers of the context."""
+
+    operation: Operation
+    text: str
+
+    @property
+    def location(self) -> LocationAttr:
+        return self.operation.location
+
+
+@dataclass
+class Unit:
+    """One LLVM module under construction, and what its functions share."""
+
+    module: ir.Module
+    handlers: Mapping[str, Handler]
+    cycles_of: Callable[[Operation], int]
+    suspends: Callable[[Operation], bool]
+    """Whether an operation, or something in it, can make the code wait: it can be in a coroutine only."""
+    buffers: list[Operation] = field(default_factory=list[Operation])
+    """What defines the buffers from outside; their addresses follow the context's header, in this order."""
+    traps: list[Trap] = field(default_factory=list[Trap])
+    functions: dict[FuncOp, ir.Function] = field(default_factory=dict[FuncOp, ir.Function])
+    finished: set[FuncOp] = field(default_factory=set[FuncOp])
+    """Those of the functions that are complete."""
+    loops: dict[str, ir.Function] = field(default_factory=dict[str, ir.Function])
+    """Loops that have become functions, by their text."""
+    apart: set[ir.Value] = field(default_factory=set[ir.Value])
+    """Addresses of buffers none of which overlap."""
+    ranges: Ranges = field(default_factory=Ranges)
+
+    def buffer_slot(self, definition: Operation) -> int:
+        """Where in the context a buffer's address is, in bytes."""
+        if definition not in self.buffers:
+            self.buffers.append(definition)
+        return HEADER_BYTES + SLOT_BYTES * self.buffers.index(definition)
+
+
+class Lowering(ABC):
+    """Builds one LLVM function. The block called `entry` has only stack variables."""
+
+    def __init__(self, unit: Unit, function: ir.Function, context: ir.Value):
+        self.unit, self.function, self.context = unit, function, context
+        self.entry = function.append_basic_block("entry")
+        self.begin = function.append_basic_block("begin")
+        self.builder = ir.IRBuilder(self.begin)
+        self.values: dict[SSAValue, Value] = {}
+        self.calls: list[FuncOp] = []
+        """The functions whose bodies are being put in place of a call of them, from the outermost on."""
+        self.cycles = self.variable(I64)
+        self.builder.store(index(0), self.cycles)
+        self._unspent = 0
+
+    @abstractmethod
+    def leave(self, trap: int) -> None:
+        """End the current block by going out of the code because of a trap."""
+
+    @abstractmethod
+    def leave_again(self) -> None:
+        """End the current block by going out because of a trap that has been noted already."""
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Let others have the machine now and then."""
+
+    def close(self) -> None:
+        """Tie the two first blocks together, when all variables are known."""
+        ir.IRBuilder(self.entry).branch(self.begin)
+
+    def __getitem__(self, value: SSAValue) -> ir.Value:
+        """The scalar or vector that a value stands for."""
+        match found := self.get(value):
+            case MemRef() | Known():
+                fail_op(_owner(value), "gives no number or vector, which is what is needed here")
+            case _:
+                return found
+
+    def __setitem__(self, value: SSAValue, native: Value) -> None:
+        self.values[value] = native
+
+    def get(self, value: SSAValue) -> Value:
+        """What a value stands for; what is defined outside of the program's body is looked up when it is used."""
+        found = self.values.get(value)
+        if found is None:
+            self.lower(_owner(value))
+            found = self.values.pop(value)
+        return found
+
+    def memref(self, value: SSAValue) -> MemRef:
+        found = self.get(value)
+        if not isinstance(found, MemRef):
+            fail_op(_owner(value), "gives no memref, which is what is needed here")
+        return found
+
+    def lower(self, op: Operation) -> None:
+        handler = self.unit.handlers.get(op.name)
+        if handler is None:
+            fail_op(op, "has no native translation", (op, "a core of the simulator cannot execute it"))
+        self._unspent += self.unit.cycles_of(op)
+        try:
+            handler(self, op)
+        except Untranslatable as error:
+            fail_op(op, f"has no native translation: {error}")
+
+    def lower_region(self, region: Region, arguments: Sequence[Value] = ()) -> list[Value]:
+        """The code of a region from here on; gives what its terminator hands on."""
+        blocks = reverse_postorder(region)
+        if len(blocks) > 1 or (blocks[0].last_op is not None and blocks[0].last_op.successors):
+            return Graph(self, blocks).lower(arguments)
+        return self.lower_block(blocks[0], arguments)
+
+    def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
+        """All operations of a block but the last; gives the operands of that."""
+        self.values.update(zip(block.args, arguments, strict=True))
+        for op in block.ops:
+            if op is not block.last_op:
+                self.lower(op)
+        return [self.get(operand) for operand in block.last_op.operands] if block.last_op is not None else []
+
+    def spend(self) -> None:
+        """Count the cycles of what has been translated; called where control flow splits or joins."""
+        if self._unspent:
+            total = self.builder.add(self.builder.load(self.cycles, typ=I64), index(self._unspent))
+            self.builder.store(total, self.cycles)
+            self._unspent = 0
+
+    def go_round(self) -> None:
+        """Begin a loop of unknown length again: that takes a cycle at least, and others may want to run."""
+        self._unspent += 1
+        self.spend()
+        self.pause()
+
+    def branch(self, target: ir.Block) -> ir.Block:
+        """Go to a block; gives the one that goes there."""
+        self.spend()
+        here = self.builder.block
+        self.builder.branch(target)
+        return here
+
+    def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> ir.Block:
+        self.spend()
+        here = self.builder.block
+        self.builder.cbranch(condition, yes, no)
+        return here
+
+    def new_block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+    def at(self, block: ir.Block) -> None:
+        self.builder.position_at_end(block)
+
+    def phis(self, types: Sequence[Attribute]) -> Phis:
+        """Values that depend on where control comes from, at the current place."""
+        return Phis(types, [[self.builder.phi(part) for part in part_types(type)] for type in types])
+
+    def merge(self, types: Sequence[Attribute], arrivals: Sequence[tuple[ir.Block, Sequence[Value]]]) -> list[Value]:
+        """Values where several ways of control meet; what is the same on all of them stays as it is."""
+        phis = self.phis(types)
+        for block, values in arrivals:
+            phis.add(values, block)
+        return [
+            _joined(merged, [values[number] for _, values in arrivals]) for number, merged in enumerate(phis.values)
+        ]
+
+    def variable(self, type: ir.Type, count: int | None = None) -> ir.Value:
+        """Room for a value, or for some, as long as the function runs."""
+        return ir.IRBuilder(self.entry).alloca(type, None if count is None else index(count))
+
+    def in_context(self, offset_bytes: int) -> ir.Value:
+        return self.builder.gep(self.context, [index(offset_bytes)], source_etype=I8)
+
+    def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None:
+        """Stop the program with a located message unless a condition holds."""
+        on, off = self.new_block("on"), self.new_block("trap")
+        self.builder.cbranch(fine, on, off)
+        self.at(off)
+        for number, detail in enumerate(details):
+            self.builder.store(detail, self.in_context(DETAIL + SLOT_BYTES * number))
+        self.unit.traps.append(Trap(op, text))
+        self.leave(len(self.unit.traps) - 1)
+        self.at(on)
+
+
+class Phis:
+    """Merged values at the head of a block."""
+
+    def __init__(self, types: Sequence[Attribute], nodes: list[list[ir.PhiInstr]]):
+        self.types, self.nodes = types, nodes
+        self.values = [rebuild(type, pieces) for type, pieces in zip(types, nodes, strict=True)]
+
+    def add(self, values: Sequence[Value], block: ir.Block) -> None:
+        """What the values are when control comes from `block`."""
+        for type, nodes, value in zip(self.types, self.nodes, values, strict=True):
+            for node, part in zip(nodes, parts(value, type), strict=True):
+                node.add_incoming(part, block)
+
+
+def _joined(merged: Value, arrived: Sequence[Value]) -> Value:
+    """A merged memref with what all those that arrive agree on."""
+    if not isinstance(merged, MemRef):
+        return merged
+    columns = zip(*(all_parts(value) for value in arrived), strict=True)
+    same = [parts[0] if all(part == parts[0] for part in parts) else None for parts in columns]
+    known = iter(same)
+    return with_parts(merged, lambda part: found if (found := next(known)) is not None else part)
+
+
+def _owner(value: SSAValue) -> Operation:
+    owner = value.owner
+    if isinstance(owner, Operation):
+        return owner
+    parent = owner.parent_op()
+    assert parent is not None, "a block argument belongs to an operation"
+    return parent

@@ -1,0 +1,195 @@
+"""`math` on scalars and vectors: instructions where there are some, the C library's functions elsewhere.
+
+`bf16` and `f16` are computed in `f32` and rounded once more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache, partial
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from xdsl.ir import Operation
+
+from tilewright.dialects.vector.types import element_type
+from tilewright.native.floats import intrinsic, narrow, widen
+from tilewright.native.integers import BINARY
+from tilewright.native.lanes import constant_like, each_lane
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.values import F32, I1, element_of
+
+LIBRARY = {
+    **{
+        f"math.{name}": name
+        for name in (
+            *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "erf", "erfc", "atan2"),
+            *("sin", "cos", "tan", "asin", "acos", "atan"),
+            *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+        )
+    },
+    "math.powf": "pow",
+}
+"""Operations and the functions of the C library that compute them in double precision."""
+INTRINSICS = {
+    "math.absf": "llvm.fabs",
+    "math.ceil": "llvm.ceil",
+    "math.floor": "llvm.floor",
+    "math.trunc": "llvm.trunc",
+    "math.round": "llvm.round",
+    "math.roundeven": "llvm.roundeven",
+    "math.sqrt": "llvm.sqrt",
+    "math.fma": "llvm.fma",
+    "math.copysign": "llvm.copysign",
+}
+CALLED_BY_LLVM = ("fma", "floor", "ceil", "trunc", "round", "roundeven", "fmod", "sqrt")
+"""What LLVM calls where the processor has no instruction for an intrinsic."""
+
+
+@cache
+def provide_library() -> None:
+    """Tell LLVM where the C library's functions are: it would end the process if it found none."""
+    process = ctypes.CDLL(None)
+    for name in ("memcpy", "memmove", "memset", "aligned_alloc", "free"):
+        _provide(process, name)
+    for name in (*LIBRARY.values(), *CALLED_BY_LLVM):
+        _provide(process, name)
+        _provide(process, f"{name}f")
+
+
+def _provide(library: ctypes.CDLL, name: str) -> None:
+    function = getattr(library, name, None)
+    address = ctypes.cast(function, ctypes.c_void_p).value if function is not None else None
+    if address is not None:
+        llvm.add_symbol(name, address)
+
+
+def call_library(builder: ir.IRBuilder, name: str, *values: ir.Value) -> ir.Value:
+    """A function of the C library on scalars or on each element."""
+    element = element_of(values[0].type)
+    full = f"{name}f" if element == F32 else name
+    function = builder.module.globals.get(full)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(element, [element for _ in values]), full)
+    return each_lane(builder, lambda *scalars: builder.call(function, scalars), *values)
+
+
+def on_numbers(build: Callable[..., ir.Value]) -> Handler:
+    """A handler that computes in the type that arithmetic is done in."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        builder, type = lowering.builder, element_type(op.results[0].type)
+        values = [widen(builder, lowering[operand], type) for operand in op.operands]
+        lowering[op.results[0]] = narrow(builder, build(builder, *values), type)
+
+    return lower
+
+
+def _library(name: str) -> Handler:
+    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
+        return call_library(builder, name, *values)
+
+    return on_numbers(build)
+
+
+def _intrinsic(name: str) -> Handler:
+    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
+        return intrinsic(builder, name, *values)
+
+    return on_numbers(build)
+
+
+def _rsqrt(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    return builder.fdiv(constant_like(value, 1.0), intrinsic(builder, "llvm.sqrt", value))
+
+
+def _clamp(builder: ir.IRBuilder, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
+
+
+def _sincos(lowering: Lowering, op: Operation) -> None:
+    builder, type = lowering.builder, element_type(op.results[0].type)
+    value = widen(builder, lowering[op.operands[0]], type)
+    for result, name in zip(op.results, ("sin", "cos"), strict=True):
+        lowering[result] = narrow(builder, call_library(builder, name, value), type)
+
+
+def _classify(test: Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]) -> Handler:
+    """A handler for a question about a number and its absolute value."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        builder = lowering.builder
+        value = widen(builder, lowering[op.operands[0]], element_type(op.operands[0].type))
+        lowering[op.results[0]] = test(builder, value, intrinsic(builder, "llvm.fabs", value))
+
+    return lower
+
+
+INFINITY = float("inf")
+
+
+def _absi(lowering: Lowering, op: Operation) -> None:
+    builder, value = lowering.builder, lowering[op.operands[0]]
+    zero = constant_like(value, 0)
+    negative = builder.icmp_signed("<", value, zero)
+    lowering[op.results[0]] = builder.select(negative, builder.sub(zero, value), value)
+
+
+def _count_bits(name: str, of_zero: bool) -> Handler:
+    """`of_zero`: the intrinsic has to be told that zero is a number like others."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        builder, value = lowering.builder, lowering[op.operands[0]]
+        more = [ir.Constant(I1, 0)] if of_zero else []
+        lowering[op.results[0]] = intrinsic(builder, name, value, *more)
+
+    return lower
+
+
+def _fpowi(lowering: Lowering, op: Operation) -> None:
+    builder, type = lowering.builder, element_type(op.results[0].type)
+    base = widen(builder, lowering[op.operands[0]], type)
+    exponent = builder.sitofp(lowering[op.operands[1]], base.type)
+    lowering[op.results[0]] = narrow(builder, call_library(builder, "pow", base, exponent), type)
+
+
+def _ipowi(lowering: Lowering, op: Operation) -> None:
+    base, exponent = (lowering[operand] for operand in op.operands)
+    lowering[op.results[0]] = each_lane(lowering.builder, partial(integer_power, lowering), base, exponent)
+
+
+def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.Value:
+    """By squaring. A power below 0 is that of the inverse, which is 0 but for a base of 1 or -1."""
+    builder, type = lowering.builder, base.type
+    zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
+    below = builder.icmp_signed("<", exponent, zero)
+    inverse = BINARY["arith.divsi"](builder, one, base)
+    square: ir.Value = builder.select(below, inverse, base)
+    left: ir.Value = builder.select(below, builder.mul(exponent, minus_one), exponent)
+    power: ir.Value = one
+    for _ in range(type.width):
+        odd = builder.trunc(left, I1) if type.width > 1 else left
+        power = builder.select(odd, builder.mul(power, square), power)
+        square = builder.mul(square, square)
+        left = builder.lshr(left, one)
+    return power
+
+
+HANDLERS: dict[str, Handler] = {
+    **{name: _library(function) for name, function in LIBRARY.items()},
+    **{name: _intrinsic(function) for name, function in INTRINSICS.items()},
+    "vector.fma": _intrinsic("llvm.fma"),
+    "math.rsqrt": on_numbers(_rsqrt),
+    "math.clampf": on_numbers(_clamp),
+    "math.sincos": _sincos,
+    "math.isnan": _classify(lambda b, x, size: b.fcmp_unordered("uno", x, x)),
+    "math.isinf": _classify(lambda b, x, size: b.fcmp_ordered("==", size, constant_like(x, INFINITY))),
+    "math.isfinite": _classify(lambda b, x, size: b.fcmp_ordered("<", size, constant_like(x, INFINITY))),
+    "math.absi": _absi,
+    "math.ctlz": _count_bits("llvm.ctlz", of_zero=True),
+    "math.cttz": _count_bits("llvm.cttz", of_zero=True),
+    "math.ctpop": _count_bits("llvm.ctpop", of_zero=False),
+    "math.fpowi": _fpowi,
+    "math.ipowi": _ipowi,
+}

@@ -1,0 +1,192 @@
+"""Which numbers an index can be, as far as constants and the bounds of loops tell.
+
+An access that is known to stay inside its buffer needs no check while the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import affine, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+
+from tilewright.native.types import INDEX_BITS
+
+
+@dataclass(frozen=True)
+class Range:
+    """Both ends belong to it."""
+
+    low: int
+    high: int
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Range) -> Range:
+        return Range(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Range) -> Range:
+        corners = [left * right for left in (self.low, self.high) for right in (other.low, other.high)]
+        return Range(min(corners), max(corners))
+
+
+def exactly(number: int) -> Range:
+    return Range(number, number)
+
+
+Rule = Callable[[Range, Range], Range | None]
+
+
+def _remainder(left: Range, right: Range) -> Range | None:
+    if left.low < 0 or right.low <= 0:
+        return None
+    return Range(0, min(left.high, right.high - 1))
+
+
+def _quotient(left: Range, right: Range) -> Range | None:
+    return Range(left.low // right.high, left.high // right.low) if left.low >= 0 and right.low > 0 else None
+
+
+_RULES: dict[str, Rule] = {
+    "add": lambda left, right: left + right,
+    "sub": lambda left, right: left - right,
+    "mul": lambda left, right: left * right,
+    "rem": _remainder,
+    "div": _quotient,
+    "min": lambda left, right: Range(min(left.low, right.low), min(left.high, right.high)),
+    "max": lambda left, right: Range(max(left.low, right.low), max(left.high, right.high)),
+}
+_OPERATIONS = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.remsi": "rem",
+    "arith.remui": "rem",
+    "arith.divsi": "div",
+    "arith.divui": "div",
+    "arith.floordivsi": "div",
+    "arith.minsi": "min",
+    "arith.maxsi": "max",
+    "index.add": "add",
+    "index.sub": "sub",
+    "index.mul": "mul",
+    "index.rems": "rem",
+    "index.remu": "rem",
+    "index.divs": "div",
+    "index.divu": "div",
+}
+_AFFINE = {
+    AffineBinaryOpKind.Add: "add",
+    AffineBinaryOpKind.Mul: "mul",
+    AffineBinaryOpKind.Mod: "rem",
+    AffineBinaryOpKind.FloorDiv: "div",
+}
+_KEEPING = frozenset({"arith.index_cast", "arith.extsi", "index.casts"})
+
+
+class Ranges:
+    """Remembers what it has found out. None stands for any number."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, Range | None] = {}
+
+    def of(self, value: SSAValue) -> Range | None:
+        if value not in self._known:
+            self._known[value] = None
+            found = self._of_argument(value) if isinstance(value, BlockArgument) else self._of_result(value)
+            self._known[value] = found if found is not None and _fits(found, value) else None
+        return self._known[value]
+
+    def _of_result(self, value: SSAValue) -> Range | None:
+        op = cast(Operation, value.owner)
+        if op.name in ("arith.constant", "index.constant"):
+            attribute = op.properties["value"]
+            return exactly(attribute.value.data) if isinstance(attribute, IntegerAttr) else None
+        if op.name in _KEEPING:
+            return self.of(op.operands[0])
+        if op.name in _OPERATIONS:
+            left, right = (self.of(operand) for operand in op.operands)
+            return None if left is None or right is None else _RULES[_OPERATIONS[op.name]](left, right)
+        if isinstance(op, affine.ApplyOp):
+            return self.of_expression(op.map.data.results[0], op.map.data, list(op.operands))
+        return None
+
+    def trips(self, loop: Operation) -> int | None:
+        """How often a loop goes round at most."""
+        bounds = self._bounds(loop)
+        if bounds is None:
+            return None
+        low, high, step = bounds
+        return max(0, -(-(high.high - low.low) // step.low))
+
+    def _bounds(self, loop: Operation | None) -> tuple[Range, Range, Range] | None:
+        """Where a loop begins, where it ends, and its steps, which go up."""
+        if isinstance(loop, scf.ForOp):
+            low, high, step = self.of(loop.lb), self.of(loop.ub), self.of(loop.step)
+        elif isinstance(loop, affine.ForOp):
+            low = self._of_bound(loop.lowerBoundMap.data, list(loop.lowerBoundOperands))
+            high = self._of_bound(loop.upperBoundMap.data, list(loop.upperBoundOperands))
+            step = exactly(loop.step.value.data)
+        else:
+            return None
+        if low is None or high is None or step is None or step.low <= 0:
+            return None
+        return low, high, step
+
+    def _of_argument(self, value: BlockArgument) -> Range | None:
+        """A loop's variable lies between its bounds."""
+        bounds = self._bounds(value.owner.parent_op()) if value.index == 0 else None
+        if bounds is None:
+            return None
+        low, high, step = bounds
+        last = max(low.low, high.high - 1)
+        if low.low == low.high and step.low == step.high:
+            last = low.low + (last - low.low) // step.low * step.low
+        return Range(low.low, last)
+
+    def _of_bound(self, map: AffineMap, operands: list[SSAValue]) -> Range | None:
+        return self.of_expression(map.results[0], map, operands) if len(map.results) == 1 else None
+
+    def of_expression(self, expression: AffineExpr, map: AffineMap, operands: list[SSAValue]) -> Range | None:
+        match expression:
+            case AffineConstantExpr():
+                return exactly(expression.value)
+            case AffineBinaryOpExpr():
+                left = self.of_expression(expression.lhs, map, operands)
+                right = self.of_expression(expression.rhs, map, operands)
+                rule = _AFFINE.get(expression.kind)
+                return None if rule is None or left is None or right is None else _RULES[rule](left, right)
+            case _:
+                return self.of(operands[leaf_number(expression, map)])
+
+
+def leaf_number(leaf: AffineExpr, map: AffineMap) -> int:
+    """Which operand of a map a dimension or a symbol is."""
+    if isinstance(leaf, AffineSymExpr):
+        return map.num_dims + leaf.position
+    return cast(AffineDimExpr, leaf).position
+
+
+def _fits(range: Range, value: SSAValue) -> bool:
+    """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
+    match value.type:
+        case IntegerType():
+            half = 1 << value.type.width.data - 1
+        case IndexType():
+            half = 1 << INDEX_BITS - 1
+        case _:
+            return False
+    return -half <= range.low and range.high < half

@@ -1,0 +1,240 @@
+"""A relocatable object -> a shared library, without a linker on the machine.
+
+What comes in refers to nothing outside of itself and has no writable data, so a library of three parts does: read-only
+data with the dynamic symbols, code, and the dynamic section. Nothing is left for the loader to relocate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.native import elf
+from tilewright.native.elf import LinkError, ObjectFile, ObjectSection, Strings, Symbol
+from tilewright.native.relocations import RELOCATORS
+
+MACHINES = {elf.EM_X86_64: "x86-64", elf.EM_AARCH64: "AArch64"}
+PAGE_BYTES = {elf.EM_X86_64: 0x1000, elf.EM_AARCH64: 0x10000}  # the largest pages that kernels for them have
+READ, EXECUTE, WRITE = elf.PF_R, elf.PF_R | elf.PF_X, elf.PF_R | elf.PF_W
+PROGRAM_HEADERS = 6
+
+
+@dataclass
+class Section:
+    """A section of the library; `address` and `offset` are known once everything has its size."""
+
+    name: str
+    type: int
+    flags: int
+    alignment: int
+    data: bytearray
+    link: str = ""
+    info: int = 0
+    entry_bytes: int = 0
+    address: int = 0
+    offset: int = 0
+
+
+@dataclass
+class Segment:
+    """Sections that are loaded together, with the same rights."""
+
+    rights: int
+    sections: list[Section]
+    offset: int = 0
+    address: int = 0
+    end: int = field(default=0)
+
+    @property
+    def size(self) -> int:
+        return self.end - self.offset
+
+
+def link_shared(data: bytes, soname: str, exported: Collection[str]) -> bytes:
+    """The shared library of an object file: `exported` are the functions that others can call."""
+    source = elf.read_object(data)
+    if source.machine not in MACHINES:
+        known = ", ".join(MACHINES.values())
+        raise LinkError(f"no shared library can be made for ELF machine {source.machine}; known are {known}")
+    _check_self_contained(source)
+    return _Library(source, soname, exported).link()
+
+
+def _check_self_contained(source: ObjectFile) -> None:
+    for section in source.sections:
+        if section.data and section.flags & elf.SHF_WRITE and section.flags & elf.SHF_ALLOC:
+            raise LinkError(f"section {section.name} is writable: only code and constants can be linked")
+    used = {relocation.symbol for section in _kept(source) for relocation in section.relocations}
+    missing = sorted(source.symbols[number].name for number in used if not source.symbols[number].section)
+    if missing:
+        raise LinkError(f"the object refers to what it does not define: {', '.join(missing)}")
+
+
+def _kept(source: ObjectFile) -> Iterator[ObjectSection]:
+    """The sections that are in memory at run time."""
+    return (s for s in source.sections if s.flags & elf.SHF_ALLOC and s.type == elf.SHT_PROGBITS and s.data)
+
+
+class _Library:
+    def __init__(self, source: ObjectFile, soname: str, exported: Collection[str]):
+        self.source, self.page = source, PAGE_BYTES[source.machine]
+        self.loaded = {section.number: _copied(section) for section in _kept(source)}
+        self.symbols = [symbol for symbol in source.symbols if symbol.name in exported and symbol.section]
+        if absent := set(exported) - {symbol.name for symbol in self.symbols}:
+            raise LinkError(f"the object does not define {', '.join(sorted(absent))}")
+        self.strings = Strings()
+        self.soname = self.strings.add(soname)
+        self.names = [self.strings.add(symbol.name) for symbol in self.symbols]
+        self._make_sections()
+
+    def _make_sections(self) -> None:
+        hashes = _hash_table([symbol.name for symbol in self.symbols])
+        symbols = bytearray(elf.SYMBOL.size * (1 + len(self.symbols)))
+        alloc = elf.SHF_ALLOC
+        self.hash = Section(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
+        self.dynsym = Section(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
+        self.dynstr = Section(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
+        self.dynamic = Section(
+            ".dynamic", elf.SHT_DYNAMIC, alloc | elf.SHF_WRITE, 8, bytearray(), ".dynstr", 0, elf.DYNAMIC_ENTRY.size
+        )
+        self.dynamic.data = self._dynamic_entries()
+        code = [section for section in self.loaded.values() if section.flags & elf.SHF_EXECINSTR]
+        data = [section for section in self.loaded.values() if not section.flags & elf.SHF_EXECINSTR]
+        self.segments = [
+            Segment(READ, [self.hash, self.dynsym, self.dynstr, *data]),
+            Segment(EXECUTE, code),
+            Segment(WRITE, [self.dynamic]),
+        ]
+        self.sections = [section for segment in self.segments for section in segment.sections]
+
+    def link(self) -> bytes:
+        end = self._place()
+        self._relocate()
+        self.dynsym.data[:] = b"".join([bytes(elf.SYMBOL.size), *self._symbol_entries()])
+        self.dynamic.data[:] = self._dynamic_entries()
+        return self._file(end)
+
+    def _place(self) -> int:
+        """Give everything its offset and address; both are the same modulo the size of a page. Returns the end."""
+        offset = elf.FILE_HEADER.size + PROGRAM_HEADERS * elf.PROGRAM_HEADER.size
+        skipped = 0
+        for segment in self.segments:
+            first = segment is self.segments[0]
+            segment.offset = 0 if first else _aligned(offset, 16)
+            segment.address = segment.offset + skipped
+            offset = max(offset, segment.offset)
+            for section in segment.sections:
+                offset = _aligned(offset, section.alignment)
+                section.offset, section.address = offset, offset + skipped
+                offset += len(section.data)
+            segment.end = offset
+            skipped += self.page
+        return offset
+
+    def _relocate(self) -> None:
+        relocators = RELOCATORS[self.source.machine]
+        for section in _kept(self.source):
+            target = self.loaded[section.number]
+            for relocation in section.relocations:
+                relocator = relocators.get(relocation.type)
+                if relocator is None:
+                    machine = MACHINES[self.source.machine]
+                    raise LinkError(
+                        f"relocation type {relocation.type} of {machine} in {section.name} is not supported"
+                    )
+                meant = self._address(self.source.symbols[relocation.symbol]) + relocation.addend
+                relocator.apply(target.data, relocation.offset, meant, target.address + relocation.offset)
+
+    def _address(self, symbol: Symbol) -> int:
+        return self.loaded[symbol.section].address + symbol.value
+
+    def _symbol_entries(self) -> Iterator[bytes]:
+        for name, symbol in zip(self.names, self.symbols, strict=True):
+            number = 1 + self.sections.index(self.loaded[symbol.section])
+            yield elf.SYMBOL.pack(name, symbol.info, 0, number, self._address(symbol), symbol.size)
+
+    def _dynamic_entries(self) -> bytearray:
+        entries = [
+            (elf.DT_SONAME, self.soname),
+            (elf.DT_HASH, self.hash.address),
+            (elf.DT_STRTAB, self.dynstr.address),
+            (elf.DT_SYMTAB, self.dynsym.address),
+            (elf.DT_STRSZ, len(self.dynstr.data)),
+            (elf.DT_SYMENT, elf.SYMBOL.size),
+            (elf.DT_NULL, 0),
+        ]
+        return bytearray().join(elf.DYNAMIC_ENTRY.pack(*entry) for entry in entries)
+
+    def _program_headers(self) -> Iterator[bytes]:
+        writable = self.segments[-1]
+        protected = _aligned(writable.address + writable.size, self.page) - writable.address
+        for segment in self.segments:
+            memory = protected if segment is writable else segment.size
+            yield _program_header(elf.PT_LOAD, segment.rights, segment, memory, self.page)
+        yield _program_header(elf.PT_DYNAMIC, WRITE, writable, writable.size, 8)
+        yield _program_header(elf.PT_GNU_RELRO, READ, writable, protected, 1)
+        yield elf.PROGRAM_HEADER.pack(elf.PT_GNU_STACK, WRITE, 0, 0, 0, 0, 0, 16)
+
+    def _file(self, end: int) -> bytes:
+        names = Strings()
+        starts = [names.add(section.name) for section in self.sections]
+        table_name = names.add(".shstrtab")
+        table = _aligned(end + len(names.data), 8)
+        numbers = {section.name: number for number, section in enumerate(self.sections, 1)}
+        headers = [bytes(elf.SECTION_HEADER.size)]
+        for start, section in zip(starts, self.sections, strict=True):
+            headers.append(_section_header(start, section, numbers.get(section.link, 0)))
+        headers.append(elf.SECTION_HEADER.pack(table_name, elf.SHT_STRTAB, 0, 0, end, len(names.data), 0, 0, 1, 0))
+        out = bytearray(table)
+        out[: elf.FILE_HEADER.size] = self._file_header(table, len(headers))
+        programs = b"".join(self._program_headers())
+        out[elf.FILE_HEADER.size : elf.FILE_HEADER.size + len(programs)] = programs
+        for section in self.sections:
+            out[section.offset : section.offset + len(section.data)] = section.data
+        out[end : end + len(names.data)] = names.data
+        return bytes(out + b"".join(headers))
+
+    def _file_header(self, section_table: int, sections: int) -> bytes:
+        ident, size = elf.MAGIC.ljust(16, b"\0"), elf.FILE_HEADER.size
+        fixed = ident, elf.ET_DYN, self.source.machine, 1, 0, size, section_table, 0, size
+        tables = elf.PROGRAM_HEADER.size, PROGRAM_HEADERS, elf.SECTION_HEADER.size, sections, sections - 1
+        return elf.FILE_HEADER.pack(*fixed, *tables)
+
+
+def _copied(section: ObjectSection) -> Section:
+    flags = section.flags & elf.KEPT_FLAGS
+    return Section(section.name, section.type, flags, section.alignment, bytearray(section.data))
+
+
+def _aligned(number: int, alignment: int) -> int:
+    return -(-number // alignment) * alignment
+
+
+def _program_header(type: int, rights: int, segment: Segment, memory: int, alignment: int) -> bytes:
+    place = segment.offset, segment.address, segment.address
+    return elf.PROGRAM_HEADER.pack(type, rights, *place, segment.size, memory, alignment)
+
+
+def _section_header(name: int, section: Section, link: int) -> bytes:
+    where = section.address, section.offset, len(section.data)
+    rest = link, section.info, section.alignment, section.entry_bytes
+    return elf.SECTION_HEADER.pack(name, section.type, section.flags, *where, *rest)
+
+
+def _hash_table(names: Sequence[str]) -> bytearray:
+    """The names by the ABI's hash: the first symbol of each bucket, then for each symbol the next one of its bucket."""
+    buckets, chain = [0] * max(1, len(names)), [0] * (1 + len(names))
+    for number, name in enumerate(names, 1):
+        bucket = _hash(name) % len(buckets)
+        chain[number], buckets[bucket] = buckets[bucket], number
+    words = [len(buckets), len(chain), *buckets, *chain]
+    return bytearray().join(word.to_bytes(4, "little") for word in words)
+
+
+def _hash(name: str) -> int:
+    number = 0
+    for byte in name.encode():
+        number = (number << 4) + byte
+        high = number & 0xF0000000
+        number = (number ^ high >> 24) & ~high
+    return number

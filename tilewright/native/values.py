@@ -1,0 +1,161 @@
+"""What stands for an MLIR value in native code.
+
+Scalars are LLVM scalars, `bf16` as its 16 bits. Vectors of any rank are flat LLVM vectors in row-major order. A memref
+is the place of its buffer, the buffer's size, and an offset, sizes and strides, which are constants where the type or
+the program says what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from llvmlite import ir
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
+from xdsl.ir import Attribute, Operation
+
+from tilewright.dialects._strides import strided_form
+from tilewright.dialects.memref.types import is_ranked
+from tilewright.native.types import llvm_type
+
+I1, I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 16, 32, 64)), ir.PointerType())
+F32, F64 = ir.FloatType(), ir.DoubleType()
+
+
+class Untranslatable(Exception):
+    """What has no native translation; says what that is."""
+
+
+@dataclass(frozen=True)
+class MemRef:
+    """A part of a buffer: offset and strides count elements, `limit` is the size of the whole buffer in bytes."""
+
+    base: ir.Value
+    limit: ir.Value
+    offset: ir.Value
+    sizes: tuple[ir.Value, ...]
+    strides: tuple[ir.Value, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something of the device that a program refers to by a value, such as a lock: no number in native code."""
+
+    definition: Operation
+
+
+Value: TypeAlias = ir.Value | MemRef | Known
+
+
+def index(number: int) -> ir.Constant:
+    return ir.Constant(I64, number)
+
+
+def number_of(value: ir.Value) -> int | None:
+    """The number, if it is known while code is made."""
+    return value.constant if isinstance(value, ir.Constant) and isinstance(value.constant, int) else None
+
+
+def _scalar_type(type: Attribute) -> ir.Type:
+    try:
+        return llvm_type(type)
+    except TypeError as error:
+        raise Untranslatable(str(error)) from error
+
+
+def value_type(type: Attribute) -> ir.Type:
+    """The LLVM type of a scalar or a vector."""
+    if not isinstance(type, VectorType):
+        return _scalar_type(type)
+    if any(type.get_scalable_dims()):
+        raise Untranslatable(f"the length of {type} is not known")
+    return ir.VectorType(_scalar_type(cast(VectorType, type).element_type), prod(type.get_shape()))
+
+
+def with_element(type: ir.Type, element: ir.Type) -> ir.Type:
+    """`element`, or a vector of as many of them as `type` has."""
+    return ir.VectorType(element, type.count) if isinstance(type, ir.VectorType) else element
+
+
+def element_of(type: ir.Type) -> ir.Type:
+    return type.element if isinstance(type, ir.VectorType) else type
+
+
+def constant_sizes(type: MemRefType) -> list[int | None]:
+    return [None if size == DYNAMIC_INDEX else size for size in type.get_shape()]
+
+
+def strides_of(type: MemRefType) -> tuple[int | None, ...]:
+    """Strides in elements, None where only the running program knows."""
+    form = strided_form(type)
+    if form is None:
+        raise Untranslatable(f"{type} has no strides")
+    return form.strides
+
+
+def part_types(type: Attribute) -> list[ir.Type]:
+    """The LLVM values that a value of this type is made of, apart from what its type already says."""
+    if not is_ranked(type):
+        return [value_type(type)]
+    dynamic = [*constant_sizes(type), *strides_of(type)].count(None)
+    return [POINTER, I64, I64, *(I64 for _ in range(dynamic))]
+
+
+def parts(value: Value, type: Attribute) -> list[ir.Value]:
+    """A value as what `part_types` names."""
+    match value:
+        case MemRef():
+            memref = cast(MemRefType, type)
+            known = [*constant_sizes(memref), *strides_of(memref)]
+            rest = [part for part, fixed in zip([*value.sizes, *value.strides], known, strict=True) if fixed is None]
+            return [value.base, value.limit, value.offset, *rest]
+        case Known():
+            raise Untranslatable(f"{value.definition.name} is no number: which one it is has to be known")
+        case _:
+            return [value]
+
+
+def rebuild(type: Attribute, pieces: Sequence[ir.Value]) -> Value:
+    """The inverse of `parts`."""
+    if not is_ranked(type):
+        return pieces[0]
+    base, limit, offset, *rest = pieces
+    dynamic = iter(rest)
+    sizes = tuple(_fill(constant_sizes(type), dynamic))
+    return MemRef(base, limit, offset, sizes, tuple(_fill(strides_of(type), dynamic)))
+
+
+def _fill(known: Sequence[int | None], dynamic: Iterator[ir.Value]) -> Iterator[ir.Value]:
+    for number in known:
+        yield next(dynamic) if number is None else index(number)
+
+
+def with_parts(value: Value, replace: Callable[[ir.Value], ir.Value]) -> Value:
+    """A value all of whose parts are replaced, in the order of `all_parts`."""
+    if not isinstance(value, MemRef):
+        return value if isinstance(value, Known) else replace(value)
+    base, limit, offset, *rest = [replace(part) for part in all_parts(value)]
+    rank = len(value.sizes)
+    return MemRef(base, limit, offset, tuple(rest[:rank]), tuple(rest[rank:]))
+
+
+def all_parts(value: Value) -> list[ir.Value]:
+    """Everything that a value is made of, be it known or not."""
+    match value:
+        case MemRef():
+            return [value.base, value.limit, value.offset, *value.sizes, *value.strides]
+        case Known():
+            raise Untranslatable(f"{value.definition.name} is no number: which one it is has to be known")
+        case _:
+            return [value]
+
+
+def whole_buffer(base: ir.Value, limit: ir.Value, type: MemRefType) -> MemRef:
+    """All of a buffer whose size is static."""
+    form = strided_form(type)
+    offset = form.offset if form is not None and form.offset is not None else 0
+    none = iter(())
+    sizes, strides = (tuple(_fill(known, none)) for known in (constant_sizes(type), strides_of(type)))
+    return MemRef(base, limit, index(offset), sizes, strides)

@@ -1,0 +1,64 @@
+"""Gives the locks of every tile their numbers: those that the program gives stay, the others get the lowest free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation
+
+from tilewright.device import TileId
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.tiles import TileOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+
+
+class AssignLockIdsPass(Pass):
+    name = "aie-assign-lock-ids"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        on_tile: dict[TileId | None, list[LockOp]] = {}
+        for lock in op.walk():
+            if isinstance(lock, LockOp):
+                on_tile.setdefault(lock.place, []).append(lock)
+        for locks in on_tile.values():
+            _number(locks, _tile_of(locks[0]))
+
+
+def _tile_of(lock: LockOp) -> TileOp:
+    tile = lock.tile_like
+    if not isinstance(tile, TileOp):
+        fail_op(lock, "is on a tile that is not placed; run --aie-place-tiles first")
+    return tile
+
+
+def _number(locks: Sequence[LockOp], tile: TileOp) -> None:
+    taken = _given(locks, tile)
+    free = (number for number in range(tile.resources.locks) if number not in taken)
+    for lock in locks:
+        if lock.number is not None:
+            continue
+        number = next(free, None)
+        if number is None:
+            count = tile.resources.locks
+            fail_op(lock, "not allocated a lock.", (tile, f"because only {count} locks available in this tile."))
+        lock.lock_id = IntegerAttr(number, i32)
+
+
+def _given(locks: Sequence[LockOp], tile: TileOp) -> dict[int, LockOp]:
+    taken: dict[int, LockOp] = {}
+    for lock in locks:
+        if lock.number is None:
+            continue
+        other = taken.setdefault(lock.number, lock)
+        if other is not lock:
+            fail_op(
+                lock,
+                f"is assigned to the same lock ({lock.number}) as another op.",
+                (tile, "tile has lock ops assigned to same lock."),
+                (other, "the other one is here; leave out one number to have a free one found"),
+            )
+    return taken

@@ -1,0 +1,42 @@
+"""Puts buffers one after the other, the largest first, around those that have an address."""
+
+from __future__ import annotations
+
+from tilewright.ir.diagnostics import emit_op_error
+from tilewright.passes.buffer_allocation.checks import fits, is_sound
+from tilewright.passes.buffer_allocation.tile_memory import TileMemory, largest_first, set_address
+
+
+def allocate_sequentially(memory: TileMemory) -> bool:
+    """Give every buffer of a tile an address; what is in the way has been reported if that fails."""
+    if not _accepts_given(memory):
+        return False
+    _place_others(memory)
+    return is_sound(memory) and fits(memory)
+
+
+def _accepts_given(memory: TileMemory) -> bool:
+    for placed in memory.placed():
+        if memory.is_misplaced(placed.buffer, placed.address):
+            error = emit_op_error(
+                placed.buffer,
+                "pre-allocated address must be aligned to tile load/store bus width when aligned attribute is set",
+            )
+            error.note(
+                placed.buffer,
+                f"the next such address is {memory.aligned(placed.buffer, placed.address)}; "
+                f"or set `aligned = false` if no vector access goes to the buffer",
+            )
+            return False
+    return True
+
+
+def _place_others(memory: TileMemory) -> None:
+    address, obstacles = memory.stack_bytes, memory.placed()[::-1]
+    for buffer in largest_first([b for b in memory.buffers if b.address is None]):
+        address = memory.aligned(buffer, address)
+        size = buffer.size_bytes
+        while obstacles and address + size > obstacles[-1].address:
+            address = memory.aligned(buffer, max(address, obstacles.pop().end))
+        set_address(buffer, address)
+        address += size

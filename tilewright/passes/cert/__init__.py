@@ -1,0 +1,1 @@
+"""Control code for the microcontrollers of columns (CERT): what its passes share."""

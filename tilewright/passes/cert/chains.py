@@ -1,0 +1,91 @@
+"""Chains of the microcontroller's DMA: making them for block writes, and playing several as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.aie.lookup import symbol_name
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.cert import CertJobOp, CertUcDmaBdOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
+from tilewright.dialects.memref.buffers import GlobalOp
+
+WORD_BYTES = 4
+PAGE_BYTES = 8000
+"""What is put into a page of 8 KiB: costs are estimates."""
+
+
+class ChainMaker:
+    """Adds chains to a device, behind the globals and chains at its start, under names `chain_0`, `chain_1`, ..."""
+
+    def __init__(self, device: DeviceOp):
+        self.device = device
+        self._names = {symbol_name(op) for op in device.body.ops}
+        self._next = 0
+        self._last = _last_of_start(device)
+
+    def make(self, bd: CertUcDmaBdOp, origin: Operation) -> str:
+        while f"chain_{self._next}" in self._names:
+            self._next += 1
+        name = f"chain_{self._next}"
+        self._names.add(name)
+        chain = CertUcDmaChainOp(name, [bd])
+        for op in chain.walk():
+            op.location = origin.location
+        at = InsertPoint.at_start(self.device.body) if self._last is None else InsertPoint.after(self._last)
+        Rewriter.insert_op(chain, at)
+        self._last = chain
+        return name
+
+
+def _last_of_start(device: DeviceOp) -> Operation | None:
+    last: Operation | None = None
+    for op in device.body.ops:
+        if not isinstance(op, CertUcDmaChainOp | GlobalOp):
+            break
+        last = op
+    return last
+
+
+def merge_chains(device: DeviceOp) -> None:
+    """Play chains that jobs play one right after the other as one, as long as it fits a page."""
+    chains = {op.sym_name.data: op for op in device.body.ops if isinstance(op, CertUcDmaChainOp) and op.sym_name}
+    jobs = [op for op in device.walk() if isinstance(op, CertJobOp)]
+    uses = Counter(sync.symbol.string_value() for job in jobs for sync in _syncs(job))
+    for job in jobs:
+        previous: CertUcDmaWriteDesSyncOp | None = None
+        for op in job.instructions:
+            if not isinstance(op, CertUcDmaWriteDesSyncOp):
+                previous = None
+                continue
+            if previous is not None:
+                names = previous.symbol.string_value(), op.symbol.string_value()
+                if all(name in chains and uses[name] == 1 for name in names):
+                    _merge(previous, chains[names[0]], chains[names[1]])
+            previous = op
+
+
+def _syncs(job: CertJobOp) -> Iterator[CertUcDmaWriteDesSyncOp]:
+    return (op for op in job.instructions if isinstance(op, CertUcDmaWriteDesSyncOp))
+
+
+def data_bytes(chain: CertUcDmaChainOp) -> int:
+    return sum(WORD_BYTES * bd.length.value.data for bd in chain.bds)
+
+
+def _merge(sync: CertUcDmaWriteDesSyncOp, first: CertUcDmaChainOp, second: CertUcDmaChainOp) -> None:
+    """Put the descriptors of a chain in front of those of another."""
+    if first is second or data_bytes(first) + data_bytes(second) >= PAGE_BYTES:
+        return
+    start = second.body.block.first_op
+    assert start is not None, "a chain has a terminator at least"
+    for bd in first.bds:
+        bd.detach()
+        bd.next_bd = BoolAttr.from_bool(True)
+        Rewriter.insert_op(bd, InsertPoint.before(start))
+    Rewriter.erase_op(first)
+    Rewriter.erase_op(sync)

@@ -1,0 +1,160 @@
+"""Recovers flows from switch settings: what leaves a core or DMA is followed along the wires to where it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import WireBundle
+from tilewright.dialects._ods import enum_value
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.dma import MemOp, MemTileDmaOp, ShimDmaOp
+from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, PacketSourceOp, Port, WireOp
+from tilewright.dialects.aie.lookup import device_model
+from tilewright.dialects.aie.switchbox import (
+    ConnectOp,
+    MasterSetOp,
+    PacketRuleOp,
+    PacketRulesOp,
+    ShimMuxOp,
+    SwitchboxOp,
+)
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.ir.pass_manager import Pass
+
+Switch = SwitchboxOp | ShimMuxOp
+Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
+FROM_TILES = (WireBundle.Core, WireBundle.DMA)
+
+
+class Ids(NamedTuple):
+    """The packet ids that have a value in masked bits; all of them, or a circuit, if no bit is masked."""
+
+    mask: int = 0
+    value: int = 0
+
+    def narrowed(self, other: Ids) -> Ids | None:
+        both = self.mask & other.mask
+        if self.value & both != other.value & both:
+            return None
+        return Ids(self.mask | other.mask, self.value | other.value & other.mask)
+
+
+class Place(NamedTuple):
+    """A port of a component, and the packets that get there."""
+
+    component: Operation
+    port: Port
+    ids: Ids
+
+
+class FindFlowsPass(Pass):
+    name = "aie-find-flows"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        streams = _Streams(op)
+        found = [flow for tile in op.tiles for flow in _flows_from(tile, streams)]
+        end = op.body.last_op
+        assert end is not None
+        Rewriter.insert_op(found, InsertPoint.before(end))
+
+
+def _flows_from(tile: TileOp, streams: _Streams) -> Iterator[Operation]:
+    for bundle in FROM_TILES:
+        for channel in range(_num_sources(tile, bundle)):
+            source = Port(bundle, channel)
+            for arrival in streams.arrivals(tile, source):
+                flow = _flow(tile, source, arrival)
+                for new in flow.walk():
+                    new.location = tile.location
+                yield flow
+
+
+def _num_sources(tile: TileOp, bundle: WireBundle) -> int:
+    """Ports out of a tile, counted as upstream does: by those of its switch or multiplexer that lead back."""
+    model = device_model(tile)
+    return (
+        model.num_shim_mux_dests(*tile.place, bundle)
+        if tile.is_shim
+        else model.num_switchbox_dests(*tile.place, bundle)
+    )
+
+
+def _flow(tile: TileOp, source: Port, arrival: Place) -> Operation:
+    dest = arrival.component.results[0]
+    if arrival.ids.mask == 0:
+        return FlowOp(tile.result, source, dest, arrival.port)
+    return PacketFlowOp(arrival.ids.value, [PacketSourceOp(tile.result, source), PacketDestOp(dest, arrival.port)])
+
+
+class _Streams:
+    """The wires and switch settings of a device, by the ports they start from."""
+
+    def __init__(self, device: DeviceOp):
+        self._wires: dict[tuple[Operation, WireBundle], tuple[Operation, WireBundle]] = {}
+        self._exits: dict[tuple[Operation, Port], list[tuple[Port, Ids]]] = {}
+        for op in device.body.ops:
+            if isinstance(op, WireOp):
+                self._add_wire(op)
+            elif isinstance(op, Switch):
+                self._add_circuits(op)
+                self._add_packets(op)
+
+    def _add_wire(self, wire: WireOp) -> None:
+        source, dest = wire.source.owner, wire.dest.owner
+        assert isinstance(source, Operation) and isinstance(dest, Operation)
+        one, other = (
+            (source, enum_value(WireBundle, wire.source_bundle)),
+            (dest, enum_value(WireBundle, wire.dest_bundle)),
+        )
+        self._wires.setdefault(one, other)
+        self._wires.setdefault(other, one)
+
+    def _add_circuits(self, switch: Switch) -> None:
+        for op in switch.connections.ops:
+            if isinstance(op, ConnectOp):
+                self._exits.setdefault((switch, op.source), []).append((op.dest, Ids()))
+
+    def _add_packets(self, switch: Switch) -> None:
+        masters = [op for op in switch.connections.ops if isinstance(op, MasterSetOp)]
+        for rules in switch.connections.ops:
+            if not isinstance(rules, PacketRulesOp):
+                continue
+            of_port = [rule for rule in rules.rules.ops if isinstance(rule, PacketRuleOp)]
+            self._exits.setdefault((switch, rules.source), []).extend(
+                (master.dest, Ids(rule.mask.value.data, rule.value.value.data))
+                for master in masters
+                for amsel in master.amsels
+                for rule in of_port
+                if rule.amsel is amsel
+            )
+
+    def arrivals(self, tile: TileOp, source: Port) -> Iterator[Place]:
+        """Where data from a port of a tile gets to, last branches first."""
+        start = self._along_wire(tile, source, Ids())
+        waiting = [] if start is None else [start]
+        passed: set[Place] = set()
+        while waiting:
+            place = waiting.pop()
+            if isinstance(place.component, Tile):
+                yield place
+            elif place not in passed:
+                passed.add(place)
+                waiting += self._through_switch(place)
+
+    def _through_switch(self, place: Place) -> Iterator[Place]:
+        for port, ids in self._exits.get((place.component, place.port), ()):
+            remaining = place.ids.narrowed(ids)
+            onward = None if remaining is None else self._along_wire(place.component, port, remaining)
+            if onward is not None:
+                yield onward
+
+    def _along_wire(self, component: Operation, port: Port, ids: Ids) -> Place | None:
+        wire = self._wires.get((component, port.bundle))
+        return None if wire is None else Place(wire[0], Port(wire[1], port.channel), ids)

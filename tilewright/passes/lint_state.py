@@ -1,0 +1,82 @@
+"""What may be going on at one point of a runtime sequence: tasks in flight, pools, and what values stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device import TileId
+from tilewright.device.hazards import InFlight
+from tilewright.dialects.aiex.tasks import DmaBdPoolPopOp
+
+OLDEST = 16
+"""Descriptors that one operation took so much earlier are not told apart: no tile has as many for one loop to use."""
+
+
+class Drawn(NamedTuple):
+    """A descriptor that is taken from a pool at run time: by which operation, and how many more it took since."""
+
+    op: DmaBdPoolPopOp
+    age: int = 0
+
+
+Thing: TypeAlias = "Drawn | Operation"
+"""What a value stands for: a descriptor, or a task by the operation that configures it."""
+PoolKey: TypeAlias = tuple[TileId, range]
+
+
+@dataclass
+class LintState:
+    in_flight: InFlight[Operation] = field(default_factory=InFlight[Operation])
+    things: dict[SSAValue, frozenset[Thing]] = field(default_factory=dict[SSAValue, "frozenset[Thing]"])
+    pools: dict[PoolKey, tuple[frozenset[Thing], ...]] = field(
+        default_factory=dict[PoolKey, "tuple[frozenset[Thing], ...]"]
+    )
+    """Descriptors that were given back, the next one to be taken last."""
+
+    def copy(self) -> LintState:
+        return LintState(self.in_flight.copy(), dict(self.things), dict(self.pools))
+
+    def key(self) -> Hashable:
+        """Equal for states from which a loop goes on in the same way."""
+        return self.in_flight.key(), frozenset(self.pools.items())
+
+    def take(self, op: DmaBdPoolPopOp, pool: PoolKey) -> None:
+        """Take the descriptor that was given back last, or one that has not been used."""
+        *others, last = self.pools.get(pool, ()) or ((frozenset[Thing]()),)
+        if last:
+            self.pools[pool] = tuple(others)
+            self.things[op.bd_id] = last
+        else:
+            self._grow_older(op)
+            self.things[op.bd_id] = frozenset({Drawn(op)})
+
+    def give_back(self, pool: PoolKey, bds: frozenset[Thing]) -> None:
+        self.pools[pool] = (*self.pools.get(pool, ()), bds)[-OLDEST:]
+
+    def _grow_older(self, op: DmaBdPoolPopOp) -> None:
+        """Tell what an operation took before from what it takes now."""
+        older: dict[Hashable, Hashable] = {Drawn(op, n): Drawn(op, min(n + 1, OLDEST)) for n in range(OLDEST + 1)}
+        self.in_flight = self.in_flight.renamed(older)
+        self.things = {value: _renamed(things, older) for value, things in self.things.items()}
+        self.pools = {pool: tuple(_renamed(bds, older) for bds in free) for pool, free in self.pools.items()}
+
+    def join(self, other: LintState) -> LintState:
+        """What may be going on where two ways meet."""
+        nothing = frozenset[Thing]()
+        things = {v: self.things.get(v, nothing) | other.things.get(v, nothing) for v in self.things | other.things}
+        pools = {p: _joined(self.pools.get(p, ()), other.pools.get(p, ())) for p in self.pools | other.pools}
+        return LintState(self.in_flight.join(other.in_flight), things, pools)
+
+
+def _renamed(things: frozenset[Thing], names: Mapping[Hashable, Hashable]) -> frozenset[Thing]:
+    return frozenset(names.get(thing, thing) for thing in things)  # type: ignore[misc]
+
+
+def _joined(first: tuple[frozenset[Thing], ...], second: tuple[frozenset[Thing], ...]) -> tuple[frozenset[Thing], ...]:
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    kept = len(longer) - len(shorter)
+    return (*longer[:kept], *(a | b for a, b in zip(longer[kept:], shorter, strict=True)))

@@ -1,0 +1,41 @@
+"""Turns packets of several ids from one port into packet flows, one for each id."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSourceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.tokens import BpDestOp, BpIdOp, BroadcastPacketOp
+from tilewright.ir.diagnostics import Where, location_of
+from tilewright.ir.pass_manager import Pass
+
+
+class LowerBroadcastPacketPass(Pass):
+    name = "aie-lower-broadcast-packet"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        broadcasts = [child for child in op.body.ops if isinstance(child, BroadcastPacketOp)]
+        for broadcast in broadcasts:
+            for packets in broadcast.ports.ops:
+                if isinstance(packets, BpIdOp):
+                    Rewriter.insert_op(_flow(broadcast, packets), InsertPoint.after(broadcast))
+            Rewriter.erase_op(broadcast)
+
+
+def _flow(broadcast: BroadcastPacketOp, packets: BpIdOp) -> PacketFlowOp:
+    source = _located(PacketSourceOp(broadcast.tile, broadcast.port), broadcast)
+    dests = [dest for dest in packets.ports.ops if isinstance(dest, BpDestOp)]
+    ports = [source, *(_located(PacketDestOp(dest.tile, dest.port), dest) for dest in dests)]
+    flow = PacketFlowOp(packets.packet_id.value.data, ports)
+    flow.location = broadcast.location
+    return flow
+
+
+def _located(op: Operation, where: Where) -> Operation:
+    op.location = location_of(where)
+    return op

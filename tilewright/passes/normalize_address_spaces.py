@@ -1,0 +1,54 @@
+"""Takes memory spaces out of the types in a device: a core has just one."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, MemRefType, NoneAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import GlobalOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.shown import quoted
+
+KEPT = "#ptr.generic_space"
+"""The memory space that pointer arithmetic is done in."""
+
+
+class NormalizeAddressSpacesPass(Pass):
+    name = "aie-normalize-address-spaces"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        for nested in list(op.walk()):
+            if isinstance(nested, GlobalOp):
+                nested.properties["type"] = _normalized(nested.type)
+            elif isinstance(nested, FuncOp):
+                nested.function_type = _normalized_function(nested.function_type)
+            for value in list(nested.results):
+                _retype(value)
+            for block in (block for region in nested.regions for block in region.blocks):
+                for value in list(block.args):
+                    _retype(value)
+
+
+def _normalized(type: Attribute) -> Attribute:
+    if not isinstance(type, MemRefType):
+        return type
+    memref = cast("MemRefType[Any]", type)
+    if isinstance(memref.memory_space, NoneAttr) or KEPT in quoted(memref.memory_space):
+        return memref
+    return MemRefType(memref.element_type, memref.shape, memref.layout)
+
+
+def _normalized_function(type: FunctionType) -> FunctionType:
+    return FunctionType.from_lists([*map(_normalized, type.inputs)], [*map(_normalized, type.outputs)])
+
+
+def _retype(value: SSAValue) -> None:
+    type = _normalized(value.type)
+    if type is not value.type:
+        Rewriter.replace_value_with_new_type(value, type)

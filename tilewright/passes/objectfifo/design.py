@@ -1,0 +1,109 @@
+"""What a device says about its object FIFOs, read once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device import ObjectFifoPort
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.lookup import symbol_name
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
+from tilewright.dialects.aie.objectfifo_uses import (
+    ObjectFifoAcquireOp,
+    ObjectFifoLinkOp,
+    ObjectFifoReleaseOp,
+    ObjectFifoSubviewAccessOp,
+)
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.ir.diagnostics import emit_op_error
+
+Access: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp | ObjectFifoSubviewAccessOp
+"""What the program of a core does with a FIFO."""
+NOT_PLACED = "is not a placed aie.tile; run --aie-place-tiles before this pass"
+
+
+class Design:
+    """The FIFOs of a device by name, and everything that refers to them."""
+
+    def __init__(self, device: DeviceOp):
+        self.device, self.model = device, device.model
+        self.symbols: set[str] = set()
+        self.fifos: dict[str, ObjectFifoOp] = {}
+        self.links: list[ObjectFifoLinkOp] = []
+        self.link_of: dict[str, ObjectFifoLinkOp] = {}
+        self.allocations: dict[str, list[ObjectFifoAllocateOp]] = defaultdict(list)
+        self.external_buffers: dict[tuple[str, SSAValue], list[SSAValue]] = defaultdict(list)
+        self.registrations: list[ObjectFifoRegisterExternalBuffersOp] = []
+        self.cores: dict[SSAValue, CoreOp] = {}
+        self.accesses: dict[CoreOp, list[Access]] = {}
+        self.most_acquired: dict[tuple[SSAValue, str, ObjectFifoPort], int] = defaultdict(int)
+        for op in device.body.ops:
+            self._read(op)
+
+    def _read(self, op: Operation) -> None:
+        name = symbol_name(op)
+        if name is not None:
+            self.symbols.add(name)
+        match op:
+            case ObjectFifoOp():
+                self.fifos[op.sym_name.data] = op
+            case ObjectFifoLinkOp():
+                self.links.append(op)
+            case ObjectFifoAllocateOp():
+                self.allocations[op.fifo_name.root_reference.data].append(op)
+            case ObjectFifoRegisterExternalBuffersOp():
+                self.registrations.append(op)
+                self.external_buffers[op.fifo_name.root_reference.data, op.tile] += op.buffers
+            case CoreOp():
+                self._read_core(op)
+            case _:
+                pass
+
+    def _read_core(self, core: CoreOp) -> None:
+        self.cores[core.tile] = core
+        self.accesses[core] = [op for op in core.body.walk() if isinstance(op, Access)]
+        for op in self.accesses[core]:
+            if isinstance(op, ObjectFifoAcquireOp):
+                key = core.tile, op.fifo_name.root_reference.data, op.end
+                self.most_acquired[key] = max(self.most_acquired[key], op.count)
+
+    def is_sound(self) -> bool:
+        """Whether links name FIFOs, each at most once, and all tiles have a place; says what is wrong."""
+        return self._are_linked_once() and self._are_placed()
+
+    def _are_linked_once(self) -> bool:
+        fine = True
+        for link in self.links:
+            for name in (name.root_reference.data for name in (*link.input_names, *link.output_names)):
+                if name not in self.fifos:
+                    emit_op_error(link, f"refers to @{name}, which is no objectfifo of this device")
+                    fine = False
+                elif name in self.link_of:
+                    error = emit_op_error(self.fifos[name], "objectfifo cannot be in more than one ObjectFifoLinkOp")
+                    error.note(self.link_of[name], "it is in this one").note(link, "and again in this one")
+                    fine = False
+                self.link_of[name] = link
+        return fine
+
+    def _are_placed(self) -> bool:
+        fine = True
+        for fifo in self.fifos.values():
+            for end, tile in (("producer", fifo.producer), *(("consumer", tile) for tile in fifo.consumers)):
+                if not isinstance(tile.owner, TileOp):
+                    emit_op_error(fifo, f"{end} tile {NOT_PLACED}")
+                    fine = False
+        for allocation in (op for ops in self.allocations.values() for op in ops):
+            if not isinstance(allocation.tile.owner, TileOp):
+                emit_op_error(allocation, f"tile {NOT_PLACED}")
+                fine = False
+        return fine
+
+
+def placed(tile: SSAValue) -> TileOp:
+    """The tile that a value stands for, in a design whose tiles all have a place."""
+    assert isinstance(tile.owner, TileOp), "checked by Design.is_sound"
+    return tile.owner

@@ -1,0 +1,36 @@
+"""Which trace unit an operation means, and the numbers of the events it names."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device.event_unit import EventUnit
+from tilewright.dialects.aie.lookup import device_model, tile_of
+from tilewright.ir.diagnostics import fail
+
+
+def unit_at(op: Operation, tile: SSAValue, *, memory: bool) -> EventUnit:
+    """The unit that `op` records with at a tile."""
+    found = tile_of(tile)
+    if found is None:
+        fail(op, "tile operand must be a TileOp")
+    return EventUnit.of(device_model(op), found.tile_type, memory=memory)
+
+
+def event_number(op: Operation, unit: EventUnit, name: str) -> int:
+    number = unit.event(name)
+    if number is None:
+        fail(op, f"unknown trace event '{name}'", (op, _advice(unit, name)))
+    return number
+
+
+def _advice(unit: EventUnit, name: str) -> str:
+    for other in unit.neighbours:
+        if other.event(name) is not None:
+            return f"it is one of the {other.module} module, this trace is of the {unit.module} module of its tile"
+    close = get_close_matches(name.upper(), unit.events, n=3)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"`tilewright.device.events` lists those that the {unit.module} module raises"

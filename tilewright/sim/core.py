@@ -1,0 +1,204 @@
+"""A core at work: its program runs as native code, from one operation that reaches out of it to the next."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cached_property
+from struct import Struct
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.func import CallOp
+from xdsl.dialects.memref import GlobalOp
+from xdsl.ir import Attribute, Operation
+
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.cascade import GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
+from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.ir.diagnostics import fail
+from tilewright.native.access import OUTSIDE
+from tilewright.native.coroutine import FINISHED, FIRST_WAIT, PAUSED
+from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
+from tilewright.sim.core_code import CoreCode, Stop
+from tilewright.sim.core_kernels import call_kernel
+from tilewright.sim.core_port import CorePort
+from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
+from tilewright.sim.engine import Process
+from tilewright.sim.faults import Fault, FaultKind
+
+_NUMBER = Struct("<q")
+_HEADER = Struct("<qq")
+_DETAILS = Struct("<QQQ")
+
+
+_RUNNING: dict[int, CoreCode] = {}
+"""Code by the frames of it that exist: a frame that is garbage still needs its code to be taken down."""
+
+
+class CoreProgram:
+    """What one core of a design runs. It is compiled when it is needed first."""
+
+    def __init__(self, op: CoreOp):
+        self.op = op
+
+    def __str__(self) -> str:
+        place = self.op.place
+        return "core" if place is None else f"core ({place.column}, {place.row})"
+
+    @cached_property
+    def code(self) -> CoreCode:
+        return CoreCode(self.op)
+
+
+def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
+    """Run a core's program from its beginning to its end, if it has one."""
+    activation = Activation(core, port)
+    try:
+        code = activation.start()
+        while True:
+            if activation.cycles:
+                yield from port.spend(activation.cycles)
+            if code == FINISHED:
+                return
+            if code != PAUSED:
+                yield from activation.serve(code)
+            code = activation.resume()
+    finally:
+        activation.destroy()
+
+
+class Activation:
+    """A program in the middle of its work: the native frame, and the context through which it is spoken to."""
+
+    def __init__(self, core: CoreProgram, port: CorePort):
+        self.core, self.code, self.port = core, core.code, port
+        self.context = bytearray(self.code.context_bytes)
+        self.cycles = 0
+        self._view = (ctypes.c_char * len(self.context)).from_buffer(self.context)
+        self._memories = [_memory(buffer, port) for buffer in self.code.buffers]
+        self._handle: int | None = None
+        for number, memory in enumerate(self._memories):
+            _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
+
+    def start(self) -> int:
+        handle = self.code.start(ctypes.addressof(self._view))
+        assert handle is not None, "a running program has a frame"
+        self._handle = handle
+        _RUNNING[handle] = self.code
+        return self._read_header()
+
+    def resume(self) -> int:
+        self.code.resume(self._handle)
+        return self._read_header()
+
+    def destroy(self) -> None:
+        if self._handle is not None:
+            self.code.destroy(self._handle)
+            del _RUNNING[self._handle]
+            self._handle = None
+
+    def _read_header(self) -> int:
+        code, self.cycles = _HEADER.unpack_from(self.context, CODE)
+        if code < 0:
+            raise self._trapped(-1 - code)
+        return code
+
+    def _trapped(self, number: int) -> Fault:
+        trap = self.code.traps[number]
+        details = _DETAILS.unpack_from(self.context, DETAIL)
+        text = trap.text.format(*(_signed(detail) for detail in details))
+        kind = FaultKind.OUTSIDE_MEMORY if trap.text == OUTSIDE else FaultKind.CORE
+        return Fault(f"{self.core}: '{trap.operation.name}' {text}", trap.location, kind=kind)
+
+    def serve(self, code: int) -> Process[None]:
+        """Do what the program waits for."""
+        stop = self.code.stops[code - FIRST_WAIT]
+        return _SERVICES[type(stop.op)](self, stop)
+
+    def number(self, slot: int) -> int:
+        return _NUMBER.unpack_from(self.context, slot)[0]
+
+    def bytes(self, slot: int, type: Attribute) -> bytes:
+        return bytes(self.context[slot : slot + type_bytes(type)])
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+def _memory(definition: Operation, port: CorePort) -> npt.NDArray[np.uint8]:
+    """The memory of a buffer: the tile's, or, for a `memref.global`, this core's own copy."""
+    if isinstance(definition, BufferOp):
+        memory = port.memory(definition)
+        if memory.nbytes < definition.size_bytes or not memory.flags.c_contiguous:
+            raise ValueError(f"a buffer of {definition.size_bytes} bytes cannot be in {memory.nbytes} bytes of memory")
+        return memory
+    assert isinstance(definition, GlobalOp)
+    type = definition.type
+    assert isinstance(type, MemRefType)
+    memory = np.zeros((element_count(type) or 0) * element_bytes(type), np.uint8)
+    if isinstance(definition.initial_value, DenseIntOrFPElementsAttr):
+        memory.view(_dtype(definition, type))[:] = definition.initial_value.get_values()
+    return memory
+
+
+def _dtype(definition: GlobalOp, type: MemRefType) -> np.dtype[Any]:
+    try:
+        return dtype_of(type.element_type)
+    except NotInNumPy as error:
+        fail(definition, f"cannot be given its initial value: {error}")
+
+
+def _use_lock(activation: Activation, stop: Stop) -> Process[None]:
+    op, lock = cast(UseLockOp, stop.op), stop.lock
+    assert lock is not None
+    amount = activation.number(stop.slots[0])
+    if op.is_acquire:
+        yield from activation.port.acquire(lock, amount, op.lock_action, op.location)
+    else:
+        activation.port.release(lock, amount, op.location)
+
+
+def _put_cascade(activation: Activation, stop: Stop) -> Process[None]:
+    op = cast(PutCascadeOp, stop.op)
+    data = activation.bytes(stop.slots[0], op.cascade_value.type)
+    yield from activation.port.put_cascade(data, op.location)
+
+
+def _get_cascade(activation: Activation, stop: Stop) -> Process[None]:
+    type = cast(GetCascadeOp, stop.op).cascade_value.type
+    data = yield from activation.port.get_cascade(type_bytes(type), stop.op.location)
+    activation.context[stop.slots[0] : stop.slots[0] + len(data)] = data
+
+
+def _put_stream(activation: Activation, stop: Stop) -> Process[None]:
+    op = cast(PutStreamOp, stop.op)
+    channel = number_from(activation.context, stop.slots[0], op.channel.type)
+    data = activation.bytes(stop.slots[1], op.stream_value.type)
+    yield from activation.port.put_stream(channel, data, op.location)
+
+
+def _get_stream(activation: Activation, stop: Stop) -> Process[None]:
+    op = cast(GetStreamOp, stop.op)
+    channel = number_from(activation.context, stop.slots[0], op.channel.type)
+    data = yield from activation.port.get_stream(channel, type_bytes(op.stream_value.type), op.location)
+    activation.context[stop.slots[1] : stop.slots[1] + len(data)] = data
+
+
+def _call_kernel(activation: Activation, stop: Stop) -> Process[None]:
+    return call_kernel(activation, cast(CallOp, stop.op), stop.slots)
+
+
+_SERVICES: dict[type[Operation], Callable[[Activation, Stop], Process[None]]] = {
+    UseLockOp: _use_lock,
+    PutCascadeOp: _put_cascade,
+    GetCascadeOp: _get_cascade,
+    PutStreamOp: _put_stream,
+    GetStreamOp: _get_stream,
+    CallOp: _call_kernel,
+}

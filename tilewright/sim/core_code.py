@@ -1,0 +1,281 @@
+"""A core's body -> native code that runs from one wait to the next.
+
+Operations that reach out of the core (locks, streams, cascades, external kernels) are waits. Before one, the code puts
+the numbers that matter into the context; after it, it takes the results from there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from llvmlite import ir
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import CallOp
+from xdsl.dialects.memref import GetGlobalOp, GlobalOp
+from xdsl.ir import Attribute, Operation
+
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.memref.types import memref_type
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.symbols import lookup_symbol
+from tilewright.native.coroutine import Coroutine
+from tilewright.native.flow import goes_round
+from tilewright.native.functions import call, callee_of
+from tilewright.native.host import NativeModule
+from tilewright.native.lowering import HEADER_BYTES, SLOT_BYTES, Handler, Lowering, Trap, Unit
+from tilewright.native.math_functions import provide_library
+from tilewright.native.operations import OPERATIONS
+from tilewright.native.ranges import Ranges
+from tilewright.native.values import (
+    I64,
+    POINTER,
+    Known,
+    MemRef,
+    Untranslatable,
+    all_parts,
+    index,
+    value_type,
+    whole_buffer,
+)
+from tilewright.sim.core_costs import cycles_of
+
+SUSPENDING = frozenset(
+    {"aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream", "scf.while"}
+)
+"""Operations that wait; a loop of unknown length pauses."""
+LONG_WORK = 1 << 26
+"""A nest of loops that runs more often than this pauses too."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A wait in the code: the operation, and where in the context its operands and results are."""
+
+    op: Operation
+    slots: tuple[int, ...] = ()
+    """Offsets in bytes: operands first, then results."""
+    lock: LockOp | None = None
+
+
+class CoreCode:
+    """The native code of a core."""
+
+    def __init__(self, core: CoreOp):
+        builder = _Builder(core)
+        builder.build(core)
+        self.stops: Sequence[Stop] = builder.stops
+        self.traps: Sequence[Trap] = builder.unit.traps
+        self.buffers: Sequence[Operation] = builder.unit.buffers
+        self.context_bytes = builder.exchange + builder.exchange_bytes
+        provide_library()
+        self._native = _compiled(builder.unit.module)
+        pointer = ctypes.c_void_p
+        self.start = ctypes.PYFUNCTYPE(pointer, pointer)(self._native.address("start"))
+        self.resume = ctypes.PYFUNCTYPE(None, pointer)(self._native.address("resume"))
+        self.destroy = ctypes.PYFUNCTYPE(None, pointer)(self._native.address("destroy"))
+
+
+_modules: WeakValueDictionary[str, NativeModule] = WeakValueDictionary()
+
+
+def _compiled(module: ir.Module) -> NativeModule:
+    """Machine code; cores that differ only in their buffers and locks share it."""
+    text = str(module)
+    found = _modules.get(text)
+    if found is None:
+        found = _modules[text] = NativeModule(module)
+    return found
+
+
+class _Suspension:
+    """Which operations have a wait in them, or in what they call."""
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, bool] = {}
+        self._works: dict[Operation, int] = {}
+        self._ranges = Ranges()
+
+    def __call__(self, op: Operation) -> bool:
+        if op not in self._known:
+            self._known[op] = False
+            self._known[op] = self._find(op)
+        return self._known[op]
+
+    def _find(self, op: Operation) -> bool:
+        if op.name in SUSPENDING:
+            return True
+        if isinstance(op, CallOp):
+            callee = callee_of(op)
+            return callee.is_declaration or self(callee)
+        if self._work(op) > LONG_WORK:
+            return True
+        if any(goes_round(region) for region in op.regions if region.blocks):
+            return True
+        return any(self(inner) for inner in _inside(op))
+
+    def _work(self, op: Operation) -> int:
+        """How often the innermost part of a nest of loops runs, as far as that is known."""
+        if op not in self._works:
+            inner = max((self._work(inner) for inner in _inside(op)), default=1)
+            self._works[op] = inner * (self._ranges.trips(op) or 1)
+        return self._works[op]
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    return (inner for region in op.regions for block in region.blocks for inner in block.ops)
+
+
+class _Builder(Coroutine):
+    """Builds the coroutine of a core; `stops` are its waits, by their number."""
+
+    def __init__(self, core: CoreOp):
+        super().__init__(Unit(ir.Module("core"), HANDLERS, cycles_of, _Suspension()))
+        self.stops: list[Stop] = []
+        for buffer in _buffers_of(core, set()):
+            self.unit.buffer_slot(buffer)
+        self.exchange = HEADER_BYTES + SLOT_BYTES * len(self.unit.buffers)
+        self.exchange_bytes = 0
+
+    def build(self, core: CoreOp) -> None:
+        try:
+            self._build(core)
+        except Untranslatable as error:
+            fail_op(core, f"has no native translation: {error}")
+
+    def _build(self, core: CoreOp) -> None:
+        buffers = [buffer for buffer in self.unit.buffers if isinstance(buffer, BufferOp)]
+        for buffer in buffers:
+            self[buffer.buffer] = memref = _buffer(self, buffer, memref_type(buffer.buffer))
+            if not any(_overlap(buffer, other) for other in buffers):
+                self.unit.apart.add(memref.base)
+        self.lower_region(core.body)
+        self.finish()
+
+    def stop(
+        self, op: Operation, operands: Sequence[ir.Value], results: Sequence[Attribute] = (), lock: LockOp | None = None
+    ) -> None:
+        """Wait until whoever runs the core has looked at the operands and given the results of the operation."""
+        types = [*(value.type for value in operands), *(value_type(type) for type in results)]
+        slots = self._slots(types)
+        for value, slot in zip(operands, slots, strict=False):
+            self.builder.store(value, self.in_context(slot), align=1)
+        self.stops.append(Stop(op, tuple(slots), lock))
+        self.wait()
+        for result, type, slot in zip(op.results, types[len(operands) :], slots[len(operands) :], strict=True):
+            self[result] = self.builder.load(self.in_context(slot), typ=type, align=1)
+
+    def _slots(self, types: Sequence[ir.Type]) -> list[int]:
+        """Places in the context for values of these types, one after the other."""
+        sizes = [-(-_bits(type) // (8 * SLOT_BYTES)) * SLOT_BYTES for type in types]
+        self.exchange_bytes = max(self.exchange_bytes, sum(sizes))
+        return [self.exchange + sum(sizes[:number]) for number in range(len(sizes))]
+
+
+def _bits(type: ir.Type) -> int:
+    match type:
+        case ir.VectorType():
+            return type.count * _bits(type.element)
+        case ir.IntType():
+            return type.width
+        case ir.HalfType():
+            return 16
+        case ir.FloatType():
+            return 32
+        case _:
+            return 64
+
+
+def _buffers_of(op: Operation, seen: set[Operation]) -> Iterator[Operation]:
+    """What defines the buffers that an operation, or a function that it calls, refers to."""
+    for inner in op.walk():
+        yield from (operand.owner for operand in inner.operands if isinstance(operand.owner, BufferOp))
+        if isinstance(inner, GetGlobalOp):
+            yield _global(inner)
+        if isinstance(inner, CallOp) and (callee := callee_of(inner)) not in seen:
+            seen.add(callee)
+            yield from _buffers_of(callee, seen)
+
+
+def _global(op: GetGlobalOp) -> GlobalOp:
+    found = lookup_symbol(op, op.name_)
+    if not isinstance(found, GlobalOp):
+        fail_op(op, f"refers to @{op.name_.string_value()}, which is no memref.global")
+    return found
+
+
+def _buffer(lowering: Lowering, definition: Operation, type: MemRefType) -> MemRef:
+    """A buffer whose address is in the context."""
+    slot = lowering.unit.buffer_slot(definition)
+    base = lowering.builder.load(lowering.in_context(slot), typ=POINTER)
+    return whole_buffer(base, index((element_count(type) or 0) * element_bytes(type)), type)
+
+
+def _overlap(buffer: BufferOp, other: BufferOp) -> bool:
+    """Whether two buffers share memory, which addresses in the program can make them do."""
+    first, second = buffer.address_bytes, other.address_bytes
+    if buffer is other or buffer.tile is not other.tile or first is None or second is None:
+        return False
+    return first < second + other.size_bytes and second < first + buffer.size_bytes
+
+
+def _get_global(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, GetGlobalOp)
+    lowering[op.memref] = _buffer(lowering, _global(op), memref_type(op.memref))
+
+
+def _lock(lowering: Lowering, op: Operation) -> None:
+    lowering[op.results[0]] = Known(op)
+
+
+def _core(lowering: Lowering) -> _Builder:
+    assert isinstance(lowering, _Builder), "functions with waits are built into the core's body"
+    return lowering
+
+
+def _use_lock(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, UseLockOp)
+    known = lowering.get(op.lock)
+    if not isinstance(known, Known) or not isinstance(known.definition, LockOp):
+        fail_op(op, "uses a lock that is only known while the program runs", (op, "pass an aie.lock to it directly"))
+    amount = lowering.builder.sext(lowering[op.value], I64)
+    _core(lowering).stop(op, [amount], lock=known.definition)
+
+
+def _exchange(lowering: Lowering, op: Operation) -> None:
+    """A stream or the cascade: operands out, results in."""
+    operands = [lowering[operand] for operand in op.operands]
+    _core(lowering).stop(op, operands, list(op.result_types))
+
+
+def _call(lowering: Lowering, op: Operation) -> None:
+    """A function of the program, or an external kernel."""
+    assert isinstance(op, CallOp)
+    if not callee_of(op).is_declaration:
+        call(lowering, op)
+        return
+    operands = [part for operand in op.arguments for part in all_parts(lowering.get(operand))]
+    _core(lowering).stop(op, operands, list(op.result_types))
+
+
+def _nothing(lowering: Lowering, op: Operation) -> None:
+    """An event for the tile's trace unit: of no consequence for what the core computes."""
+
+
+HANDLERS: Mapping[str, Handler] = {
+    **OPERATIONS,
+    "func.call": _call,
+    "memref.get_global": _get_global,
+    "aie.lock": _lock,
+    "aie.use_lock": _use_lock,
+    "aie.put_cascade": _exchange,
+    "aie.get_cascade": _exchange,
+    "aie.put_stream": _exchange,
+    "aie.get_stream": _exchange,
+    "aie.event": _nothing,
+}

@@ -1,0 +1,39 @@
+"""How many cycles a core needs for an operation: an estimate, since the vendor's scheduler is not public.
+
+An operation that is not listed takes one cycle. Whatever only names a value or a place in memory takes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+DEFAULT_CYCLES = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`source` says where a number comes from."""
+
+    cycles: int
+    source: str
+
+
+def _free(names: Iterable[str]) -> dict[str, Cost]:
+    return dict.fromkeys(names, Cost(0, "no instruction: resolved by the compiler"))
+
+
+COSTS: Mapping[str, Cost] = {
+    **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
+    **_free(("arith.bitcast", "vector.shape_cast", "vector.bitcast", "memref.dim", "memref.rank", "memref.cast")),
+    **_free(("memref.subview", "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape")),
+    **_free(("memref.memory_space_cast", "memref.view", "memref.transpose", "memref.get_global", "memref.alloca")),
+    **_free(("memref.assume_alignment", "memref.alloc", "memref.dealloc", "aie.buffer", "aie.lock")),
+}
+
+
+def cycles_of(op: Operation) -> int:
+    cost = COSTS.get(op.name)
+    return DEFAULT_CYCLES if cost is None else cost.cycles

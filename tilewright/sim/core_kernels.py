@@ -1,0 +1,148 @@
+"""Calls of external kernels: arguments as NumPy and Python have them, and results back into the program."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute
+
+from tilewright.dialects.aie.data_layout import element_bytes
+from tilewright.dialects.memref.types import is_ranked
+from tilewright.dialects.vector.types import element_type
+from tilewright.ir.diagnostics import fail
+from tilewright.ir.shown import quoted
+from tilewright.sim.core_port import CorePort, Kernel
+from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_number
+from tilewright.sim.engine import Process
+from tilewright.sim.faults import Fault, FaultKind
+from tilewright.sim.kernels import CKernel, wants_core
+
+_NUMBER = Struct("<q")
+
+
+class Caller(Protocol):
+    """The core that calls."""
+
+    @property
+    def core(self) -> object:
+        """What it is called in messages."""
+        ...
+
+    @property
+    def port(self) -> CorePort: ...
+
+    @property
+    def context(self) -> bytearray: ...
+
+
+def call_kernel(caller: Caller, op: CallOp, places: Sequence[int]) -> Process[None]:
+    """Do a call. Its arguments are in the context at the given places, then there is room for its results."""
+    kernel, slots = _find_kernel(caller, op), iter(places)
+    _check_types(op)
+    arguments = [_argument(caller, op, operand.type, slots) for operand in op.arguments]
+    if wants_core(kernel):
+        arguments.insert(0, caller.port)
+    _check_arguments(kernel, op, arguments)
+    result = _invoke(kernel, op, arguments)
+    if isinstance(result, Generator):
+        result = yield from cast("Process[Any]", result)
+    _take_results(caller.context, op, result, slots)
+
+
+def _check_types(op: CallOp) -> None:
+    """Everything that goes in or out has to be something in NumPy."""
+    for type in (*op.operand_types, *op.result_types):
+        try:
+            dtype_of(type.element_type if is_ranked(type) else element_type(type))
+        except NotInNumPy as error:
+            fail(op, f"passes {quoted(type)} to or from @{op.callee.string_value()}, but {error}")
+
+
+def _invoke(kernel: Kernel, op: CallOp, arguments: list[Any]) -> Any:
+    if not isinstance(kernel, CKernel):
+        return kernel(*arguments)
+    result = op.result_types[0] if op.results else None
+    return kernel(*arguments, types=[operand.type for operand in op.arguments], result=result)
+
+
+def _find_kernel(caller: Caller, op: CallOp) -> Kernel:
+    name = op.callee.string_value()
+    kernel = caller.port.kernel(name)
+    if kernel is None:
+        fail(
+            op,
+            f"{caller.core} calls @{name}, which has no body, and no kernel of that name is bound",
+            (op, f'bind one: run(..., kernels={{"{name}": function}}), or --kernel {name}=FILE.py:FUNCTION'),
+        )
+    return kernel
+
+
+def _check_arguments(kernel: Kernel, op: CallOp, arguments: list[Any]) -> None:
+    if isinstance(kernel, CKernel):
+        return
+    try:
+        signature = inspect.signature(kernel)
+    except ValueError:  # a function of a C extension may not say what it takes
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        name = op.callee.string_value()
+        fail(op, f"passes {len(op.arguments)} arguments to @{name}, but its kernel does not take them: {error}")
+
+
+@dataclass(frozen=True)
+class _Described:
+    """A memref as the program describes it: offset and strides count elements."""
+
+    base: int
+    limit: int
+    offset: int
+    sizes: list[int]
+    strides: list[int]
+    element_bytes: int
+
+    @property
+    def extent_bytes(self) -> tuple[int, int]:
+        """Where in its buffer the first byte is and where the last one ends."""
+        steps = [(size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True)]
+        first = self.offset + sum(step for step in steps if step < 0)
+        last = self.offset + sum(step for step in steps if step > 0)
+        return first * self.element_bytes, (last + 1) * self.element_bytes
+
+    def view(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        whole = (ctypes.c_uint8 * self.limit).from_address(self.base)
+        strides = [stride * self.element_bytes for stride in self.strides]
+        return np.ndarray(self.sizes, dtype, memoryview(whole), self.offset * self.element_bytes, strides)
+
+
+def _argument(caller: Caller, op: CallOp, type: Attribute, slots: Iterator[int]) -> Any:
+    if not is_ranked(type):
+        return number_from(caller.context, next(slots), type)
+    rank = type.get_num_dims()
+    base, limit, offset, *rest = (_NUMBER.unpack_from(caller.context, next(slots))[0] for _ in range(3 + 2 * rank))
+    described = _Described(base, limit, offset, rest[:rank], rest[rank:], element_bytes(type))
+    start, end = described.extent_bytes
+    if 0 not in described.sizes and (start < 0 or end > limit or min(described.sizes, default=1) < 0):
+        text = f"{caller.core}: '{op.name}' passes bytes {start} up to {end} of a buffer that has {limit}"
+        raise Fault(text, op, kind=FaultKind.OUTSIDE_MEMORY)
+    return described.view(dtype_of(type.element_type))
+
+
+def _take_results(context: bytearray, op: CallOp, result: Any, slots: Iterator[int]) -> None:
+    if not op.results:
+        return
+    name = op.callee.string_value()
+    values = cast("tuple[Any, ...]", (result,) if len(op.results) == 1 or not isinstance(result, tuple) else result)
+    if len(values) != len(op.results) or any(value is None for value in values):
+        fail(op, f"takes {len(op.results)} results of @{name}, but its kernel gave {result!r}")
+    for type, value, slot in zip(op.result_types, values, slots, strict=True):
+        put_number(context, slot, type, value)

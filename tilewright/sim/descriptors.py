@@ -1,0 +1,139 @@
+"""What a buffer descriptor tells a DMA channel: which words, in which order, between which locks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.device import TileType
+from tilewright.device.bd import BD_LAYOUTS
+
+WORD_BYTES = 4
+Addresses = npt.NDArray[np.int64]
+PAD = -1
+"""Stands among addresses where a word comes from the padding, not from memory."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One level of an address pattern: `wrap` steps of `step` words before the next level moves; 0 never wraps.
+
+    Padding counts words on the innermost level and whole inner levels on the others.
+    """
+
+    wrap: int
+    step: int
+    pad_before: int = 0
+    pad_after: int = 0
+
+
+@dataclass(frozen=True)
+class LockUse:
+    """A lock as the descriptor numbers it, and its value: see `device.bd`."""
+
+    number: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Packet:
+    id: int
+    type: int
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A descriptor's words, read. Lengths and steps count 32-bit words, the base address bytes."""
+
+    valid: bool
+    length: int
+    base: int
+    dimensions: tuple[Dimension, ...]
+    iterations: int
+    iteration_step: int
+    iteration: int
+    packet: Packet | None
+    next: int | None
+    acquire: LockUse | None
+    release: LockUse | None
+    suppress_tlast: bool
+    compressed: bool
+
+    def addresses(self) -> Addresses:
+        """Byte address of each word in the order of the stream."""
+        offsets = word_offsets(self.dimensions, self.length)
+        start = self.base + WORD_BYTES * self.iteration * self.iteration_step
+        return np.where(offsets == PAD, PAD, offsets * WORD_BYTES + start)
+
+    @property
+    def next_iteration(self) -> int:
+        """The hardware counts up each time that it loads the descriptor."""
+        return (self.iteration + 1) % self.iterations
+
+
+def read_descriptor(tile_type: TileType, words: Sequence[int]) -> Descriptor:
+    layout = BD_LAYOUTS[tile_type]
+    fields = layout.decode(words)
+    acquire = LockUse(fields["lock_acq_id"], fields["lock_acq_value"]) if fields["lock_acq_enable"] else None
+    release = LockUse(fields["lock_rel_id"], fields["lock_rel_value"]) if fields["lock_rel_value"] else None
+    return Descriptor(
+        valid=bool(fields["valid_bd"]),
+        length=fields["buffer_length"],
+        base=_base(fields),
+        dimensions=tuple(_dimensions(fields)),
+        iterations=fields["iteration_wrap"],
+        iteration_step=fields["iteration_step"],
+        iteration=fields["iteration_current"],
+        packet=Packet(fields["packet_id"], fields["packet_type"]) if fields["enable_packet"] else None,
+        next=fields["next_bd"] if fields["use_next_bd"] else None,
+        acquire=acquire,
+        release=release,
+        suppress_tlast=bool(fields["tlast_suppress"]),
+        compressed=bool(fields.get("enable_compression")),
+    )
+
+
+def _base(fields: Mapping[str, int]) -> int:
+    """Host addresses are in bytes, those inside tiles in words."""
+    if "address" in fields:
+        return fields["address"] * WORD_BYTES
+    return (fields["address_high"] << 32 | fields["address_low"]) & ~(WORD_BYTES - 1)
+
+
+def _dimensions(fields: Mapping[str, int]) -> list[Dimension]:
+    levels = sorted(name for name in fields if name.startswith("d") and name.endswith("_step"))
+    return [
+        Dimension(
+            wrap=fields.get(f"{level}_wrap", 0),
+            step=fields[f"{level}_step"],
+            pad_before=fields.get(f"{level}_zero_before", 0),
+            pad_after=fields.get(f"{level}_zero_after", 0),
+        )
+        for level in (name.removesuffix("_step") for name in levels)
+    ]
+
+
+@lru_cache(maxsize=256)
+def word_offsets(dimensions: tuple[Dimension, ...], length: int) -> Addresses:
+    """Offset of each of `length` words from the base, in words; `PAD` where there is none.
+
+    Programs run the same few patterns over and over, so they are remembered. Nobody writes to the result.
+    """
+    left = np.arange(length, dtype=np.int64)
+    offsets = np.zeros(length, dtype=np.int64)
+    in_memory = np.ones(length, dtype=np.bool_)
+    for dimension in dimensions:
+        if dimension.wrap == 0:
+            offsets += left * dimension.step
+            break
+        left, digit = np.divmod(left, dimension.pad_before + dimension.wrap + dimension.pad_after)
+        digit -= dimension.pad_before
+        in_memory &= (digit >= 0) & (digit < dimension.wrap)
+        offsets += digit * dimension.step
+    offsets = np.where(in_memory, offsets, PAD)
+    offsets.flags.writeable = False
+    return offsets

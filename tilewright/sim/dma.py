@@ -1,0 +1,254 @@
+"""DMA channels: tasks in order, each a chain of descriptors between locks, each descriptor a run of words."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.device import DmaDirection, TileId
+from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
+from tilewright.device.registers import TaskQueue
+from tilewright.sim.descriptors import Addresses, Descriptor, LockUse
+from tilewright.sim.engine import Engine, Process, Signal, Wait
+from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.fifo import Beat, Fifo
+from tilewright.sim.locks import Lock, lock_wait
+from tilewright.sim.switch import Slave
+from tilewright.sim.timing import Timing
+
+Words = npt.NDArray[np.uint32]
+
+QUEUE_DEPTH = 4
+"""Tasks that wait in the queue. AM020 ch. 3."""
+STARTED = 2
+"""Tasks that have left the queue: the running one, and the next, which the channel makes ready. With the queue's four
+that is six in flight; a seventh push is dropped. mlir-air #1826."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a write to the queue asks for."""
+
+    start_bd: int
+    runs: int
+    token: bool
+    location: LocationAttr
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One descriptor as a channel executes it; what messages are about."""
+
+    channel: Channel
+    bd: int
+    location: LocationAttr
+
+    def __str__(self) -> str:
+        return f"BD {self.bd} on {self.channel}"
+
+
+class DmaTile(Protocol):
+    """What a channel needs of its tile."""
+
+    place: TileId
+    engine: Engine
+    judge: Judge
+    timing: Timing
+    queue_layout: type[TaskQueue]
+
+    def descriptor(self, bd: int) -> Descriptor: ...
+    def descriptor_location(self, bd: int) -> LocationAttr: ...
+    def count_iteration(self, bd: int, iteration: int) -> None: ...
+    def can_use(self, bd: int, channel: int) -> bool: ...
+    def dma_lock(self, number: int, channel: int, asker: object) -> Lock: ...
+    def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words: ...
+    def scatter(self, addresses: Addresses, words: Words, channel: Channel, asker: object) -> None: ...
+    def outlet(self, channel: int) -> Process[Slave]: ...
+    def inlet(self, channel: int) -> Process[Fifo]: ...
+    def token_outlet(self) -> Slave: ...
+    def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
+    def start_cost(self, direction: DmaDirection) -> int: ...
+    def end_cost(self, direction: DmaDirection) -> int: ...
+
+
+class Channel:
+    """One channel of a tile's DMA."""
+
+    def __init__(self, tile: DmaTile, direction: DmaDirection, number: int):
+        self.tile = tile
+        self.direction = direction
+        self.number = number
+        self.queue: deque[Task] = deque()
+        self.arrived = Signal()
+        self.running: Task | None = None
+        self.transfer: Transfer | None = None
+        self.overflowed = False
+        self.completed = 0
+        self._to_load = frozenset[int]()
+
+    def __str__(self) -> str:
+        return f"{self.direction.name} {self.number} of tile ({self.tile.place.column}, {self.tile.place.row})"
+
+    @property
+    def location(self) -> LocationAttr | None:
+        return self.transfer.location if self.transfer else None
+
+    @property
+    def is_idle(self) -> bool:
+        return self.running is None and not self.queue
+
+    def push(self, word: int, location: LocationAttr) -> None:
+        """What a write to the queue register does."""
+        fields = self.tile.queue_layout.decode([word])
+        task = Task(fields["start_bd_id"], fields["repeat_count"], bool(fields["enable_token_issue"]), location)
+        waiting = len(self.queue) + (self.running is not None)
+        if waiting >= QUEUE_DEPTH + STARTED:
+            self._drop(task, waiting)
+            return
+        if not self.tile.can_use(task.start_bd, self.number):
+            self.tile.judge.fault(
+                FaultKind.UNREACHABLE_DESCRIPTOR,
+                f"{self} cannot reach BD {task.start_bd}",
+                Transfer(self, task.start_bd, location),
+            )
+            return
+        self.queue.append(task)
+        self.arrived.fire()
+
+    def _drop(self, task: Task, waiting: int) -> None:
+        self.overflowed = True
+        pushed = Transfer(self, task.start_bd, task.location)
+        oldest = self.running or self.queue[0]
+        self.tile.judge.fault(
+            FaultKind.DROPPED_PUSH,
+            f"push of BD {task.start_bd} on {self} is dropped: {waiting} tasks are in flight",
+            pushed,
+            (oldest.location, f"the oldest of them starts with BD {oldest.start_bd}"),
+            (task.location, "await one of these tasks before this push, or move some to another channel"),
+        )
+
+    def users(self, bd: int) -> Iterator[Task]:
+        """The tasks in flight that have yet to load a descriptor: what is loaded may change without harm."""
+        if self.running is not None and bd in self._to_load:
+            yield self.running
+        for task in self.queue:
+            if bd in self._chain(task.start_bd):
+                yield task
+
+    def descriptors_ahead(self) -> Iterator[int]:
+        """The descriptors that the tasks in flight run, the current one first."""
+        if self.transfer is not None:
+            yield self.transfer.bd
+        yield from self._to_load
+        for task in self.queue:
+            yield from self._chain(task.start_bd)
+
+    def _chain(self, start: int) -> Iterator[int]:
+        seen = set[int]()
+        at: int | None = start
+        while at is not None and at not in seen:
+            seen.add(at)
+            yield at
+            at = self.tile.descriptor(at).next
+
+    def run(self) -> Process[None]:
+        """Take tasks in order, for ever."""
+        while True:
+            while not self.queue:
+                yield Wait(self.arrived, lambda: f"{self} has no task", self)
+            self.running = self.queue.popleft()
+            yield from self._execute(self.running)
+            self.running = self.transfer = None
+            self.completed += 1
+
+    def _execute(self, task: Task) -> Process[None]:
+        for left in reversed(range(task.runs)):
+            at: int | None = task.start_bd
+            while at is not None:
+                following = self.tile.descriptor(at).next
+                again = frozenset(self._chain(task.start_bd)) if left else frozenset[int]()
+                self._to_load = again if following is None else again | frozenset(self._chain(following))
+                at = yield from self._run_descriptor(at)
+        if task.token:
+            yield from self._send_token()
+
+    def _run_descriptor(self, bd: int) -> Process[int | None]:
+        """Run one descriptor; gives the next one of the chain."""
+        tile = self.tile
+        self.transfer = Transfer(self, bd, tile.descriptor_location(bd))
+        descriptor = tile.descriptor(bd)
+        if not descriptor.valid:
+            tile.judge.fault(FaultKind.INVALID_DESCRIPTOR, f"{self.transfer} is not marked valid", self.transfer)
+            return None
+        tile.count_iteration(bd, descriptor.next_iteration)
+        yield tile.timing.descriptor
+        if descriptor.acquire is not None:
+            yield from lock_wait(self._lock(descriptor.acquire), descriptor.acquire.value, self.transfer)
+            yield tile.timing.lock
+        yield from self._move(descriptor)
+        if descriptor.release is not None:
+            self._lock(descriptor.release).release(descriptor.release.value, self.transfer)
+        return descriptor.next
+
+    def _lock(self, use: LockUse) -> Lock:
+        return self.tile.dma_lock(use.number, self.number, self.transfer)
+
+    def _move(self, descriptor: Descriptor) -> Process[None]:
+        addresses = descriptor.addresses()
+        cost = self.tile.start_cost(self.direction)
+        if cost:
+            yield cost
+        if self.direction is DmaDirection.MM2S:
+            yield from self._send(descriptor, self.tile.gather(addresses, self, self.transfer))
+        else:
+            words = yield from self._receive(len(addresses))
+            self.tile.scatter(addresses, words, self, self.transfer)
+            if cost := self.tile.end_cost(self.direction):
+                yield cost
+
+    def _send(self, descriptor: Descriptor, words: Words) -> Process[None]:
+        outlet = yield from self.tile.outlet(self.number)
+        data: list[int] = words.tolist()
+        if descriptor.packet is not None:
+            data.insert(0, self._header(descriptor.packet.id, descriptor.packet.type))
+        last = len(data) - 1
+        for index, word in enumerate(data):
+            ends = index == last and not descriptor.suppress_tlast
+            yield from outlet.pass_on(Beat(word, ends), _nothing, self.transfer)
+
+    def _header(self, id: int, type: int) -> int:
+        place = self.tile.place
+        fields = {"source_column": place.column, "source_row": place.row}
+        return with_parity(PacketHeader.encode(id=id, type=type, **fields)[0])
+
+    def _receive(self, count: int) -> Process[Words]:
+        inlet = yield from self.tile.inlet(self.number)
+        words = np.empty(count, dtype=np.uint32)
+        for index in range(count):
+            beat = yield from inlet.take(self.transfer)
+            words[index] = beat.word
+        return words
+
+    def _send_token(self) -> Process[None]:
+        """Tell whoever waits that the task is done. The token needs a route like any other packet."""
+        tile = self.tile
+        controller = tile.controller_id(self.direction, self.number)
+        token = CompletionToken.encode(
+            id=controller & 0x1F,
+            type=TOKEN_TYPE,
+            actor=actor_number(self.direction, self.number),
+            source_column=tile.place.column,
+            source_row=tile.place.row,
+        )[0]
+        asker = f"the completion token of {self}"
+        yield from tile.token_outlet().pass_on(Beat(with_parity(token), True), _nothing, asker)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,100 @@
+"""Host memory: the arrays that a sequence's arguments are, at addresses that descriptors get patched with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses
+from tilewright.sim.faults import FaultKind, Judge
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint32]
+
+FIRST_ADDRESS = 0x1_0000_0000
+ALIGNMENT = 0x1_0000
+"""Buffers begin at multiples of this, with at least as much between them: what runs over the end of one is noticed."""
+
+
+@dataclass(frozen=True)
+class HostBuffer:
+    """An argument's bytes, and the address that the array sees them at."""
+
+    name: str
+    address: int
+    data: Bytes
+
+    @property
+    def end(self) -> int:
+        return self.address + len(self.data)
+
+
+class HostMemory:
+    """All buffers of a run."""
+
+    def __init__(self, judge: Judge):
+        self.judge = judge
+        self.arguments: dict[int, HostBuffer] = {}
+
+    @property
+    def buffers(self) -> list[HostBuffer]:
+        return list(self.arguments.values())
+
+    def add(self, number: int, name: str, array: npt.NDArray[np.generic]) -> HostBuffer:
+        """Map the array that is a sequence's argument of that number; results are written into it."""
+        data = array.reshape(-1).view(np.uint8)
+        if data.size and not np.shares_memory(data, array):
+            raise ValueError(f"argument {name} is not contiguous, so results cannot be written into it; pass a copy")
+        start = self.buffers[-1].end if self.buffers else FIRST_ADDRESS - ALIGNMENT
+        buffer = HostBuffer(name, -(-(start + ALIGNMENT) // ALIGNMENT) * ALIGNMENT, data)
+        self.arguments[number] = buffer
+        return buffer
+
+    def gather(self, addresses: Addresses, asker: object) -> Words:
+        """The words at byte addresses; 0 for padding and where there is nothing."""
+        words = np.zeros(len(addresses), dtype=np.uint32)
+        found = self._find(addresses, asker, "reads")
+        if found is not None:
+            buffer, inside = found
+            words[inside] = _words(buffer.data)[(addresses[inside] - buffer.address) // WORD_BYTES]
+        return words
+
+    def scatter(self, addresses: Addresses, words: Words, asker: object) -> None:
+        found = self._find(addresses, asker, "writes")
+        if found is not None:
+            buffer, inside = found
+            _words(buffer.data)[(addresses[inside] - buffer.address) // WORD_BYTES] = words[inside]
+
+    def _find(self, addresses: Addresses, asker: object, verb: str) -> tuple[HostBuffer, npt.NDArray[np.bool_]] | None:
+        """The buffer that the addresses are in, and which of them; the rest is a fault."""
+        real = addresses[addresses != PAD]
+        if not len(real):
+            return None
+        low, high = int(real.min()), int(real.max()) + WORD_BYTES
+        buffer = next((b for b in self.buffers if b.address <= low < b.end or b.address < high <= b.end), None)
+        if buffer is None:
+            self.judge.fault(
+                FaultKind.OUTSIDE_MEMORY, f"{asker} {verb} host address {low:#x}: {self._nearest(low)}", asker
+            )
+            return None
+        if low < buffer.address or high > buffer.end // WORD_BYTES * WORD_BYTES:
+            self.judge.fault(
+                FaultKind.OUTSIDE_MEMORY,
+                f"{asker} {verb} bytes {low - buffer.address} to {high - buffer.address} of argument {buffer.name}, "
+                f"which has {len(buffer.data)}",
+                asker,
+            )
+        inside = (addresses >= buffer.address) & (addresses + WORD_BYTES <= buffer.end)
+        return buffer, inside
+
+    def _nearest(self, address: int) -> str:
+        if not self.buffers:
+            return "there are no host buffers"
+        nearest = min(self.buffers, key=lambda b: min(abs(address - b.address), abs(address - b.end)))
+        return f"no argument is there; the nearest, {nearest.name}, is at {nearest.address:#x} to {nearest.end:#x}"
+
+
+def _words(data: Bytes) -> Words:
+    return data[: len(data) // WORD_BYTES * WORD_BYTES].view(np.uint32)

@@ -1,0 +1,110 @@
+"""External kernels: functions that a core calls and that the program has no body for.
+
+A kernel is a Python function. It gets a NumPy view of each memref, writes to which go to the tile's memory, and Python
+numbers for scalars. `c_kernel` makes one of a C source.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Attribute
+
+K = TypeVar("K", bound=Callable[..., Any])
+ON_CORE = "_tilewright_on_core"
+COMPILERS = ("cc", "gcc", "clang")
+CPP_COMPILERS = ("c++", "g++", "clang++")
+CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx"})
+
+
+class KernelError(ValueError):
+    """A kernel that cannot be made; says why."""
+
+
+def on_core(kernel: K) -> K:
+    """Marks a kernel that also needs the core it runs on, as its first argument: to use its cascade or streams.
+
+    Such a kernel is a generator: `yield from core.put_cascade(...)`.
+    """
+    setattr(kernel, ON_CORE, True)
+    return kernel
+
+
+def wants_core(kernel: Callable[..., Any]) -> bool:
+    return getattr(kernel, ON_CORE, False)
+
+
+class CKernel:
+    """A function of a C source, compiled for this computer. Memrefs are passed as pointers to their first element."""
+
+    _libraries: ClassVar[dict[str, ctypes.CDLL]] = {}
+
+    def __init__(self, path: str | Path, name: str, flags: Sequence[str] = ()):
+        self.name = name
+        library = _load(Path(path), tuple(flags))
+        function = getattr(library, name, None)
+        if function is None:
+            raise KernelError(f"{path} defines no function '{name}'; in C++ it has to be extern \"C\"")
+        self._function = function
+
+    def __call__(self, *arguments: Any, types: Sequence[Attribute] = (), result: Attribute | None = None) -> Any:
+        """`types` and `result` are those of the call; without them numbers are passed by their Python type."""
+        known = list(types) + [None] * (len(arguments) - len(types))
+        self._function.restype = None if result is None else _result_type(result)
+        return self._function(*(_argument(value, type) for value, type in zip(arguments, known, strict=True)))
+
+
+def c_kernel(path: str | Path, name: str, flags: Sequence[str] = ()) -> CKernel:
+    """The function `name` of a C or C++ source as a kernel."""
+    return CKernel(path, name, flags)
+
+
+def _argument(value: Any, type: Attribute | None) -> Any:
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    if isinstance(value, float):
+        return ctypes.c_float(value) if isinstance(type, Float32Type) else ctypes.c_double(value)
+    return ctypes.c_int64(value)
+
+
+def _result_type(type: Attribute) -> Any:
+    from tilewright.sim.core_types import dtype_of
+
+    if isinstance(type, Float32Type):
+        return ctypes.c_float
+    if isinstance(type, Float64Type):
+        return ctypes.c_double
+    return np.ctypeslib.as_ctypes_type(dtype_of(type))
+
+
+def _load(path: Path, flags: tuple[str, ...]) -> ctypes.CDLL:
+    """Compile a source and load it, unless the same one has been before."""
+    if not path.is_file():
+        raise KernelError(f"there is no file {path}")
+    key = sha256(repr((path.read_bytes(), path.suffix, flags)).encode()).hexdigest()
+    if key not in CKernel._libraries:
+        CKernel._libraries[key] = _compile(path, flags)
+    return CKernel._libraries[key]
+
+
+def _compile(path: Path, flags: Sequence[str]) -> ctypes.CDLL:
+    names = CPP_COMPILERS if path.suffix in CPP_SUFFIXES else COMPILERS
+    compiler = next((found for name in names if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise KernelError(f"{path} needs a compiler, but none of {', '.join(names)} is installed")
+    with TemporaryDirectory() as folder:
+        library = Path(folder) / "kernel.so"
+        command = [compiler, "-shared", "-fPIC", "-O2", *flags, str(path), "-o", str(library)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise KernelError(f"{path} does not compile: {done.stderr.strip()}")
+        return ctypes.CDLL(str(library))

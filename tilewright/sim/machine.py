@@ -1,0 +1,173 @@
+"""The whole array: tiles joined by their switches, host memory, and registers at addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+
+from tilewright.device import DeviceModel, TileId, TileType, WireBundle
+from tilewright.device.registers import CoreStatus
+from tilewright.device.stream_switch import STEPS
+from tilewright.sim.cascade import CascadeLink
+from tilewright.sim.control_packets import serve_control_port
+from tilewright.sim.dma import Channel
+from tilewright.sim.engine import Actor, Engine
+from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.fifo import Fifo
+from tilewright.sim.host import HostMemory
+from tilewright.sim.switch import PortName, Slave
+from tilewright.sim.tile import Tile
+from tilewright.sim.timing import Timing
+
+
+class Machine:
+    """A device, freshly out of reset."""
+
+    def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
+        self.model = model
+        self.judge = judge or Judge()
+        self.timing = timing or Timing()
+        self.engine = Engine()
+        self.host = HostMemory(self.judge)
+        self._unknown = set[str]()
+        self.tiles: dict[TileId, Tile] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything but what is in memories."""
+        for actor in self.engine.actors:
+            if actor.tile is not None:
+                actor.stop()
+        self.engine.forget_finished()
+        before = self.tiles
+        self._channel_actors: dict[Channel, Actor] = {}
+        self._core_actors: dict[TileId, Actor] = {}
+        self._beyond: dict[TileId, Tile] = {}
+        self._cascades: dict[tuple[TileId, TileId], CascadeLink] = {}
+        self.tiles = {place: Tile(self, place) for place in self.model.tiles}
+        for place, tile in self.tiles.items():
+            if place in before:
+                tile.memory = before[place].memory
+            self._start(tile)
+
+    def _start(self, tile: Tile) -> None:
+        """Join a tile's streams to their ends, and let its channels wait for tasks."""
+        for name, fifo in tile.switch.masters.items():
+            self._join(tile, name, fifo)
+        for channel in tile.channels.values():
+            self._run_channel(channel)
+
+    def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
+        """Whatever reads a stream begins to when its first word comes."""
+        if (slave := self._other_end(tile, name)) is not None:
+            fifo.on_first = lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place)
+        elif name.bundle is WireBundle.TileControl:
+            port = f"the control port of {tile}"
+            fifo.on_first = lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place)
+
+    def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
+        """The slave port that a master port is wired to."""
+        if name.bundle is WireBundle.FIFO:
+            return tile.switch.slaves.get(name)
+        if name.bundle not in STEPS:
+            return None
+        columns, rows = STEPS[name.bundle]
+        neighbour = self.tiles.get(TileId(tile.place.column + columns, tile.place.row + rows))
+        return neighbour.switch.slaves.get(PortName(name.bundle.opposite, name.channel)) if neighbour else None
+
+    def upstream(self, tile: Tile, name: PortName) -> Fifo | None:
+        """The stream that comes into a tile through a slave port."""
+        if name.bundle not in STEPS:
+            return None
+        columns, rows = STEPS[name.bundle]
+        neighbour = self.tiles.get(TileId(tile.place.column + columns, tile.place.row + rows))
+        return neighbour.switch.masters.get(PortName(name.bundle.opposite, name.channel)) if neighbour else None
+
+    def _run_channel(self, channel: Channel) -> None:
+        self._channel_actors[channel] = self.engine.start(str(channel), channel.run(), channel.tile.place)
+
+    def restart_channel(self, channel: Channel) -> None:
+        """Forget the tasks of a channel."""
+        self._channel_actors[channel].stop()
+        channel.queue.clear()
+        channel.running = channel.transfer = None
+        channel.overflowed = False
+        self._run_channel(channel)
+
+    # Registers by address.
+
+    def write(self, address: int, value: int, location: LocationAttr = UNKNOWN_LOC) -> None:
+        place, offset = self.model.locate(address)
+        tile = self.tiles.get(place)
+        if tile is None:
+            self._outside(address, "written", location)
+            return
+        tile.write(offset, value, location)
+
+    def read(self, address: int, location: LocationAttr = UNKNOWN_LOC) -> int:
+        place, offset = self.model.locate(address)
+        tile = self.tiles.get(place)
+        if tile is None:
+            self._outside(address, "read", location)
+            return 0
+        return tile.read(offset)
+
+    def _outside(self, address: int, verb: str, location: LocationAttr) -> None:
+        place, _ = self.model.locate(address)
+        text = f"register {address:#x} is {verb}, but {self.model} has no tile ({place.column}, {place.row})"
+        self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, At(location))
+
+    def report_unknown(self, name: str, location: LocationAttr) -> None:
+        """Say once that a register means nothing here."""
+        if name not in self._unknown:
+            self._unknown.add(name)
+            self.judge.fault(
+                FaultKind.UNKNOWN_REGISTER, f"{name} is not modelled: writing it has no effect", At(location)
+            )
+
+    def memory_written(self, place: TileId, offset: int) -> None:
+        """The controller wrote into a tile's memory."""
+
+    # Cores.
+
+    def core_enabled(self, tile: Tile) -> None:
+        """A core was started or stopped."""
+        actor = self._core_actors.pop(tile.place, None)
+        if actor is not None:
+            actor.stop()
+        if tile.core_enabled and tile.program is not None:
+            self._core_actors[tile.place] = self.engine.start(f"the core of {tile}", tile.program(), tile.place)
+
+    def core_status(self, tile: Tile) -> int:
+        actor = self._core_actors.get(tile.place)
+        done = actor is not None and actor.done
+        return CoreStatus.pack(enable=int(tile.core_enabled), core_done=int(done))[0]
+
+    def mem_tile(self, place: TileId) -> Tile | None:
+        """The mem tile at a place that another one reaches.
+
+        A partition does not begin with the first column of the chip, so there is one west of it, which is nobody's.
+        """
+        if place.column == -1 and self.model.is_virtualized and place not in self._beyond:
+            self._beyond[place] = Tile(self, TileId(0, place.row))
+        return self.tiles.get(place) or self._beyond.get(place)
+
+    def cascade(self, source: TileId, target: TileId) -> CascadeLink:
+        """The cascade between two neighbours."""
+        name = f"the cascade from tile ({source.column}, {source.row}) to tile ({target.column}, {target.row})"
+        return self._cascades.setdefault((source, target), CascadeLink(name, self.timing.cascade_depth))
+
+    def channels(self) -> Iterator[Channel]:
+        for tile in self.tiles.values():
+            yield from tile.channels.values()
+
+    def shim_tiles(self) -> Iterator[Tile]:
+        return (tile for tile in self.tiles.values() if tile.type is TileType.ShimNOCTile)
+
+
+class At:
+    """A place in the source to complain about."""
+
+    def __init__(self, location: LocationAttr):
+        self.location = location

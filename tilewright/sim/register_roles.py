@@ -1,0 +1,87 @@
+"""What each register of a tile is for: from the tables of `device`, once for each kind of tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from functools import cache
+from typing import NamedTuple
+
+from tilewright.device import DeviceModel, DmaDirection, TileType
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.devices import DEVICES
+from tilewright.device.enums import DeviceName
+from tilewright.device.registers import TileRegisters
+
+WORD_BYTES = 4
+
+
+class Role(Enum):
+    """What happens when a register is written or read."""
+
+    DESCRIPTOR = auto()
+    QUEUE = auto()
+    CONTROL = auto()
+    STATUS = auto()
+    LOCK = auto()
+    SWITCH = auto()
+    SHIM_MUX = auto()
+    CORE_CONTROL = auto()
+    CORE_STATUS = auto()
+    PLAIN = auto()
+    """Holds what was written; other blocks read it when they need it."""
+
+
+class RegisterRole(NamedTuple):
+    role: Role
+    number: int = 0
+    """Which descriptor, channel or lock."""
+    direction: DmaDirection | None = None
+
+
+@cache
+def register_roles(device: DeviceName, tile_type: TileType) -> dict[int, RegisterRole]:
+    """By byte offset inside the tile."""
+    model = DEVICES[device]
+    return dict(_roles(model, tile_type, model.registers(*model.representative_tile(tile_type))))
+
+
+def _roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Iterator[tuple[int, RegisterRole]]:
+    resources = model.resources(tile_type)
+    for bd in range(resources.bds):
+        for word in range(resources.bd_words):
+            yield table.bds[bd] + WORD_BYTES * word, RegisterRole(Role.DESCRIPTOR, bd)
+    for direction in DmaDirection:
+        channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
+        for channel in range(channels):
+            yield table.control(direction)[channel], RegisterRole(Role.CONTROL, channel, direction)
+            yield table.task_queue(direction)[channel], RegisterRole(Role.QUEUE, channel, direction)
+            if (status := table.status(direction)) is not None:
+                yield status[channel], RegisterRole(Role.STATUS, channel, direction)
+    if table.mm2s_pad_value is not None and model.architecture.mem_tile_pad_value:
+        for channel in range(resources.mm2s_channels):
+            yield table.mm2s_pad_value[channel], RegisterRole(Role.PLAIN)
+    if table.locks is not None:
+        for lock in range(resources.locks):
+            yield table.locks[lock], RegisterRole(Role.LOCK, lock)
+    yield from _switch_roles(model, tile_type, table)
+    for offset in (table.shim_mux, table.shim_demux):
+        if offset is not None:
+            yield offset, RegisterRole(Role.SHIM_MUX)
+    if table.core_control is not None and table.core_status is not None:
+        yield table.core_control, RegisterRole(Role.CORE_CONTROL)
+        yield table.core_status, RegisterRole(Role.CORE_STATUS)
+    if table.cascade_control is not None:
+        yield table.cascade_control, RegisterRole(Role.PLAIN)
+
+
+def _switch_roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Iterator[tuple[int, RegisterRole]]:
+    switch = model.architecture.switches[tile_type]
+    if table.switch_masters is None or table.switch_slaves is None or table.switch_slots is None:
+        return
+    for number in range(sum(switch.masters.values())):
+        yield table.switch_masters[number], RegisterRole(Role.SWITCH)
+    for number in range(sum(switch.slaves.values())):
+        yield table.switch_slaves[number], RegisterRole(Role.SWITCH)
+        for slot in range(NUM_SLAVE_SLOTS):
+            yield table.switch_slots[number] + WORD_BYTES * slot, RegisterRole(Role.SWITCH)

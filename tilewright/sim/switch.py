@@ -1,0 +1,226 @@
+"""Stream switches: circuits, packets with their arbiters, broadcast. Everything is read from their registers.
+
+A word waits in the path to a master port (`Fifo`) until the slave port at the other end of the wire can pass it on to
+every master that it goes to: broadcast stalls for the slowest. A packet holds its arbiter until its last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from tilewright.device import DeviceModel, TileId, WireBundle
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.packets import PacketHeader
+from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
+from tilewright.device.stream_switch import STEPS, Ports
+from tilewright.sim.engine import Engine, Process, Signal, Wait
+from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.fifo import Beat, Fifo
+from tilewright.sim.timing import Timing
+
+WORD_BYTES = 4
+
+
+class PortName(NamedTuple):
+    bundle: WireBundle
+    channel: int
+
+    def __str__(self) -> str:
+        return f"{self.bundle.name} {self.channel}"
+
+
+class Target(NamedTuple):
+    """A master port that a packet goes to."""
+
+    fifo: Fifo
+    drops_header: bool
+
+
+class Route(NamedTuple):
+    """Where the words of a slave port go; packets hold an arbiter on the way."""
+
+    targets: tuple[Target, ...]
+    arbiter: Arbiter | None = None
+
+
+class Arbiter:
+    """Lets one packet at a time through to its masters."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.held_by: Slave | None = None
+        self.freed = Signal()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def take(self, slave: Slave, asker: object) -> Process[None]:
+        while self.held_by is not None:
+            yield Wait(self.freed, lambda: f"{asker} needs {self}, which a packet of {self.held_by} holds", self, asker)
+        self.held_by = slave
+
+    def give(self) -> None:
+        self.held_by = None
+        self.freed.fire()
+
+
+class Slave:
+    """A port through which words come into a switch."""
+
+    def __init__(self, switch: Switch, name: PortName, number: int):
+        self.switch = switch
+        self.name = name
+        self.number = number
+        self._packet: Route | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} of the switch of tile ({self.switch.tile.column}, {self.switch.tile.row})"
+
+    def pass_on(self, beat: Beat, taken: Callable[[], None], asker: object) -> Process[None]:
+        """Move a word to wherever it goes as soon as there is room everywhere; `taken` is called then."""
+        is_header = False
+        route = self._packet
+        if route is None:
+            route, is_header = yield from self._open(beat.word, asker)
+        fifos = [target.fifo for target in route.targets if not (is_header and target.drops_header)]
+        while (full := next((fifo for fifo in fifos if fifo.is_full), None)) is not None:
+            yield Wait(full.changed, partial("{} cannot go on: {} is full".format, asker, full), full, asker)
+        taken()
+        for fifo in fifos:
+            fifo.push(beat)
+        if route.arbiter is not None:
+            self._packet = None if beat.last else route
+            if beat.last:
+                route.arbiter.give()
+        yield 1
+
+    def _open(self, word: int, asker: object) -> Process[tuple[Route, bool]]:
+        """The way of a word that begins something, and whether the word is a header."""
+        while not (self.switch.is_enabled(self) and (self.switch.is_packet(self) or self.switch.circuit(self).targets)):
+            yield Wait(self.switch.configured, lambda: f"{asker} sends to {self}, which leads nowhere", self, asker)
+        if not self.switch.is_packet(self):
+            return self.switch.circuit(self), False
+        route = self.switch.packet_route(self, word)
+        if route is None or route.arbiter is None:
+            packet = PacketHeader.id.get([word])
+            self.switch.judge.fault(
+                FaultKind.NO_ROUTE, f"{self} has no rule for packet id {packet}, which {asker} sends", asker
+            )
+            return Route(()), True
+        yield from route.arbiter.take(self, asker)
+        return route, True
+
+    def carry(self, fifo: Fifo) -> Process[None]:
+        """Pass on, for ever, what comes out of the path that leads here."""
+        while True:
+            beat = yield from fifo.head(fifo)
+            yield from self.pass_on(beat, fifo.pop, fifo)
+
+
+class Switch:
+    """The switch of one tile. `register` gives the word that a register holds."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        model: DeviceModel,
+        tile: TileId,
+        register: Callable[[int], int],
+        judge: Judge,
+        timing: Timing,
+    ):
+        self.tile = tile
+        self.judge = judge
+        self.configured = Signal()
+        self._registers = model.registers(*tile)
+        self._register = register
+        ports = model.architecture.switches[model.tile_type(*tile)]
+        self.slaves = {name: Slave(self, name, number) for number, name in enumerate(_names(ports.slaves))}
+        self.masters = {name: _path(engine, tile, name, timing) for name in _names(ports.masters)}
+        self._master_names = list(self.masters)
+        self._arbiters = [Arbiter(f"arbiter {number} of tile ({tile.column}, {tile.row})") for number in range(8)]
+        self._circuits: dict[int, Route] = {}
+
+    def reconfigure(self) -> None:
+        """One of the registers was written."""
+        self._circuits.clear()
+        self.configured.fire()
+
+    def is_enabled(self, slave: Slave) -> bool:
+        return bool(SlavePort.slave_enable.get([self._slave(slave.number)]))
+
+    def is_packet(self, slave: Slave) -> bool:
+        return bool(SlavePort.packet_enable.get([self._slave(slave.number)]))
+
+    def circuit(self, slave: Slave) -> Route:
+        """The masters that are joined to a slave port."""
+        found = self._circuits.get(slave.number)
+        if found is None:
+            joined = (Target(fifo, False) for fifo, word in self._enabled_masters() if _joins(word, slave.number))
+            found = self._circuits[slave.number] = Route(tuple(joined))
+        return found
+
+    def packet_route(self, slave: Slave, header: int) -> Route | None:
+        """Where a packet goes; None if no rule of the slave port has its id."""
+        packet = PacketHeader.id.get([header])
+        for slot in range(NUM_SLAVE_SLOTS):
+            rule = SlaveSlot.decode([self._slot(slave.number, slot)])
+            if rule["enable"] and (packet ^ rule["id"]) & rule["mask"] == 0:
+                return Route(tuple(self._selected(rule["arbit"], rule["msel"])), self._arbiters[rule["arbit"]])
+        return None
+
+    def leads_to(self, slave: Slave, fifo: Fifo) -> bool:
+        """Whether something that comes in through a slave port can go out that way."""
+        if not self.is_enabled(slave):
+            return False
+        if not self.is_packet(slave):
+            return any(target.fifo is fifo for target in self.circuit(slave).targets)
+        rules = [SlaveSlot.decode([self._slot(slave.number, slot)]) for slot in range(NUM_SLAVE_SLOTS)]
+        reached = (self._selected(rule["arbit"], rule["msel"]) for rule in rules if rule["enable"])
+        return any(target.fifo is fifo for targets in reached for target in targets)
+
+    def drops_header(self, fifo: Fifo) -> bool:
+        """Whether packets leave through a master port without their header."""
+        word = next((word for other, word in self._enabled_masters() if other is fifo), 0)
+        return bool(MasterPort.drop_header.get([word]))
+
+    def _selected(self, arbiter: int, msel: int) -> Iterator[Target]:
+        for fifo, word in self._enabled_masters():
+            master = PacketMasterPort.decode([word])
+            if master["packet_enable"] and master["arbiter"] == arbiter and master["msel_mask"] >> msel & 1:
+                yield Target(fifo, bool(master["drop_header"]))
+
+    def _enabled_masters(self) -> Iterator[tuple[Fifo, int]]:
+        assert self._registers.switch_masters is not None
+        for number, name in enumerate(self._master_names):
+            word = self._register(self._registers.switch_masters[number])
+            if MasterPort.master_enable.get([word]):
+                yield self.masters[name], word
+
+    def _slave(self, number: int) -> int:
+        assert self._registers.switch_slaves is not None
+        return self._register(self._registers.switch_slaves[number])
+
+    def _slot(self, number: int, slot: int) -> int:
+        assert self._registers.switch_slots is not None
+        return self._register(self._registers.switch_slots[number] + WORD_BYTES * slot)
+
+
+def _joins(master: int, slave: int) -> bool:
+    fields = MasterPort.decode([master])
+    return not fields["packet_enable"] and fields["configuration"] == slave
+
+
+def _names(ports: Ports) -> Iterator[PortName]:
+    for bundle, count in ports.items():
+        for channel in range(count):
+            yield PortName(bundle, channel)
+
+
+def _path(engine: Engine, tile: TileId, name: PortName, timing: Timing) -> Fifo:
+    leaves = name.bundle in STEPS
+    depth = timing.external_depth if leaves else timing.local_depth
+    latency = timing.external_latency if leaves else timing.local_latency
+    return Fifo(engine, f"the stream to {name} of tile ({tile.column}, {tile.row})", depth, latency)
