@@ -105,3 +105,15 @@ def test_translations_refuse_it(name, rest, nesting, flag, known, tmp_path, caps
     assert main(["translate", flag, "s.mlir", "-o", "out"]) == 1
     check(capsys.readouterr().err, text, name)
     assert [path.name for path in tmp_path.iterdir()] == ["s.mlir"]
+
+
+def test_what_depends_on_a_refused_operation_is_not_mentioned(tmp_path, capsys, monkeypatch):
+    nested = "%x = scf.if %c -> (index) {{\n{}\nscf.yield %r : index\n}} else {{\nscf.yield %i0 : index\n}}"
+    monkeypatch.setitem(NESTINGS, "value of a branch", nested)
+    text = program("aiex.dma_configure_task", OPERATIONS["aiex.dma_configure_task"], "value of a branch", known=False)
+    (tmp_path / "s.mlir").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["translate", "--aie-npu-to-cpp", "s.mlir", "-o", "out"]) == 1
+    said = capsys.readouterr().err
+    check(said, text, "aiex.dma_configure_task")
+    assert said.count("error: ") == 1

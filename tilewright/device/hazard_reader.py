@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Generic, NamedTuple
 
 from .bd import BD_LAYOUTS
 from .dma_registers import ChannelRegister, DescriptorWord, DmaChannel, Role, descriptors_between, dma_register
-from .enums import DmaDirection
+from .enums import DmaDirection, TileType
 from .hazards import BdName, Hazard, InFlight, O, Task
 from .layout import Field
 from .model import DeviceModel, TileId
@@ -55,8 +56,9 @@ class HazardReader(Generic[O]):
         found = [*descriptors_between(self.model, address, address + WORD_BYTES * len(words))]
         yield from self.touch(origin, found)
         for word in found:
-            at = self.model.bd_address(*word.tile, word.bd) + WORD_BYTES * word.word
-            self._link(word, Bits(words[(at - address) // WORD_BYTES] & ALL_BITS))
+            if word.word == _next_bd(self.model.tile_type(*word.tile))[0].word:
+                at = self.model.bd_address(*word.tile, word.bd) + WORD_BYTES * word.word
+                self._link(word, Bits(words[(at - address) // WORD_BYTES] & ALL_BITS))
         for index, value in enumerate(words) if not found else ():
             at = address + WORD_BYTES * index
             if isinstance(dma_register(self.model, at), ChannelRegister):
@@ -110,11 +112,17 @@ class HazardReader(Generic[O]):
 
     def _link(self, word: DescriptorWord, bits: Bits) -> None:
         """Note where the DMA goes on to, if that is what the word says."""
-        layout = BD_LAYOUTS[self.model.tile_type(*word.tile)]
-        next_bd, use_next = layout.fields["next_bd"], layout.fields["use_next_bd"]
+        next_bd, use_next = _next_bd(self.model.tile_type(*word.tile))
         if word.word == next_bd.word and (has_next := bits.get(use_next)) is not None:
             self.state.link(word.tile, word.bd, bits.get(next_bd) if has_next else None)
 
     def _resets(self, channel: DmaChannel, word: Bits) -> bool:
         control = self.model.registers(*channel.tile).channel_control
         return issubclass(control, ChannelControl) and word.get(control.reset) == 1
+
+
+@cache
+def _next_bd(tile_type: TileType) -> tuple[Field, Field]:
+    """The number of the next descriptor in a descriptor, and whether there is one; both are in the same word."""
+    fields = BD_LAYOUTS[tile_type].fields
+    return fields["next_bd"], fields["use_next_bd"]

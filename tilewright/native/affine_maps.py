@@ -91,6 +91,7 @@ def _for(lowering: Lowering, op: Operation) -> None:
     high = _best(lowering, "arith.minsi", op.upperBoundMap.data, op.upperBoundOperands)
     values = counted_loop(
         lowering,
+        op,
         (low, high, index(op.step.value.data)),
         [(value.type, lowering.get(value)) for value in op.inits],
         IndexType(),

@@ -4,9 +4,10 @@
     void resume(handle)          runs on to the next one
     void destroy(handle)
 
-While the program waits, the context's code says why: it is over, it only pauses, or it is at the wait number
-code - FIRST_WAIT; a negative code is that of a trap, -1 - number. LLVM's coroutine passes find out which values live
-across waits and keep them in a frame: https://llvm.org/docs/Coroutines.html, "switched-resume lowering".
+While the program waits, the context's code says why: it is over, it only pauses, it will do nothing any more, or it is
+at the wait number code - FIRST_WAIT; a negative code is that of a trap, -1 - number. LLVM's coroutine passes find out
+which values live across waits and keep them in a frame: https://llvm.org/docs/Coroutines.html, "switched-resume
+lowering".
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from typing import ClassVar
 from llvmlite import ir
 from xdsl.ir import Operation
 
+from tilewright.native.declarations import declared
 from tilewright.native.lowering import CODE, CYCLES, Lowering, Unit
 from tilewright.native.outlining import outline
 from tilewright.native.values import I1, I8, I32, I64, POINTER, index
 
-LOOPS = frozenset({"scf.for", "scf.parallel", "affine.for"})
-FINISHED, PAUSED, FIRST_WAIT = 0, 1, 2
-PAUSE_CYCLES = 4096
-"""A loop of unknown length lets others have the machine after so many cycles."""
+LOOPS = frozenset({"scf.for", "scf.parallel", "affine.for", "memref.copy"})
+FINISHED, PAUSED, IDLE, FIRST_WAIT = 0, 1, 2, 3
+PAUSE_CYCLES, POLL_CYCLES = 4096, 64
+"""A loop of unknown length lets others have the machine after so many cycles, sooner if it seems to wait for them."""
 
 
 class _Token(ir.Type):
@@ -85,9 +87,7 @@ class Coroutine(Lowering):
 
     def _call(self, name: str, *values: ir.Value) -> ir.Value:
         result, arguments = _DECLARATIONS[name]
-        module = self.unit.module
-        function = module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)
-        return self.builder.call(function, values)
+        return self.builder.call(declared(self.unit.module, name, result, arguments), values)
 
     def lower(self, op: Operation) -> None:
         """Loops that do not wait become functions: what a coroutine keeps in its frame is slow to get at."""
@@ -102,15 +102,20 @@ class Coroutine(Lowering):
         self.waits += 1
         return self.waits - 1
 
-    def pause(self) -> None:
-        """Wait for nothing in particular if much time has passed since the last wait."""
+    def pause(self, often: bool) -> None:
+        """Wait for nothing in particular if some time has passed since the last wait."""
         long, on = self.new_block("pause"), self.new_block("on")
         now = self.builder.load(self.cycles, typ=I64)
-        self.builder.cbranch(self.builder.icmp_signed(">", now, index(PAUSE_CYCLES)), long, on)
+        self.builder.cbranch(
+            self.builder.icmp_signed(">", now, index(POLL_CYCLES if often else PAUSE_CYCLES)), long, on
+        )
         self.at(long)
         self._stop_here(PAUSED)
         self.branch(on)
         self.at(on)
+
+    def idle(self) -> None:
+        self._stop_here(IDLE)
 
     def _stop_here(self, code: int) -> None:
         self.spend()

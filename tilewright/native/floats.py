@@ -12,6 +12,7 @@ from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Attribute
 
+from tilewright.native.declarations import declared
 from tilewright.native.lanes import constant_like
 from tilewright.native.values import F32, F64, I16, I32, element_of, with_element
 
@@ -93,10 +94,7 @@ def intrinsic(builder: Builder, name: str, *values: ir.Value, result: ir.Type | 
     result = result or values[0].type
     overloads = [result] if result == values[0].type else [result, values[0].type]
     full = ".".join([name, *(suffix(type) for type in overloads)])
-    function = builder.module.globals.get(full)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(result, [value.type for value in values]), full)
-    return builder.call(function, values)
+    return builder.call(declared(builder.module, full, result, [value.type for value in values]), values)
 
 
 def suffix(type: ir.Type) -> str:

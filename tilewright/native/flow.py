@@ -1,8 +1,17 @@
-"""The order in which the blocks of a region are translated, and whether they go round."""
+"""The order in which the blocks of a region are translated, whether they go round, and whether that changes memory."""
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Operation, Region
+from xdsl.traits import Pure
+
+WRITING = frozenset(
+    (
+        *("store", "copy", "atomic_rmw", "generic_atomic_rmw", "call"),
+        *("transfer_write", "maskedstore", "scatter", "vector_store"),
+    )
+)
+"""Operations that write to memory, or may, without their dialects' names."""
 
 
 def reverse_postorder(region: Region) -> list[Block]:
@@ -29,6 +38,28 @@ def goes_round(region: Region) -> bool:
     """Whether blocks of a region can run more than once."""
     order = {block: number for number, block in enumerate(reverse_postorder(region))}
     return any(order[after] <= number for block, number in order.items() for after in _successors(block))
+
+
+def is_idle(block: Block) -> bool:
+    """Whether a block only leads back to itself, over blocks that have no effect either."""
+    seen = set[Block]()
+    current = block
+    while current not in seen:
+        seen.add(current)
+        following = _successors(current)
+        if len(following) != 1 or any(not _is_silent(op) for op in current.ops if op is not current.last_op):
+            return False
+        current = following[0]
+    return current is block
+
+
+def _is_silent(op: Operation) -> bool:
+    return not op.regions and op.has_trait(Pure)
+
+
+def writes(op: Operation) -> bool:
+    """Whether an operation, or something in it, may write to memory."""
+    return any(inner.name.partition(".")[2] in WRITING for inner in op.walk())
 
 
 def _successors(block: Block) -> tuple[Block, ...]:

@@ -48,11 +48,14 @@ class Body(Lowering):
     def leave_again(self) -> None:
         self.builder.ret(index(TRAPPED))
 
-    def pause(self) -> None:
+    def pause(self, often: bool) -> None:
         """Nobody else runs before the function is over: so a loop whose length nobody knew must not be endless."""
         now = self.builder.load(self.cycles, typ=I64)
         fine = self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES))
         self.trap_unless(self.op, fine, ENDLESS)
+
+    def idle(self) -> None:
+        """Cannot be: what goes round without being a counted loop is taken to wait."""
 
     def finish(self, types: Iterable[Attribute], results: Iterable[Value]) -> None:
         """Hand over the results."""

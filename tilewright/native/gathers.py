@@ -16,7 +16,8 @@ from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.memory import GatherOp, ScatterOp
 from tilewright.dialects.vector.types import vector_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.access import OUTSIDE, plus, position, stored_type
+from tilewright.native.access import OUTSIDE, position, stored_type
+from tilewright.native.declarations import declared
 from tilewright.native.floats import suffix
 from tilewright.native.lanes import constant_like, splat
 from tilewright.native.lowering import Handler, Lowering
@@ -110,11 +111,7 @@ def _check(lowering: Lowering, op: Operation, lanes: Lanes) -> ir.Value:
 def intrinsic_reduce(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
     """One scalar of all the elements of a vector."""
     full = f"{name}.{suffix(value.type)}"
-    function = builder.module.globals.get(full)
-    if function is None:
-        type = ir.FunctionType(element_of(value.type), [value.type])
-        function = ir.Function(builder.module, type, full)
-    return builder.call(function, [value])
+    return builder.call(declared(builder.module, full, element_of(value.type), [value.type]), [value])
 
 
 def gather(lowering: Lowering, op: Operation, lanes: Lanes, other: ir.Value | None) -> ir.Value:
@@ -124,10 +121,7 @@ def gather(lowering: Lowering, op: Operation, lanes: Lanes, other: ir.Value | No
     stored = stored_type(native)
     rest = ir.Constant(stored, ir.Undefined) if other is None else _as_stored(builder, other)
     name = f"llvm.masked.gather.{suffix(stored)}.{suffix(addresses.type)}"
-    function = builder.module.globals.get(name)
-    if function is None:
-        type = ir.FunctionType(stored, [addresses.type, lanes.mask.type, stored])
-        function = ir.Function(builder.module, type, name)
+    function = declared(builder.module, name, stored, [addresses.type, lanes.mask.type, stored])
     value = builder.call(function, [addresses, lanes.mask, rest])
     return value if stored == native else builder.trunc(value, native)
 
@@ -142,10 +136,7 @@ def scatter(lowering: Lowering, op: Operation, lanes: Lanes, value: ir.Value) ->
     builder, addresses = lowering.builder, _check(lowering, op, lanes)
     stored = _as_stored(builder, value)
     name = f"llvm.masked.scatter.{suffix(stored.type)}.{suffix(addresses.type)}"
-    function = builder.module.globals.get(name)
-    if function is None:
-        type = ir.FunctionType(ir.VoidType(), [stored.type, addresses.type, lanes.mask.type])
-        function = ir.Function(builder.module, type, name)
+    function = declared(builder.module, name, ir.VoidType(), [stored.type, addresses.type, lanes.mask.type])
     builder.call(function, [stored, addresses, lanes.mask])
 
 
@@ -176,7 +167,7 @@ def _indexed(lowering: Lowering, op: GatherOp | ScatterOp) -> Lanes:
         numbers = builder.sext(numbers, ir.VectorType(I64, count))
     last = memref.strides[-1] if memref.strides else index(1)
     steps = builder.mul(numbers, splat(builder, last, count))
-    places = builder.add(splat(builder, plus(builder, start, index(0)), count), steps)
+    places = builder.add(splat(builder, start, count), steps)
     return Lanes(memref, element, builder.mul(places, constant_like(places, type_bytes(element))), lowering[op.mask])
 
 

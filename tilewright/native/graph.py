@@ -10,6 +10,7 @@ from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.ir.diagnostics import fail_op
+from tilewright.native.flow import is_idle
 from tilewright.native.values import Value
 
 if TYPE_CHECKING:
@@ -47,8 +48,11 @@ class Graph:
         if not last.successors:
             self.exits.append((lowering.branch(after), last, passed))
             return
-        if any(self.order[target] <= self.order[block] for target in last.successors):
-            lowering.go_round()
+        first = min(self.order[target] for target in last.successors)
+        if is_idle(block):
+            lowering.idle()
+        elif first <= self.order[block]:
+            lowering.go_round(op for inside in self.blocks[first : self.order[block] + 1] for op in inside.ops)
         match last:
             case cf.BranchOp():
                 self._go(last.successor, last.arguments)

@@ -9,8 +9,9 @@ from llvmlite import ir
 from xdsl.dialects import memref, scf
 from xdsl.ir import Attribute, Operation
 
+from tilewright.native.integers import BINARY
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import Value, number_of
+from tilewright.native.values import I64, Value, number_of
 
 SHORT_LOOP = 1 << 20
 """A loop that is known to go round no more often than this does not let others have the machine."""
@@ -18,6 +19,7 @@ SHORT_LOOP = 1 << 20
 
 def counted_loop(
     lowering: Lowering,
+    op: Operation,
     bounds: tuple[ir.Value, ir.Value, ir.Value],
     carried: Sequence[tuple[Attribute, Value]],
     index_type: Attribute,
@@ -38,7 +40,7 @@ def counted_loop(
     lowering.at(inside)
     results = body(variable, phis.values[1:])
     if not _is_short(low, high, step):
-        lowering.go_round()
+        lowering.go_round([op])
     following = _next_index(builder, variable, high, step)
     phis.add([following, *results], lowering.branch(head))
     lowering.at(after)
@@ -71,8 +73,12 @@ def positive_step(lowering: Lowering, op: Operation, step: ir.Value) -> None:
 def _for(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     positive_step(lowering, op, lowering[op.step])
+    if op.body.block.first_op is op.body.block.last_op and not op.results:
+        _pass_time(lowering, lowering[op.lb], lowering[op.ub], lowering[op.step])
+        return
     results = counted_loop(
         lowering,
+        op,
         (lowering[op.lb], lowering[op.ub], lowering[op.step]),
         [(value.type, lowering.get(value)) for value in op.iter_args],
         op.lb.type,
@@ -80,6 +86,19 @@ def _for(lowering: Lowering, op: Operation) -> None:
         signed="unsignedCmp" not in op.properties and "unsignedCmp" not in op.attributes,
     )
     lowering.values.update(zip(op.results, results, strict=True))
+
+
+def _pass_time(lowering: Lowering, low: ir.Value, high: ir.Value, step: ir.Value) -> None:
+    """A loop with nothing in it takes a cycle each time."""
+    builder = lowering.builder
+    trips = BINARY["arith.divsi"](builder, builder.sub(high, low), step)
+    trips = builder.select(builder.icmp_signed("<", low, high), trips, ir.Constant(low.type, 0))
+    lowering.spend()
+    builder.store(builder.add(builder.load(lowering.cycles, typ=I64), _as_i64(builder, trips)), lowering.cycles)
+
+
+def _as_i64(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    return value if value.type.width == I64.width else builder.sext(value, I64)
 
 
 def _while(lowering: Lowering, op: Operation) -> None:
@@ -94,7 +113,7 @@ def _while(lowering: Lowering, op: Operation) -> None:
     lowering.choose(cast(ir.Value, condition), inside, after)
     lowering.at(inside)
     results = lowering.lower_region(op.after_region, passed)
-    lowering.go_round()
+    lowering.go_round([op])
     phis.add(results, lowering.branch(head))
     lowering.at(after)
     lowering.values.update(zip(op.results, passed, strict=True))
@@ -159,6 +178,7 @@ def _parallel(lowering: Lowering, op: Operation) -> None:
         types = [(value.type, now) for value, now in zip(op.initVals, carried, strict=True)]
         return counted_loop(
             lowering,
+            op,
             bounds[len(variables)],
             types,
             op.lowerBound[0].type,

@@ -7,7 +7,7 @@ What can go wrong in the running program is a trap: the code leaves with the tra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.flow import reverse_postorder
+from tilewright.native.flow import reverse_postorder, writes
 from tilewright.native.graph import Graph
 from tilewright.native.ranges import Ranges
 from tilewright.native.values import (
@@ -106,8 +106,12 @@ class Lowering(ABC):
         """End the current block by going out because of a trap that has been noted already."""
 
     @abstractmethod
-    def pause(self) -> None:
+    def pause(self, often: bool) -> None:
         """Let others have the machine now and then."""
+
+    @abstractmethod
+    def idle(self) -> None:
+        """Called in a loop that has no effect and no end."""
 
     def close(self) -> None:
         """Tie the two first blocks together, when all variables are known."""
@@ -170,11 +174,14 @@ class Lowering(ABC):
             self.builder.store(total, self.cycles)
             self._unspent = 0
 
-    def go_round(self) -> None:
-        """Begin a loop of unknown length again: that takes a cycle at least, and others may want to run."""
+    def go_round(self, body: Iterable[Operation]) -> None:
+        """Begin a loop of unknown length again: that takes a cycle at least, and others may want to run.
+
+        A loop that writes nothing is likely to wait for someone else to do so.
+        """
         self._unspent += 1
         self.spend()
-        self.pause()
+        self.pause(often=not any(writes(op) for op in body))
 
     def branch(self, target: ir.Block) -> ir.Block:
         """Go to a block; gives the one that goes there."""

@@ -14,6 +14,7 @@ from llvmlite import ir
 from xdsl.ir import Operation
 
 from tilewright.dialects.vector.types import element_type
+from tilewright.native.declarations import declared
 from tilewright.native.floats import intrinsic, narrow, widen
 from tilewright.native.integers import BINARY
 from tilewright.native.lanes import constant_like, each_lane
@@ -69,9 +70,7 @@ def call_library(builder: ir.IRBuilder, name: str, *values: ir.Value) -> ir.Valu
     """A function of the C library on scalars or on each element."""
     element = element_of(values[0].type)
     full = f"{name}f" if element == F32 else name
-    function = builder.module.globals.get(full)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(element, [element for _ in values]), full)
+    function = declared(builder.module, full, element, [element for _ in values])
     return each_lane(builder, lambda *scalars: builder.call(function, scalars), *values)
 
 

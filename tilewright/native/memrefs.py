@@ -18,11 +18,14 @@ from tilewright.native.access import (
     element_pointer,
     load,
     position,
+    position_range,
     store,
 )
+from tilewright.native.declarations import declared
 from tilewright.native.floats import suffix
 from tilewright.native.loops import counted_loop
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.ranges import Range
 from tilewright.native.values import (
     I1,
     I8,
@@ -89,10 +92,7 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
 def fill(lowering: Lowering, base: ir.Value, size: int) -> None:
     """Set bytes to zero."""
     name = f"llvm.memset.{suffix(POINTER)}.{suffix(I64)}"
-    module = lowering.unit.module
-    function = module.globals.get(name) or ir.Function(
-        module, ir.FunctionType(ir.VoidType(), [POINTER, I8, I64, I1]), name
-    )
+    function = declared(lowering.unit.module, name, ir.VoidType(), [POINTER, I8, I64, I1])
     lowering.builder.call(function, [base, ir.Constant(I8, 0), index(size), ir.Constant(I1, 0)])
 
 
@@ -101,18 +101,24 @@ def _copy(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, memref.CopyOp)
     source, target = lowering.memref(op.source), lowering.memref(op.destination)
     type = memref_type(op.source)
+    sizes = [number_of(size) for size in source.sizes]
+    ranges = [None if size is None else Range(0, max(size - 1, 0)) for size in sizes]
 
     def copy(indices: list[ir.Value]) -> None:
         pointers = [
-            checked_pointer(lowering, op, side, type, position(lowering.builder, side, indices))
+            checked_pointer(
+                lowering, op, side, type, position(lowering.builder, side, indices), 1, position_range(side, ranges)
+            )
             for side in (source, target)
         ]
         store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
 
-    for_each_element(lowering, source.sizes, copy)
+    for_each_element(lowering, op, source.sizes, copy)
 
 
-def for_each_element(lowering: Lowering, sizes: Sequence[ir.Value], body: Callable[[list[ir.Value]], None]) -> None:
+def for_each_element(
+    lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], body: Callable[[list[ir.Value]], None]
+) -> None:
     """A nest of loops over all indices below `sizes`."""
 
     def nest(indices: list[ir.Value]) -> list[Value]:
@@ -120,7 +126,7 @@ def for_each_element(lowering: Lowering, sizes: Sequence[ir.Value], body: Callab
             body(indices)
         else:
             bounds = index(0), sizes[len(indices)], index(1)
-            counted_loop(lowering, bounds, [], IndexType(), lambda i, _: nest([*indices, cast(ir.Value, i)]))
+            counted_loop(lowering, op, bounds, [], IndexType(), lambda i, _: nest([*indices, cast(ir.Value, i)]))
         return []
 
     nest([])

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineMap
 
 from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.types import shape_of, vector_type
-from tilewright.native.access import element_pointer, stored_type
+from tilewright.native.access import element_pointer, load, store
 from tilewright.native.gathers import (
     Lanes,
     all_set,
@@ -33,7 +33,6 @@ from tilewright.native.lanes import shuffled, splat
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
     number_of,
-    value_type,
 )
 from tilewright.native.vectors import all_coordinates, broadcast, count_of, flat
 
@@ -70,10 +69,7 @@ def load_rows(
     pointer = _whole(lowering, op, base, indices, type)
     if pointer is None:
         return gather(lowering, op, box_lanes(lowering, base, indices, type), None)
-    native = value_type(type)
-    stored = stored_type(native)
-    value = lowering.builder.load(pointer, typ=stored, align=1)
-    return value if stored == native else lowering.builder.trunc(value, native)
+    return load(lowering.builder, pointer, type)
 
 
 def store_rows(lowering: Lowering, op: Operation, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
@@ -81,10 +77,8 @@ def store_rows(lowering: Lowering, op: Operation, value: SSAValue, base: SSAValu
     pointer = _whole(lowering, op, base, indices, type)
     if pointer is None:
         scatter(lowering, op, box_lanes(lowering, base, indices, type), native)
-        return
-    stored = stored_type(native.type)
-    whole = native if stored == native.type else lowering.builder.zext(native, stored)
-    lowering.builder.store(whole, pointer, align=1)
+    else:
+        store(lowering.builder, native, pointer)
 
 
 @dataclass(frozen=True)

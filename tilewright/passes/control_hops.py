@@ -35,9 +35,9 @@ class Hop(NamedTuple):
 
 def hops_from(op: Operation, number: Numbers) -> Iterable[Hop] | None:
     """The ways that control may take from `op`; None if it just goes on."""
-    for kind, hops in _HOPS.items():
-        if isinstance(op, kind):
-            return hops(op, number)
+    hops = _HOPS.get(type(op))
+    if hops is not None:
+        return hops(op, number)
     if is_branch(op):
         return _from_branch(op, number)
     if op.successors:

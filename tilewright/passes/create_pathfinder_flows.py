@@ -13,7 +13,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.routing.bottleneck import Bottleneck
-from tilewright.passes.routing.check import check_routes
+from tilewright.passes.routing.check import check_routes, wants_header
 from tilewright.passes.routing.circuits import write_circuits
 from tilewright.passes.routing.congestion import Congested, Unreachable
 from tilewright.passes.routing.endpoints import find_clashes
@@ -29,6 +29,7 @@ from tilewright.passes.routing.nets import Request, collect_nets, requests_of
 from tilewright.passes.routing.packet_writing import write_packets
 from tilewright.passes.routing.routes import Route, find_routes
 from tilewright.passes.routing.settings import read_settings
+from tilewright.passes.routing.walk import walk
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class CreatePathfinderFlowsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        requests = requests_of(op)
+        requests = _without_routed(op, requests_of(op))
         interconnect = Interconnect(op)
         routes = _find_routes(op, requests, interconnect.taken())
         if self.route_circuit:
@@ -51,6 +52,13 @@ class CreatePathfinderFlowsPass(Pass):
         add_wires(interconnect)
         written = [r for r in requests if (self.route_circuit if r.packet_id is None else self.route_packet)]
         _check(op, written)
+
+
+def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Request]:
+    """Packet flows stay when they are routed: what switches do already need not be done again."""
+    settings, model = read_settings(device), device.model
+    arrivals = (walk(settings, model, r.source, r.packet_id, [r.dest]).arrivals for r in requests)
+    return [request for request, there in zip(requests, arrivals, strict=True) if request.dest not in there]
 
 
 def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[TileId, Taken]) -> list[Route]:
@@ -77,4 +85,11 @@ def _check(device: DeviceOp, requests: Sequence[Request]) -> None:
                 "pathfinder produced an incomplete routing for this placement.",
                 (request.op, text),
             )
-        fail(request.op, f"{request} {text}")
+        fail(request.op, f"{request} {text}", *_other_headers(request, requests))
+
+
+def _other_headers(request: Request, requests: Sequence[Request]) -> list[tuple[Operation, str]]:
+    """The flows that end at the same port and want packet headers where this one does not, or the other way round."""
+    sharing = (other for other in requests if other.dest == request.dest and other.packet_id is not None)
+    others = {other.op: other for other in sharing if wants_header(other) != wants_header(request)}
+    return [(op, f"{other} has the same destination and another keep_pkt_header") for op, other in others.items()]

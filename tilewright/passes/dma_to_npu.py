@@ -34,7 +34,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
-from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, NpuAddressPatchOp, NpuPushQueueOp
+from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
@@ -130,6 +130,8 @@ class _Memcpy:
         self.bd_id, self.element_bits = op.id.value.data, op.element_bits
         self.numbers = Numbers(emit)
         self.checks = LimitChecks(op, self.numbers, guards)
+        if not self.checks.enabled and not 0 <= self.bd_id <= self.model.num_bds(*self.place):
+            fail_op(op, TOO_LARGE_BD_ID)
 
     def write(self) -> Number:
         """Write the descriptor. Returns the repeat count for its push."""

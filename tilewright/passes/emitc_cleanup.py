@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp
-from tilewright.dialects.emitc.operators import CastOp, CExpression
+from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
 from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.passes.emitc_builder import known
@@ -70,6 +72,40 @@ def simplify(function: FuncOp) -> None:
             value.name_hint = value.name_hint or op.dest.name_hint
             op.dest.replace_all_uses_with(value)
             Rewriter.erase_op(op)
+
+
+def drop_contradictions(function: FuncOp) -> None:
+    """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
+    for op in list(function.walk()):
+        if isinstance(op, LogicalAndOp) and _contradicts_itself(op):
+            never = ConstantOp(IntegerAttr(0, i1), i1)
+            never.location = op.location
+            assert op.parent is not None
+            op.parent.insert_op_before(never, op)
+            op.result.replace_all_uses_with(never.result)
+            Rewriter.erase_op(op)
+
+
+def _contradicts_itself(op: LogicalAndOp) -> bool:
+    wanted: dict[SSAValue, int] = {}
+    for condition in _conjuncts(op):
+        if known(condition) == 0:
+            return True
+        match condition.owner:
+            case CmpOp(comparison=Predicate.eq, lhs=value, rhs=constant) if (number := known(constant)) is not None:
+                if wanted.setdefault(value, number) != number:
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _conjuncts(op: LogicalAndOp) -> Iterator[SSAValue]:
+    for operand in op.operands:
+        if isinstance(operand.owner, LogicalAndOp):
+            yield from _conjuncts(operand.owner)
+        else:
+            yield operand
 
 
 def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:

@@ -14,6 +14,7 @@ from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
+from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.passes.emitc_builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
 
 LowerBlock: TypeAlias = Callable[[Block], None]
@@ -65,6 +66,8 @@ class ControlFlow:
     def _yielded(self, block: Block) -> list[SSAValue]:
         end = block.last_op
         assert end is not None
+        if not all(self.builder.knows(value) for value in end.operands):
+            raise DiagnosedError([])  # what gives them has been refused
         return [self.builder[value] for value in end.operands]
 
     def _region(self, fill: Callable[[], None]) -> Region:

@@ -69,7 +69,7 @@ def _wrapping(value: SSAValue) -> SSAValue | None:
     if value.type == SIZE:
         return value
     match value.owner:
-        case CastOp(source=source) if source.type == unsigned(value.type):
+        case CastOp(source=source) if source.type == unsigned(value.type) and not isinstance(source.owner, CastOp):
             return source
         case _:
             return None

@@ -16,7 +16,7 @@ from tilewright.dialects.emitc.functions import FuncOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error
 from tilewright.passes.emitc_arith import lower_arithmetic
 from tilewright.passes.emitc_builder import NOT_SUPPORTED, cpp_types
-from tilewright.passes.emitc_cleanup import erase_unused, simplify
+from tilewright.passes.emitc_cleanup import drop_contradictions, erase_unused, simplify
 from tilewright.passes.emitc_control import ControlFlow
 from tilewright.passes.emitc_functions import DividedFunction, Frame, WholeFunction
 from tilewright.passes.emitc_instructions import Instructions, pool_declaration, pool_name
@@ -55,6 +55,7 @@ class SequenceConversion:
         self.frame.finish(self.instructions.count)
         if self.style.readable:
             simplify(self.frame.function)
+            drop_contradictions(self.frame.function)
         erase_unused(self.frame.function)
         self._use_arguments()
         return self.frame.functions()

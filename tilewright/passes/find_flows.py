@@ -10,7 +10,6 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import WireBundle
-from tilewright.dialects._ods import enum_value
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.dma import MemOp, MemTileDmaOp, ShimDmaOp
 from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, PacketSourceOp, Port, WireOp
@@ -107,14 +106,10 @@ class _Streams:
                 self._add_packets(op)
 
     def _add_wire(self, wire: WireOp) -> None:
-        source, dest = wire.source.owner, wire.dest.owner
-        assert isinstance(source, Operation) and isinstance(dest, Operation)
-        one, other = (
-            (source, enum_value(WireBundle, wire.source_bundle)),
-            (dest, enum_value(WireBundle, wire.dest_bundle)),
-        )
-        self._wires.setdefault(one, other)
-        self._wires.setdefault(other, one)
+        source, source_bundle, dest, dest_bundle = wire.ends
+        assert isinstance(source.owner, Operation) and isinstance(dest.owner, Operation)
+        self._wires.setdefault((source.owner, source_bundle), (dest.owner, dest_bundle))
+        self._wires.setdefault((dest.owner, dest_bundle), (source.owner, source_bundle))
 
     def _add_circuits(self, switch: Switch) -> None:
         for op in switch.connections.ops:

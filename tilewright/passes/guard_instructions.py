@@ -23,7 +23,7 @@ from tilewright.dialects.aiex.instructions import (
 )
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, WORD_BYTES
-from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, offset_violation
+from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, field_violation, offset_violation
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.emission import Emitter, known
@@ -106,9 +106,11 @@ def _guard_write(op: NpuWrite32Op | NpuMaskWrite32Op, checks: LimitChecks, model
     if op.buffer is not None:
         return
     if op.column is not None and op.row is not None:
-        checks.within(op.address, 0, TILE_OFFSET, "address in the tile")
-        if known(op.address) is None:
-            base = model.tile_address(op.column.value.data, op.row.value.data, 0)
+        base, address = model.tile_address(op.column.value.data, op.row.value.data, 0), known(op.address)
+        # Programs do give the whole address of a register besides the tile that it is in.
+        if address is None or address & ~TILE_OFFSET != base:
+            checks.within(op.address, 0, TILE_OFFSET, "address in the tile")
+        if address is None:
             op.operands[0] = emit.add(emit.constant(base), op.address)
             op.column = op.row = None
     checks.divisible(op.address, WORD_BYTES, "address")
@@ -118,8 +120,7 @@ def _guard_descriptor(op: NpuWriteBdOp, checks: LimitChecks, model: DeviceModel)
     place = TileId(op.field("column"), op.field("row"))
     checks.channel(model, place, DmaDirection.MM2S, 0)
     checks.descriptor_number(op.field("bd_id"), range(model.num_bds(*place)))
-    checks.descriptor_fields(model, place, op.numbers)
-    if text := offset_violation(model, op.numbers):
+    if text := field_violation(model, op.numbers, as_bits=True) or offset_violation(model, op.numbers):
         fail_op(op, text)
     if op.field("use_next_bd"):
         checks.descriptor_number(op.field("next_bd"), range(model.num_bds(*place)), "number of the next descriptor")

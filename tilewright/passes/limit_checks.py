@@ -112,7 +112,7 @@ class LimitChecks:
     ) -> None:
         """A loop that runs once takes no step, so its stride may be anything; but d0's is put into its field anyway.
 
-        A plain run has no rows, which could end within a granule.
+        A plain run has no rows, which could end within a granule or lie too far apart.
         """
         numbers = self.numbers
         for dimension, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
@@ -121,6 +121,8 @@ class LimitChecks:
             if dimension == 0:
                 unused = numbers.select_less(stride, 1, 1, stride)
             taken = numbers.select_greater(size, 1, stride, unused)
+            if dimension != ITERATION:
+                taken = numbers.select(is_linear, 1, taken)
             self.within(taken, lowest, limits.largest_stride(dimension), name)
             if dimension != ITERATION and limits.elements_per_granule > 1:
                 stride = numbers.select(is_linear, 1 if dimension == 0 else 0, stride)

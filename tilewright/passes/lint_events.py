@@ -31,6 +31,8 @@ class Events:
         self.device, self.model = device, device.model
         self.reader = HazardReader[Operation](device.model)
         self.values, self.state = Values(), LintState()
+        self.contents: dict[SymbolRefAttr, list[int]] = {}
+        """Of globals that block writes copy, as far as they have been read."""
         self._channels: dict[SymbolRefAttr, DmaChannel | None] = {}
 
     def carry_out(self, op: Operation, act: Act) -> Hazards:

@@ -36,8 +36,10 @@ def _mask_write(on: Events, op: instructions.NpuMaskWrite32Op) -> Hazards:
 
 def _block_write(on: Events, op: instructions.NpuBlockWriteOp) -> Hazards:
     if op.buffer is None and isinstance(op.data.owner, GetGlobalOp):
-        address = absolute_address(op, op.address.value.data)
-        yield from on.reader.write_block(op, address, block_words(op))
+        name = op.data.owner.name_
+        if name not in on.contents:
+            on.contents[name] = block_words(op)
+        yield from on.reader.write_block(op, absolute_address(op, op.address.value.data), on.contents[name])
 
 
 def _patch(on: Events, op: queue.NpuAddressPatchOp) -> Hazards:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import affine
+from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintKind
+from xdsl.ir.affine import AffineConstraintKind, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from tilewright.dialects.affine.access import PrefetchOp
+from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.affine_expansion import (
     EQUAL,
@@ -23,6 +26,7 @@ from tilewright.passes.affine_expansion import (
     expand_choice,
     expand_map,
 )
+from tilewright.passes.branches import sizes_attr
 from tilewright.passes.folding import fold, materialize
 from tilewright.passes.folding.building import create, insert_constant, insert_value, integer_op
 from tilewright.passes.folding.constants import number_attr
@@ -85,6 +89,27 @@ def _lower_for(op: affine.ForOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, (), loop.results)
 
 
+def _lower_parallel(op: ParallelOp, rewriter: PatternRewriter) -> None:
+    if op.results:
+        fail_op(op, "combines values of its iterations; only parallel loops without results are lowered")
+    lower, upper = op.bounds
+    bounds: list[SSAValue] = []
+    for lowest, highest in zip(_group_maps(lower), _group_maps(upper), strict=True):
+        bounds.append(expand_choice(rewriter, op, lowest, lower.operands, "maxsi"))
+        bounds.append(expand_choice(rewriter, op, highest, upper.operands, "minsi"))
+    steps = [insert_constant(rewriter, number_attr(step.value.data, INDEX)) for step in op.steps]
+    operands = (*bounds[::2], *bounds[1::2], *steps)
+    sizes = {"operandSegmentSizes": sizes_attr([len(steps)] * 3 + [0])}
+    loop = create("scf.parallel", operands, (), sizes, regions=[take_contents(op.body)])
+    rewriter.replace(op, loop)
+
+
+def _group_maps(bounds: GroupedBounds) -> list[AffineMap]:
+    """The map of each loop's bounds."""
+    map, ends = bounds.map.data, accumulate(bounds.groups, initial=0)
+    return [AffineMap(map.num_dims, map.num_symbols, map.results[start:end]) for start, end in pairwise(ends)]
+
+
 def _lower_if(op: affine.IfOp, rewriter: PatternRewriter) -> None:
     condition = _holds(op, rewriter)
     types = [result.type for result in op.results]
@@ -107,7 +132,8 @@ def _holds(op: affine.IfOp, rewriter: PatternRewriter) -> SSAValue:
 
 
 def _lower_yield(op: affine.YieldOp, rewriter: PatternRewriter) -> None:
-    rewriter.replace(op, create("scf.yield", tuple(op.operands)))
+    ends_parallel = isinstance(op.parent_op(), scf.ParallelOp)
+    rewriter.replace(op, create("scf.reduce" if ends_parallel else "scf.yield", tuple(op.operands)))
 
 
 def _lower_load(op: affine.LoadOp, rewriter: PatternRewriter) -> None:
@@ -145,6 +171,7 @@ _LOWERINGS: Mapping[type[Operation], Lowering] = {
     affine.MinOp: _lower_min,
     MaxOp: _lower_max,
     affine.ForOp: _lower_for,
+    ParallelOp: _lower_parallel,
     affine.IfOp: _lower_if,
     affine.YieldOp: _lower_yield,
     affine.LoadOp: _lower_load,

@@ -17,6 +17,7 @@ from tilewright.passes.folding import fold
 from tilewright.passes.folding.building import cast_op, cmpi, create, integer_op
 from tilewright.passes.folding.regions import only_block, terminator
 from tilewright.passes.insertion import building
+from tilewright.passes.parallel_loops import to_counted_loops
 
 SIGNED_LESS, UNSIGNED_LESS = 2, 6
 """Predicates of `arith.cmpi`."""
@@ -196,8 +197,13 @@ def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
     return inner
 
 
+def _lower_parallel(op: scf.ParallelOp) -> list[Block]:
+    return _lower_for(to_counted_loops(op))
+
+
 _LOWERINGS: dict[str, Callable[..., list[Block]]] = {
     "scf.for": _lower_for,
+    "scf.parallel": _lower_parallel,
     "scf.if": _lower_if,
     "scf.index_switch": _lower_switch,
     "scf.while": _lower_while,

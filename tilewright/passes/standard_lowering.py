@@ -89,15 +89,20 @@ def _outline(device: DeviceOp, takes: Choice) -> list[Operation]:
     for op in moved:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(device))
-    cores = [op for op in device.body.ops if isinstance(op, CoreOp) and takes(op.place)]
-    programs = [_function_of(core) for core in cores]
+    cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
+    programs = [_function_of(core, place) for core in cores if takes(place := _place_of(core))]
     for function in programs:
         Rewriter.insert_op(function, InsertPoint.after(device))
     return [*moved, *programs]
 
 
-def _function_of(core: CoreOp) -> FuncOp:
-    assert core.place is not None
+def _place_of(core: CoreOp) -> TileId:
+    if core.place is None:
+        fail_op(core, "is on a tile that is not placed; run --aie-place-tiles first")
+    return core.place
+
+
+def _function_of(core: CoreOp, place: TileId) -> FuncOp:
     body = Region()
     core.body.move_blocks(body)
     for block in body.blocks:
@@ -105,7 +110,7 @@ def _function_of(core: CoreOp) -> FuncOp:
             end = ReturnOp()
             end.location = block.last_op.location
             Rewriter.replace_op(block.last_op, end)
-    function = FuncOp(f"core_{core.place.column}_{core.place.row}", ((), ()), body)
+    function = FuncOp(f"core_{place.column}_{place.row}", ((), ()), body)
     function.location = core.location
     return function
 

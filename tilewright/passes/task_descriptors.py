@@ -22,7 +22,7 @@ from tilewright.dialects.aiex.descriptor_checks import (
 )
 from tilewright.dialects.aiex.guards import range_requirement
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
-from tilewright.dialects.aiex.queue import NpuAddressPatchOp
+from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
@@ -70,6 +70,8 @@ class TaskDescriptor:
         """Write all of it; `following` is the number of the one that the DMA goes on to."""
         if self.checks.enabled:
             _check_acquire(self.bd, self.model.max_lock_value)
+        elif not 0 <= (known(self.bd_id) or 0) <= self.model.num_bds(*self.place):
+            fail_op(self.bd, TOO_LARGE_BD_ID)
         fields = _template_fields(self.task, self.bd, following, self.place)
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
             transfer = self._write_fields(fields)

@@ -63,6 +63,8 @@ class Transfer:
         (size0, size1, size2, _), (stride0, stride1, stride2, _) = sizes, strides
         if not self.is_shim:
             pairs = ((size1, 1), (size2, 1), (stride0, 1), (stride1, 0), (stride2, 0))
+            if any(dict(pairs)[number] != wanted for number, wanted in pairs):
+                return False  # the same number cannot be both; compilers warn of code that asks
             return numbers.all_of(*(numbers.equal(number, wanted) for number, wanted in pairs))
         if (starts := numbers.equal(stride0, 1)) is False:
             return False

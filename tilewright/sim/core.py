@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation
@@ -22,13 +22,13 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count, ty
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.diagnostics import fail
 from tilewright.native.access import OUTSIDE
-from tilewright.native.coroutine import FINISHED, FIRST_WAIT, PAUSED
+from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
 from tilewright.sim.core_code import CoreCode, Stop
 from tilewright.sim.core_kernels import call_kernel
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
-from tilewright.sim.engine import Process
+from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import Fault, FaultKind
 
 _NUMBER = Struct("<q")
@@ -50,6 +50,10 @@ class CoreProgram:
         place = self.op.place
         return "core" if place is None else f"core ({place.column}, {place.row})"
 
+    @property
+    def location(self) -> LocationAttr:
+        return self.op.location
+
     @cached_property
     def code(self) -> CoreCode:
         return CoreCode(self.op)
@@ -65,7 +69,9 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
                 yield from port.spend(activation.cycles)
             if code == FINISHED:
                 return
-            if code != PAUSED:
+            if code == IDLE:
+                yield Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)
+            elif code != PAUSED:
                 yield from activation.serve(code)
             code = activation.resume()
     finally:

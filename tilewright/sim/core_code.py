@@ -122,8 +122,9 @@ class _Suspension:
     def _work(self, op: Operation) -> int:
         """How often the innermost part of a nest of loops runs, as far as that is known."""
         if op not in self._works:
-            inner = max((self._work(inner) for inner in _inside(op)), default=1)
-            self._works[op] = inner * (self._ranges.trips(op) or 1)
+            self._works[op] = 1
+            inside = [callee_of(op)] if isinstance(op, CallOp) else _inside(op)
+            self._works[op] = max(map(self._work, inside), default=1) * (self._ranges.trips(op) or 1)
         return self._works[op]
 
 

@@ -21,8 +21,8 @@ class Cost:
     source: str
 
 
-def _free(names: Iterable[str]) -> dict[str, Cost]:
-    return dict.fromkeys(names, Cost(0, "no instruction: resolved by the compiler"))
+def _free(names: Iterable[str], source: str = "no instruction: resolved by the compiler") -> dict[str, Cost]:
+    return dict.fromkeys(names, Cost(0, source))
 
 
 COSTS: Mapping[str, Cost] = {
@@ -31,6 +31,10 @@ COSTS: Mapping[str, Cost] = {
     **_free(("memref.subview", "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape")),
     **_free(("memref.memory_space_cast", "memref.view", "memref.transpose", "memref.get_global", "memref.alloca")),
     **_free(("memref.assume_alignment", "memref.alloc", "memref.dealloc", "aie.buffer", "aie.lock")),
+    **_free(
+        ("aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream"),
+        "the tile counts these: timing.py",
+    ),
 }
 
 

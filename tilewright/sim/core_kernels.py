@@ -23,7 +23,7 @@ from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_number
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import Fault, FaultKind
-from tilewright.sim.kernels import CKernel, wants_core
+from tilewright.sim.kernels import CallingCore, CKernel, KernelError, wants_core
 
 _NUMBER = Struct("<q")
 
@@ -49,7 +49,7 @@ def call_kernel(caller: Caller, op: CallOp, places: Sequence[int]) -> Process[No
     _check_types(op)
     arguments = [_argument(caller, op, operand.type, slots) for operand in op.arguments]
     if wants_core(kernel):
-        arguments.insert(0, caller.port)
+        arguments.insert(0, CallingCore(caller.port, op.location))
     _check_arguments(kernel, op, arguments)
     result = _invoke(kernel, op, arguments)
     if isinstance(result, Generator):
@@ -70,7 +70,10 @@ def _invoke(kernel: Kernel, op: CallOp, arguments: list[Any]) -> Any:
     if not isinstance(kernel, CKernel):
         return kernel(*arguments)
     result = op.result_types[0] if op.results else None
-    return kernel(*arguments, types=[operand.type for operand in op.arguments], result=result)
+    try:
+        return kernel(*arguments, types=[operand.type for operand in op.arguments], result=result)
+    except KernelError as error:
+        fail(op, f"cannot call @{op.callee.string_value()}: {error}")
 
 
 def _find_kernel(caller: Caller, op: CallOp) -> Kernel:

@@ -10,14 +10,19 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, LocationAttr
 from xdsl.ir import Attribute
+
+from tilewright.sim.core_port import CorePort
+from tilewright.sim.core_types import dtype_of
+from tilewright.sim.engine import Process
 
 K = TypeVar("K", bound=Callable[..., Any])
 ON_CORE = "_tilewright_on_core"
@@ -31,9 +36,9 @@ class KernelError(ValueError):
 
 
 def on_core(kernel: K) -> K:
-    """Marks a kernel that also needs the core it runs on, as its first argument: to use its cascade or streams.
+    """Marks a kernel that also gets a `CallingCore`, as its first argument: to use its cascade or streams, or its time.
 
-    Such a kernel is a generator: `yield from core.put_cascade(...)`.
+    Such a kernel is a generator: `yield from core.put_cascade(data)`.
     """
     setattr(kernel, ON_CORE, True)
     return kernel
@@ -41,6 +46,33 @@ def on_core(kernel: K) -> K:
 
 def wants_core(kernel: Callable[..., Any]) -> bool:
     return getattr(kernel, ON_CORE, False)
+
+
+@dataclass(frozen=True)
+class CallingCore:
+    """What a kernel can do on the core that calls it, apart from computing. Each is a process: `yield from` it."""
+
+    port: CorePort
+    location: LocationAttr
+    """Where the call is, for messages."""
+
+    def put_cascade(self, data: bytes) -> Process[None]:
+        """Hand one accumulator on to the next core."""
+        return self.port.put_cascade(data, self.location)
+
+    def get_cascade(self, size_bytes: int) -> Process[bytes]:
+        return self.port.get_cascade(size_bytes, self.location)
+
+    def put_stream(self, channel: int, data: bytes) -> Process[None]:
+        """Write one word, or four."""
+        return self.port.put_stream(channel, data, self.location)
+
+    def get_stream(self, channel: int, size_bytes: int) -> Process[bytes]:
+        return self.port.get_stream(channel, size_bytes, self.location)
+
+    def spend(self, cycles: int) -> Process[None]:
+        """Let as many cycles pass as the kernel takes on the device."""
+        return self.port.spend(cycles)
 
 
 class CKernel:
@@ -71,14 +103,14 @@ def c_kernel(path: str | Path, name: str, flags: Sequence[str] = ()) -> CKernel:
 def _argument(value: Any, type: Attribute | None) -> Any:
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
+    if isinstance(type, BFloat16Type | Float16Type):
+        raise KernelError(f"a scalar of type {type} cannot be passed to C: pass f32, or its bits")
     if isinstance(value, float):
         return ctypes.c_float(value) if isinstance(type, Float32Type) else ctypes.c_double(value)
     return ctypes.c_int64(value)
 
 
 def _result_type(type: Attribute) -> Any:
-    from tilewright.sim.core_types import dtype_of
-
     if isinstance(type, Float32Type):
         return ctypes.c_float
     if isinstance(type, Float64Type):

@@ -84,3 +84,25 @@ func.func @blocks(%condition: i1, %x: i32, %y: i32) -> i32 {
   }
   return %result : i32
 }
+
+// Iterations in any order are done in one, and their values combined in it.
+// CHECK-LABEL: func.func @parallel
+func.func @parallel(%end: index, %data: memref<64xf32>, %zero: f32) -> f32 {
+  %begin = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  // CHECK:        cf.br ^bb1(%c0, %arg2 : index, f32)
+  // CHECK-NEXT: ^bb1(%{{.*}}: index, %[[ROWS:.+]]: f32):
+  // CHECK:      ^bb3(%[[J:.+]]: index, %[[SUM:.+]]: f32):
+  // CHECK:        %[[VALUE:.+]] = memref.load %arg1[%[[J]]] : memref<64xf32>
+  // CHECK-NEXT:   arith.addf %[[SUM]], %[[VALUE]] : f32
+  // CHECK:        return %[[ROWS]] : f32
+  %sum = scf.parallel (%i, %j) = (%begin, %begin) to (%end, %end) step (%step, %step) init (%zero) -> f32 {
+    %value = memref.load %data[%j] : memref<64xf32>
+    scf.reduce(%value : f32) {
+    ^bb0(%so_far: f32, %new: f32):
+      %both = arith.addf %so_far, %new : f32
+      scf.reduce.return %both : f32
+    }
+  }
+  return %sum : f32
+}

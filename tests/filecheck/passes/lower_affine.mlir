@@ -72,3 +72,17 @@ func.func @vectors(%i: index, %data: memref<64xf32>) {
   affine.vector_store %read, %data[%i + 4] : memref<64xf32>, vector<4xf32>
   return
 }
+
+// Loops in any order have bounds of their own each.
+// CHECK-LABEL: func.func @parallel
+func.func @parallel(%n: index, %m: index, %data: memref<64xi32>) {
+  // CHECK:      %[[LOW:.+]] = arith.maxsi %arg0, %arg1 : index
+  // CHECK:      scf.parallel (%{{.*}}, %{{.*}}) = (%{{.*}}, %[[LOW]]) to (%arg0, %{{.*}}) step (%{{.*}}, %{{.*}}) {
+  // CHECK:        memref.store
+  // CHECK-NEXT:   scf.reduce
+  affine.parallel (%i, %j) = (0, max(%n, %m)) to (%n, 64) step (1, 4) {
+    %value = affine.load %data[%i] : memref<64xi32>
+    affine.store %value, %data[%j] : memref<64xi32>
+  }
+  return
+}

@@ -32,3 +32,13 @@ aie.device(npu1) {
     aie.end
   }
 }
+
+// -----
+
+aie.device(npu1) {
+  %tile = aie.logical_tile<CoreTile>(?, ?)
+  // expected-error@+1 {{is on a tile that is not placed; run --aie-place-tiles first}}
+  %core = aie.core(%tile) {
+    aie.end
+  }
+}

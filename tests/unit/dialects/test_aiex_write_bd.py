@@ -42,6 +42,13 @@ def test_a_field_holds_what_its_bits_hold(row: int, name: str):
     assert violation(row, **{name: low - 1}) == f"{name} is {low - 1} but must be in [{low}:{high}]"
 
 
+def test_whoever_writes_registers_may_write_a_negative_number_as_its_bits():
+    fields = {"column": 0, "row": 0, "lock_acq_val": 127}
+    assert field_violation(NPU1, fields) == "lock_acq_val is 127 but must be in [-64:63]"
+    assert field_violation(NPU1, fields, as_bits=True) is None
+    assert field_violation(NPU1, fields | {"lock_acq_val": 128}, as_bits=True) is not None
+
+
 def test_a_field_that_a_tile_lacks_must_be_0():
     assert violation(0, d0_zero_before=1) == "d0_zero_before is 1, but a descriptor of this tile has no such field"
     assert violation(0, d0_zero_before=0) is None
@@ -62,7 +69,7 @@ def test_addresses_are_bytes_but_in_mem_tiles_words(row: int, good: list[int], b
 @pytest.mark.parametrize(
     "fields, said",
     [
-        ({"lock_rel_val": 64}, "lock_rel_val is 64 but must be in [-64:63]"),
+        ({"lock_rel_val": 128}, "lock_rel_val is 128 but must be in [-64:127]"),
         ({"bd_id": 16}, "number of the buffer descriptor is 16 but must be in [0:15]"),
         ({"bd_id": 48, "row": 1}, "number of the buffer descriptor is 48 but must be in [0:47]"),
         ({"next_bd": 48, "use_next_bd": 1, "row": 1}, "number of the next descriptor is 48 but must be in [0:47]"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Operation
@@ -18,6 +19,7 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.passes.assign_buffer_addresses import AssignBufferAddressesPass
 from tilewright.passes.assign_lock_ids import AssignLockIdsPass
+from tilewright.passes.buffer_allocation.largest_first import descending_order
 
 NPU1 = model(DeviceName.npu1)
 CORE, MEM = (0, 2), (0, 1)
@@ -111,6 +113,19 @@ def test_what_fits_is_placed(sizes: list[int], place: tuple[int, int]) -> None:
     wanted = [Wish(size, None, None, True) for size in sizes]
     for scheme in ("", "bank-aware", "basic-sequential"):
         assert run(program(place, 0, wanted), AssignBufferAddressesPass(scheme), BufferOp) is not None
+
+
+@pytest.mark.parametrize(
+    "sizes, order",
+    [
+        pytest.param([1, 3, 2, 3, 1], [1, 3, 2, 0, 4], id="few: in the order of the program"),
+        pytest.param([1] * 20, [10, *range(19, 10, -1), 0, *range(9, 0, -1)], id="many equal ones"),
+        pytest.param([1, 2] * 9, [9, 17, 15, 13, 11, 7, 5, 3, 1, 6, 8, 0, 10, 4, 12, 14, 2, 16], id="two sizes"),
+    ],
+)
+def test_order_of_equal_buffers(sizes: list[int], order: list[int]) -> None:
+    """As a C++ program prints it that sorts the same sizes with `std::sort` (g++ 12, libstdc++)."""
+    assert descending_order(sizes) == order
 
 
 @settings(max_examples=60, deadline=None)

@@ -205,13 +205,29 @@ def test_dynamic_alloca_is_refused() -> None:
 
 
 def test_unknown_operation_is_refused_by_name() -> None:
-    with pytest.raises(DiagnosedError, match=r"'memref.atomic_rmw' op has no native translation"):
-        run_core(
-            """%c0 = arith.constant 0 : index
-            %one = arith.constant 1 : i32
-            %x = memref.atomic_rmw addi %one, %b[%c0] : (i32, memref<2xi32>) -> i32""",
-            b=np.zeros(2, np.int32),
-        )
+    with pytest.raises(DiagnosedError, match=r"core.mlir:8:6: error: 'memref.realloc' op has no native translation"):
+        run_core("%x = memref.realloc %b : memref<2xi32> to memref<4xi32>", b=np.zeros(2, np.int32))
+
+
+def test_updates_of_single_elements() -> None:
+    buffer = np.array([5, -7, 9, 4], np.int32)
+    run_core(
+        """%c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %c3 = arith.constant 3 : index
+        %two = arith.constant 2 : i32
+        %a = memref.atomic_rmw addi %two, %b[%c0] : (i32, memref<4xi32>) -> i32
+        %m = memref.atomic_rmw maxs %a, %b[%c1] : (i32, memref<4xi32>) -> i32
+        %s = memref.atomic_rmw assign %m, %b[%c2] : (i32, memref<4xi32>) -> i32
+        %g = memref.generic_atomic_rmw %b[%c3] : memref<4xi32> {
+        ^bb0(%old: i32):
+          %new = arith.muli %old, %s : i32
+          memref.atomic_yield %new : i32
+        }""",
+        b=buffer,
+    )
+    assert buffer.tolist() == [7, 5, -7, 36]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.bool_, np.float16, np.float64])

@@ -310,3 +310,53 @@ def test_bits_of_integers() -> None:
     assert elementwise("%r = math.cttz %x : i8", numbers, result=np.int8).tolist() == [8, 0, 0, 3, 7]
     assert elementwise("%r = math.ctpop %x : i8", numbers, result=np.int8).tolist() == [0, 1, 8, 2, 1]
     assert elementwise("%r = math.absi %x : i8", numbers, result=np.int8).tolist() == [0, 1, 1, 40, -128]
+
+
+@pytest.mark.parametrize(
+    "type, infinity, dtype",
+    [
+        ("f32", "0x7F800000", np.float32),
+        ("f64", "0x7FF0000000000000", np.float64),
+        ("f16", "0x7C00", np.float16),
+        ("bf16", "0x7F80", BF16),
+    ],
+)
+def test_constants(type: str, infinity: str, dtype: Any) -> None:
+    ones = np.zeros(1, np.int8)
+    for text, number in (("0.1", 0.1), ("-2.5", -2.5), (infinity, np.inf)):
+        found = elementwise(f"%r = arith.constant {text} : {type}", ones, result=dtype)
+        same_bits(found, np.array([number]).astype(np.float32 if dtype == BF16 else dtype).astype(dtype))
+    body = f"""%v = arith.constant dense<[1.5, {infinity}]> : vector<2x{type}>
+      %r = vector.extract %v[1] : {type} from vector<2x{type}>"""
+    assert np.isinf(elementwise(body, ones, result=dtype).astype(np.float32))[0]
+
+
+@pytest.mark.parametrize("text, number", [("-1 : i8", -1), ("255 : i8", -1), ("true", 1), ("-128 : i8", -128)])
+def test_integer_constants(text: str, number: int) -> None:
+    resize = (
+        "%r = arith.extui %c : i1 to i8"
+        if text == "true"
+        else "%z = arith.constant 0 : i8\n%r = arith.addi %c, %z : i8"
+    )
+    found = elementwise(f"%c = arith.constant {text}\n{resize}", np.zeros(1, np.int8), result=np.int8)
+    assert found.tolist() == [number]
+
+
+def test_index_dialect() -> None:
+    left, right = integers(np.dtype(np.int64), 40)
+    cases = {
+        "add": "addi",
+        "sub": "subi",
+        "mul": "muli",
+        "divs": "divsi",
+        "remu": "remui",
+        "maxs": "maxsi",
+        "shru": "shrui",
+    }
+    convert = "%a = arith.index_cast %x : i64 to index\n%b = arith.index_cast %y : i64 to index\n"
+    bodies = {n: f"{convert}%c = index.{n} %a, %b\n%r = arith.index_cast %c : index to i64" for n in cases}
+    for name, found in elementwise_each(bodies, left, right, result=np.int64).items():
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(found, INTEGER_OPERATIONS[cases[name]](left, right), name)
+    body = f"{convert}%r = index.cmp slt(%a, %b)"
+    np.testing.assert_array_equal(elementwise(body, left, right, result=np.bool_), left < right)

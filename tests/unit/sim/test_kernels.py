@@ -14,10 +14,9 @@ import pytest
 from core_programs import FakeTile, run_core
 
 from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.sim.core_port import CorePort
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import Fault
-from tilewright.sim.kernels import KernelError, c_kernel, on_core
+from tilewright.sim.kernels import CallingCore, KernelError, c_kernel, on_core
 
 Array = npt.NDArray[Any]
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -96,8 +95,9 @@ def test_result_of_a_kernel(type: str, result: Any, expected: int) -> None:
 
 def test_kernel_that_uses_the_cascade() -> None:
     @on_core
-    def push(core: CorePort, buffer: Array) -> Process[int]:
-        yield from core.put_cascade(buffer.tobytes(), None)  # type: ignore[arg-type]
+    def push(core: CallingCore, buffer: Array) -> Process[int]:
+        yield from core.put_cascade(buffer.tobytes())
+        yield from core.spend(30)
         return int(buffer.sum())
 
     out, data = np.zeros(1, np.int32), np.arange(16, dtype=np.int32)
@@ -111,6 +111,7 @@ def test_kernel_that_uses_the_cascade() -> None:
         out=out,
     )
     assert tile.log == [("put_cascade", data.tobytes())]
+    assert 30 <= tile.cycles < 40
     assert out[0] == data.sum()
 
 
@@ -210,3 +211,11 @@ def test_type_that_numpy_lacks_is_a_located_error() -> None:
     text = "%x = arith.constant 1 : i24\nfunc.call @work(%x) : (i24) -> ()"
     with pytest.raises(DiagnosedError, match=r"core.mlir:9:1: error: passes 'i24' to or from @work"):
         call(text, "@work(i24)", take_one)
+
+
+@needs_cc
+def test_bf16_scalar_cannot_go_to_c(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.c"
+    source.write_text("void f(short x) {}")
+    with pytest.raises(DiagnosedError, match=r"core.mlir:9:1: error: cannot call @f: a scalar of type bf16"):
+        call("%x = arith.constant 1.0 : bf16\nfunc.call @f(%x) : (bf16) -> ()", "@f(bf16)", c_kernel(source, "f"))

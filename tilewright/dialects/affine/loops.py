@@ -274,13 +274,15 @@ class IfOp(xdsl_affine.IfOp):
             verify_flow(self, "parent", (), self.result_types, source="parent")
 
 
-class _Bounds(NamedTuple):
+class GroupedBounds(NamedTuple):
+    """Bounds of several loops: results of a map, so many for each loop."""
+
     map: AffineMapAttr
     operands: Sequence[SSAValue]
     groups: Sequence[int]
 
 
-def _parse_bounds(parser: Parser, prefix: str) -> _Bounds:
+def _parse_bounds(parser: Parser, prefix: str) -> GroupedBounds:
     """`(0, max(%a, %b + 1))`: expressions, or groups of them of which the greatest or least counts."""
     subscripts = Subscripts(parser)
     results: list[AffineExpr] = []
@@ -294,10 +296,10 @@ def _parse_bounds(parser: Parser, prefix: str) -> _Bounds:
         return len(group)
 
     groups = parser.parse_comma_separated_list(PAREN, parse_group)
-    return _Bounds(subscripts.map_of(results), subscripts.operands(), groups)
+    return GroupedBounds(subscripts.map_of(results), subscripts.operands(), groups)
 
 
-def _print_bounds(printer: Printer, bounds: _Bounds, prefix: str) -> None:
+def _print_bounds(printer: Printer, bounds: GroupedBounds, prefix: str) -> None:
     """The inverse of `_parse_bounds`."""
     first = 0
     for number, size in enumerate(bounds.groups):
@@ -329,12 +331,12 @@ class ParallelOp(xdsl_affine.ParallelOp):
         return [ATOMIC_KINDS[kind.value.data] for kind in self.reductions]
 
     @property
-    def bounds(self) -> tuple[_Bounds, _Bounds]:
+    def bounds(self) -> tuple[GroupedBounds, GroupedBounds]:
         """Lower and upper bounds with their operands."""
         split = self.lowerBoundsMap.data.num_dims + self.lowerBoundsMap.data.num_symbols
         return (
-            _Bounds(self.lowerBoundsMap, self.operands[:split], self.lowerBoundsGroups.get_values()),
-            _Bounds(self.upperBoundsMap, self.operands[split:], self.upperBoundsGroups.get_values()),
+            GroupedBounds(self.lowerBoundsMap, self.operands[:split], self.lowerBoundsGroups.get_values()),
+            GroupedBounds(self.upperBoundsMap, self.operands[split:], self.upperBoundsGroups.get_values()),
         )
 
     @classmethod

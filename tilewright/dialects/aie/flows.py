@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, SymbolNameConstraint, i8, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -39,6 +39,8 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.ir.diagnostics import VerifyError
 
 CHANNEL = i32_attr(minimum=0)
+
+WireEnds: TypeAlias = "tuple[SSAValue, WireBundle, SSAValue, WireBundle]"
 
 PortT = TypeVar("PortT", bound="_PacketPortOp")
 
@@ -184,6 +186,17 @@ class WireOp(IRDLOperation):
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source `:` $source_bundle `,` $dest `:` $dest_bundle `)` attr-dict"
+
+    def __init__(self, source: SSAValue, source_bundle: WireBundle, dest: SSAValue, dest_bundle: WireBundle):
+        super().__init__(
+            operands=[source, dest],
+            properties={"source_bundle": enum_to_attr(source_bundle), "dest_bundle": enum_to_attr(dest_bundle)},
+        )
+
+    @property
+    def ends(self) -> WireEnds:
+        source, dest = enum_value(WireBundle, self.source_bundle), enum_value(WireBundle, self.dest_bundle)
+        return self.source, source, self.dest, dest
 
 
 @op_definition

@@ -22,6 +22,7 @@ from .attributes import i32_number, register_number
 from .older import OlderAttributes
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
+TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."
 MAX_QUEUE_REPEAT = 255  # the field holds runs - 1 in eight bits
 
 
@@ -171,7 +172,7 @@ class NpuPushQueueOp(IRDLOperation):
         bd_id, repeat_count = constant_value(self.bd_id), constant_value(self.repeat_count)
         # upstream lets the count itself through
         if bd_id is not None and bd_id & 0xFFFFFFFF > device.num_bds(*self.place):
-            return "BD ID exceeds the maximum ID."
+            return TOO_LARGE_BD_ID
         if repeat_count is not None and repeat_count & 0xFFFFFFFF > MAX_QUEUE_REPEAT:
             return f"Repeat count exceeds the [0:{MAX_QUEUE_REPEAT}] range."
         return None

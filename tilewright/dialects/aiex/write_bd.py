@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
 from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
+from tilewright.device.layout import Field
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
@@ -70,20 +71,25 @@ def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int
 
 
 @cache
-def _register_ranges(tile_type: TileType) -> dict[str, tuple[int, int]]:
-    """What the register field behind each field holds; the bits of the field itself, without bias."""
+def _register_ranges(tile_type: TileType, as_bits: bool) -> dict[str, tuple[int, int]]:
+    """What the register field behind each field holds, without bias."""
     fields = BD_LAYOUTS[tile_type].fields
     targets = {name: fields[target] for name, target in ALL_FIELDS.items() if target in fields}
-    return {
-        name: (-(1 << field.width - 1), (1 << field.width - 1) - 1) if field.signed else (0, (1 << field.width) - 1)
-        for name, field in targets.items()
-    }
+    return {name: _range(field, as_bits) for name, field in targets.items()}
 
 
-def field_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
-    """Why no descriptor of a tile holds these fields; upstream cuts most of them to size."""
+def _range(field: Field, as_bits: bool) -> tuple[int, int]:
+    low, high = (-(1 << field.width - 1), (1 << field.width - 1) - 1) if field.signed else (0, (1 << field.width) - 1)
+    return low, (1 << field.width) - 1 if as_bits else high
+
+
+def field_violation(device: DeviceModel, fields: Mapping[str, int], *, as_bits: bool = False) -> str | None:
+    """Why no descriptor of a tile holds these fields; upstream cuts most of them to size.
+
+    Whoever writes registers by hand may write a negative number as its bits, too.
+    """
     tile_type = device.tile_type(fields["column"], fields["row"])
-    ranges = _register_ranges(tile_type)
+    ranges = _register_ranges(tile_type, as_bits)
     for name, value in fields.items():
         if name in ranges:
             low, high = ranges[name]

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.ir.diagnostics import emit_op_error, emit_warning
 from tilewright.passes.buffer_allocation.checks import is_sound
+from tilewright.passes.buffer_allocation.largest_first import largest_first
 from tilewright.passes.buffer_allocation.memory_map import bank_map
 from tilewright.passes.buffer_allocation.tile_memory import (
     TileMemory,
     bank_of,
-    largest_first,
     set_address,
     set_bank,
     shown_name,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.passes.buffer_allocation.checks import fits, is_sound
-from tilewright.passes.buffer_allocation.tile_memory import TileMemory, largest_first, set_address
+from tilewright.passes.buffer_allocation.largest_first import largest_first
+from tilewright.passes.buffer_allocation.tile_memory import TileMemory, set_address
 
 
 def allocate_sequentially(memory: TileMemory) -> bool:

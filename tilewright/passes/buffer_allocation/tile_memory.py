@@ -78,10 +78,6 @@ def is_aligned(buffer: BufferOp) -> bool:
     return bool(buffer.aligned.value.data)
 
 
-def largest_first(buffers: Sequence[BufferOp]) -> list[BufferOp]:
-    return sorted(buffers, key=lambda buffer: -buffer.size_bytes)
-
-
 def bank_of(buffer: BufferOp) -> int | None:
     return None if buffer.mem_bank is None else buffer.mem_bank.value.data
 

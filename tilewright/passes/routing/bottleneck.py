@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from tilewright.passes.routing.grid import Grid
 from tilewright.passes.routing.nets import Endpoint, Net
 
+FEWEST_LINKS = 4  # between two tiles, one way
 IN, OUT = 0, 1  # before a port, and behind it
 
 
@@ -31,53 +32,89 @@ class Bottleneck(Exception):
         super().__init__(f"{len(nets)} nets through {len(ports)} ports")
 
 
-def check_capacity(grid: Grid, nets: Iterable[Net]) -> None:
-    """Raise `Bottleneck` if there is one; `grid` keeps the directions of ports apart."""
-    chosen = _that_cannot_share(nets)
-    sinks = {grid.output(net.dests[0]) for net in chosen}
-    paths = _DisjointPaths(grid, {sink for sink in sinks if sink is not None})
-    for net in chosen:
-        source = grid.input(net.source)
-        if source is not None and not paths.add(source):
-            ports = [grid.endpoint(node) for node in paths.cut()]
-            crossing = [other for other in chosen if _crosses(grid, paths, other)]
-            raise Bottleneck(sorted(ports), crossing)
+class Trip(NamedTuple):
+    """A net and one of its destinations."""
+
+    net: Net
+    dest: Endpoint
 
 
-def _crosses(grid: Grid, paths: _DisjointPaths, net: Net) -> bool:
-    return paths.is_before_cut(grid.input(net.source)) and not paths.is_before_cut(grid.output(net.dests[0]))
+def check_capacity(grid: Grid, nets: Sequence[Net]) -> None:
+    """Raise `Bottleneck` if there is one; `grid` keeps the directions of ports apart.
+
+    Nets that go the same way are looked at by themselves: if others come towards them, too much could be swapped.
+    """
+    _check_trips(grid, [Trip(net, net.dests[0]) for net in nets])
+    lines = [(axis, line) for axis, size in enumerate((grid.model.columns, grid.model.rows)) for line in range(1, size)]
+    for (axis, line), upwards in product(lines, (True, False)):
+        trips = [trip for net in nets if (trip := _across(net, axis, line, upwards=upwards))]
+        if len(trips) > FEWEST_LINKS:
+            _check_trips(grid, trips)
 
 
-def _that_cannot_share(nets: Iterable[Net]) -> list[Net]:
-    """The circuits and one net of packets, which might share all links with other packets."""
-    nets = list(nets)
-    return [net for net in nets if net.is_circuit] + [net for net in nets if not net.is_circuit][:1]
+def _across(net: Net, axis: int, line: int, *, upwards: bool) -> Trip | None:
+    """The trip of a net from one side of a line between columns or rows to the other, if it makes one."""
+    if (net.source.tile[axis] >= line) == upwards:
+        return None
+    dest = next((dest for dest in net.dests if (dest.tile[axis] >= line) == upwards), None)
+    return None if dest is None else Trip(net, dest)
+
+
+def _check_trips(grid: Grid, trips: Sequence[Trip]) -> None:
+    """Circuits together, then one net of packets at a time beside them: packets might share all links with packets."""
+    circuits = [trip for trip in trips if trip.net.is_circuit]
+    paths = _DisjointPaths(grid)
+    for trip in circuits:
+        paths.sinks.add(grid.output(trip.dest))
+    for trip in circuits:
+        end = paths.search(grid.input(trip.net.source))
+        if end is None:
+            raise _bottleneck(grid, paths, circuits)
+        paths.use(end)
+    for trip in trips:
+        sink = grid.output(trip.dest)
+        if not trip.net.is_circuit and sink not in paths.sinks:
+            paths.sinks.add(sink)
+            if paths.search(grid.input(trip.net.source)) is None:
+                raise _bottleneck(grid, paths, [*circuits, trip])
+            paths.sinks.remove(sink)
+
+
+def _bottleneck(grid: Grid, paths: _DisjointPaths, trips: Sequence[Trip]) -> Bottleneck:
+    """The cut, and the nets that start before it and end behind it."""
+    crossing = [
+        net
+        for net, dest in trips
+        if paths.is_before_cut(grid.input(net.source)) and not paths.is_before_cut(grid.output(dest))
+    ]
+    return Bottleneck(sorted(grid.endpoint(node) for node in paths.cut()), crossing)
 
 
 class _DisjointPaths:
     """Paths with no node in common, to which more are added by redirecting those that are in the way."""
 
-    def __init__(self, grid: Grid, sinks: set[int]):
-        self._grid, self._sinks = grid, sinks
+    def __init__(self, grid: Grid):
+        self._grid = grid
+        self.sinks: set[int | None] = set()
         self._next: dict[int, int | None] = {}  # of nodes on paths
         self._previous: dict[int, int | None] = {}
         self._reached: dict[State, State | None] = {}
 
-    def add(self, source: int) -> bool:
-        """One more path; if there is none, what was reached ends at the cut."""
+    def search(self, source: int | None) -> State | None:
+        """The end of one more path; if there is none, what was reached ends at the cut."""
+        assert source is not None, "sources that do not exist are found before"
         start = State(source, OUT)
         self._reached = {start: None}
         waiting = deque([start])
         while waiting:
             state = waiting.popleft()
-            if state.side == IN and state.node in self._sinks and state.node not in self._next:
-                self._apply(state)
-                return True
+            if state.side == IN and state.node in self.sinks and state.node not in self._next:
+                return state
             for following in self._onward(state):
                 if following not in self._reached:
                     self._reached[following] = state
                     waiting.append(following)
-        return False
+        return None
 
     def _onward(self, state: State) -> Iterable[State]:
         node = state.node
@@ -92,7 +129,7 @@ class _DisjointPaths:
         after = self._next.get(node)
         yield from (State(to, IN) for to, _ in self._grid.arcs(node) if to != after)
 
-    def _apply(self, end: State) -> None:
+    def use(self, end: State) -> None:
         """Use the edges on the way to the end, and no longer those that the way runs along backwards."""
         way = [end]
         while (before := self._reached[way[-1]]) is not None:

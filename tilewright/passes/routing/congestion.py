@@ -8,7 +8,7 @@ design gets the same routes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -74,7 +74,7 @@ class Router:
         self._used: dict[int, int] = {}  # how often each edge is taken; packet nets that share it count once
         self._overused: dict[int, int] = defaultdict(int)
         self._reserved: dict[int, bool] = {}
-        self._joins = same_packets(nets)
+        self._leaders = {} if grid.compact else same_packets(nets)
 
     def route(self, rounds: int) -> list[Tree]:
         """Try for some rounds, or for some more after earlier ones."""
@@ -96,11 +96,13 @@ class Router:
             self._demand[edge] = history * (1.0 + USED * self._used.get(edge, 0))
         self._used = {}
         self._occupancy = Occupancy(self.nets, self._apart)
+        self._trunks: dict[int, dict[int, list[int]]] = {}
         trees: dict[int, Tree] = {}
         for numbers in self._groups.values():
             self._sharing: dict[int, int] = {}
             for number in numbers:
-                trees[number] = self._join(number, trees) or self._route_net(number)
+                trees[number] = self._join(number) or self._route_net(number)
+                self._extend_trunk(number, trees[number])
             self._close_group()
         return [trees[number] for number in range(len(self.nets))]
 
@@ -119,20 +121,26 @@ class Router:
             tree.paths[dest] = _path(source, target, before)
         return tree
 
-    def _join(self, number: int, trees: Mapping[int, Tree]) -> Tree | None:
+    def _join(self, number: int) -> Tree | None:
         """Lead a net to the nearest output of one that sends the same packets to the same place, if there is one."""
-        other = None if self.grid.compact else trees.get(self._joins.get(number, number))
-        source = self.grid.input(self.nets[number].source)
-        if other is None or source is None:
+        net, trunk = self.nets[number], self._trunks.get(self._leaders.get(number, number))
+        source = self.grid.input(net.source)
+        if trunk is None or source is None:
             return None
-        (dest, trunk), *_ = other.paths.items()
-        found = cheapest_tree(self.grid, self._demand, source, trunk[1::2], only_nearest=True)
+        found = cheapest_tree(self.grid, self._demand, source, trunk.keys(), only_nearest=True)
         if found.last == NOWHERE:
             return None
-        tree = Tree(self.nets[number])
+        tree = Tree(net)
         self._trace(number, tree, found.last, found.before, {source})
-        tree.paths[dest] = _path(source, found.last, found.before) + trunk[trunk.index(found.last) + 1 :]
+        tree.paths[net.dests[0]] = _path(source, found.last, found.before) + trunk[found.last]
         return tree
+
+    def _extend_trunk(self, number: int, tree: Tree) -> None:
+        """Remember what follows on each output of a net that others may join."""
+        if number in self._leaders:
+            path = tree.paths[tree.net.dests[0]]
+            trunk = self._trunks.setdefault(self._leaders[number], {})
+            trunk |= {node: path[index + 1 :] for index, node in enumerate(path) if index % 2}
 
     def _trace(self, number: int, tree: Tree, node: int, before: list[int], traced: set[int | None]) -> None:
         """Take the edges between a node and what is already part of the tree, last one first."""

@@ -10,8 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
-from tilewright.dialects._ods import enum_to_attr
-from tilewright.dialects.aie.flows import Port, WireOp
+from tilewright.dialects.aie.flows import Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.passes.device_tiles import tiles_by_place
@@ -94,18 +93,15 @@ def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
 
 
 def add_wires(interconnect: Interconnect) -> None:
-    """Say which components face each other, for whoever follows streams later."""
+    """Say which components face each other, for whoever follows streams later, unless the design says so already."""
+    present = {wire.ends for wire in interconnect.device.body.ops if isinstance(wire, WireOp)}
     for place in sorted(interconnect.switches.keys() & interconnect.tiles.keys()):
-        tile = interconnect.tiles[place]
-        for source, source_bundle, dest, dest_bundle in _wires_at(interconnect, place):
-            wire = WireOp.create(
-                operands=[source, dest],
-                properties={"source_bundle": enum_to_attr(source_bundle), "dest_bundle": enum_to_attr(dest_bundle)},
-            )
-            interconnect.add(wire, tile.location)
+        for ends in _wires_at(interconnect, place):
+            if ends not in present:
+                interconnect.add(WireOp(*ends), interconnect.tiles[place].location)
 
 
-def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[tuple[SSAValue, WireBundle, SSAValue, WireBundle]]:
+def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
     """The wires of a tile to its switch and of that to those in the west and south."""
     tile, switch = interconnect.tiles[place].result, interconnect.switches[place].result
     west = _result_at(interconnect.switches, TileId(place.column - 1, place.row))

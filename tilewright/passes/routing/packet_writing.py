@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from xdsl.dialects.builtin import BoolAttr, UnitAttr
 from xdsl.ir import Operation
@@ -63,24 +64,28 @@ class _Writer:
         arbitration = Arbitration([[*outputs] for outputs in self.packets.outputs.values()], reserved)
         selects = {arrival: self.select(arbitration, arrival) for arrival in self.packets.by_importance()}
         amsels = {select: AmselOp(select.arbiter, select.msel) for select in sorted(arbitration.outputs)}
-        self.append(amsels.values())
+        for select, amsel in amsels.items():
+            self.append(amsel, next(arrival for arrival in selects if selects[arrival] == select))
         for output, of_output in sorted(arbitration.masters().items()):
-            self.append([self.master_set(output, [amsels[select] for select in of_output])])
-        self.append(self.packet_rules(selects, amsels))
+            master = self.master_set(output, [amsels[select] for select in of_output])
+            self.append(master, next(a for a, outputs in self.packets.outputs.items() if output in outputs))
+        for port, rules in self.packet_rules(selects, amsels).items():
+            self.append(rules, next(arrival for arrival in self.packets.outputs if arrival.port == port))
         self.join_below()
 
-    def append(self, ops: Iterable[Operation]) -> None:
-        append(self.switch.connections.block, ops, self.interconnect.tiles[self.place].location)
+    def append(self, op: Operation, cause: Arrival) -> None:
+        """Add an operation to the switch, for the first flow that brings these packets here."""
+        request = next(iter(self.packets.outputs[cause].values()))
+        append(self.switch.connections.block, [op], request.op.location)
 
     def select(self, arbitration: Arbitration, arrival: Arrival) -> Select:
+        outputs = [*self.packets.outputs[arrival]]
         try:
-            outputs = [*self.packets.outputs[arrival]]
             return arbitration.select_for(outputs, from_top=self.packets.is_control(arrival))
         except NoSelect as full:
             self.complain(arrival, full)
-            raise
 
-    def complain(self, arrival: Arrival, full: NoSelect) -> None:
+    def complain(self, arrival: Arrival, full: NoSelect) -> NoReturn:
         text = "tile op has used up all arbiter-msel combinations"
         if full.arbiter is not None:
             text = f"tile op arbiter {full.arbiter} has used up all its msels"
@@ -98,7 +103,9 @@ class _Writer:
             op.attributes[OVERLAY] = UnitAttr()
         return op
 
-    def packet_rules(self, selects: Mapping[Arrival, Select], amsels: Mapping[Select, AmselOp]) -> list[PacketRulesOp]:
+    def packet_rules(
+        self, selects: Mapping[Arrival, Select], amsels: Mapping[Select, AmselOp]
+    ) -> dict[Port, PacketRulesOp]:
         """The rules of each input, packets that leave the same way matched together."""
         rules: dict[Port, list[PacketRuleOp]] = {}
         overlay: set[Port] = set()
@@ -110,7 +117,7 @@ class _Writer:
             self.check_slots(port, len(rules.setdefault(port, [])), len(pairs))
             amsel = amsels[selects[group[0]]]
             rules[port] += [PacketRuleOp(mask, value, amsel.result) for mask, value in pairs]
-        return [self.rules_of(port, of_port, overlay) for port, of_port in rules.items()]
+        return {port: self.rules_of(port, of_port, overlay) for port, of_port in rules.items()}
 
     def rules_of(self, port: Port, rules: Sequence[PacketRuleOp], overlay: set[Port]) -> PacketRulesOp:
         entry = input_port(self.model, self.place, port)

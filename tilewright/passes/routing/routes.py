@@ -18,8 +18,8 @@ from tilewright.passes.routing.settings import Hop, Rule, Settings
 ALL_BITS = -1
 PATIENCE = 20  # rounds before it is asked whether there is a routing at all
 MAX_ROUNDS = 1000  # upstream's limit
-MAX_SEARCHES = 3000  # a limit on the time, roughly
 FAITHFUL_ROUNDS = 100
+MAX_EFFORT = 100_000  # rounds x nets x tiles, a limit on the time
 
 
 @dataclass
@@ -40,7 +40,7 @@ def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, 
             trees = router.route(PATIENCE)
         except Congested:
             check_capacity(Grid(model, taken, compact=False), nets)
-            trees = router.route(_rounds(nets) - PATIENCE)
+            trees = router.route(_rounds(compact, nets, MAX_ROUNDS) - PATIENCE)
         if all(_alternates(compact, path) for tree in trees for path in tree.paths.values()):
             routes = [_route(compact, tree) for tree in trees]
             if _are_sound(model, routes):
@@ -48,12 +48,14 @@ def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, 
     except Congested:
         pass  # the compact grid and upstream's rules for sharing forbid some of what the hardware can do
     faithful = Grid(model, taken, compact=False)
-    trees = Router(faithful, split_by_id(nets)).route(FAITHFUL_ROUNDS)
+    nets = split_by_id(nets)
+    trees = Router(faithful, nets).route(_rounds(faithful, nets, FAITHFUL_ROUNDS))
     return [_route(faithful, tree) for tree in trees]
 
 
-def _rounds(nets: Sequence[Net]) -> int:
-    return min(MAX_ROUNDS, 2 * PATIENCE + MAX_SEARCHES // (len(nets) or 1))
+def _rounds(grid: Grid, nets: Sequence[Net], limit: int) -> int:
+    """How long to try: at least twice as long as it takes to become doubtful."""
+    return min(limit, 2 * PATIENCE + MAX_EFFORT // (len(grid.tiles) * len(nets) or 1))
 
 
 def _alternates(grid: Grid, path: Sequence[int]) -> bool:

@@ -19,14 +19,13 @@ def kept_apart(nets: Sequence[Net], *, with_itself: bool) -> list[int]:
 
 
 def same_packets(nets: Sequence[Net]) -> dict[int, int]:
-    """Nets that send packets with the id of an earlier one to the same single place, and that one."""
+    """Nets of packets to a single place, and the first of them that sends the same packets to the same place."""
     first: dict[object, int] = {}
-    joins: dict[int, int] = {}
-    for number, net in enumerate(nets):
-        if len(net.dests) == 1 and not net.is_circuit:
-            earlier = first.setdefault((net.first_id, net.dests[0]), number)
-            joins |= {number: earlier} if earlier != number else {}
-    return joins
+    return {
+        number: first.setdefault((net.first_id, net.dests[0]), number)
+        for number, net in enumerate(nets)
+        if len(net.dests) == 1 and not net.is_circuit
+    }
 
 
 class Occupancy:

@@ -23,4 +23,10 @@ aie.device(npu1) {
     aiex.npu.load_pdi {id = 2 : i32}
     aiex.npu.load_pdi {id = 1 : i32}
   }
+  // CHECK-LABEL: @huge_transfer
+  aie.runtime_sequence @huge_transfer(%a: memref<?xi32>) {
+    // Offsets that 64 bits do not hold as one number stay apart.
+    // CHECK: aiex.npu.dma_memcpy_nd(%arg0[0, 0, 4294967296, 0][1, 1, 1, 64][0, 0, 8589934592, 1])
+    aiex.npu.dma_memcpy_nd(%a[0, 0, 4294967296, 0][1, 1, 1, 64][0, 0, 8589934592, 1]) {id = 0 : i64, metadata = @in} : memref<?xi32>
+  }
 }

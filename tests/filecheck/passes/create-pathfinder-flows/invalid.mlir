@@ -87,6 +87,7 @@ aie.device(npu1) {
 aie.device(npu1) {
   %mem = aie.tile(0, 1)
   %core = aie.tile(0, 2)
+  // expected-note@+1 {{packet 0 (0, 1) DMA:0 -> (0, 2) DMA:0 has the same destination and another keep_pkt_header}}
   aie.packet_flow(0) {
     aie.packet_source<%mem, DMA : 0>
     aie.packet_dest<%core, DMA : 0>
@@ -106,4 +107,42 @@ aie.device(npu1) {
   %core = aie.tile(0, 2)
   // expected-error@+1 {{cannot be routed: one of its tiles is not placed}}
   aie.flow(%mem, DMA : 0, %core, DMA : 0)
+}
+
+// -----
+
+// An output listens to one arbiter, which has four selects: no more than four combinations of outputs can include one.
+aie.device(npu1) {
+  // expected-error@+2 {{tile op arbiter 0 has used up all its msels}}
+  // expected-note@+1 {{let packets that go to the same places use fewer combinations of outputs}}
+  %core = aie.tile(0, 2)
+  aie.packet_flow(0) { aie.packet_source<%core, South : 0> aie.packet_dest<%core, DMA : 0> }
+  aie.packet_flow(1) { aie.packet_source<%core, South : 0> aie.packet_dest<%core, DMA : 0> aie.packet_dest<%core, DMA : 1> }
+  aie.packet_flow(2) { aie.packet_source<%core, South : 0> aie.packet_dest<%core, DMA : 0> aie.packet_dest<%core, Core : 0> }
+  aie.packet_flow(3) { aie.packet_source<%core, South : 1> aie.packet_dest<%core, DMA : 0> aie.packet_dest<%core, TileControl : 0> }
+  // expected-note@+2 {{for packet 4 (0, 2) South:1 -> (0, 2) DMA:0}}
+  // expected-note@+1 {{for packet 4 (0, 2) South:1 -> (0, 2) North:0}}
+  aie.packet_flow(4) { aie.packet_source<%core, South : 1> aie.packet_dest<%core, DMA : 0> aie.packet_dest<%core, North : 0> }
+}
+
+// -----
+
+// expected-error@+2 {{Unable to find a legal routing}}
+// expected-note@+1 {{use another channel}}
+aie.device(npu1) {
+  %mem = aie.tile(0, 1)
+  %core = aie.tile(0, 2)
+  // expected-note@+1 {{packet 1 (0, 1) DMA:0 -> (0, 2) DMA:0}}
+  aie.packet_flow(1) { aie.packet_source<%mem, DMA : 0> aie.packet_dest<%core, DMA : 0> }
+  // expected-note@+1 {{no way for circuit (0, 1) DMA:0 -> (0, 2) DMA:1: it and the next one both need (0, 1) DMA:0}}
+  aie.flow(%mem, DMA : 0, %core, DMA : 1)
+}
+
+// -----
+
+aie.device(npu1) {
+  %mem = aie.tile(0, 1)
+  %core = aie.tile(0, 2)
+  // expected-error@+1 {{packet id 32 exceeds the maximum of 31}}
+  aie.packet_flow(32) { aie.packet_source<%mem, DMA : 0> aie.packet_dest<%core, DMA : 0> }
 }

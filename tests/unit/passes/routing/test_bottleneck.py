@@ -54,3 +54,11 @@ def test_packets_count_once(circuits: int, fits: bool) -> None:
     else:
         with pytest.raises(Bottleneck):
             check(flows)
+
+
+def test_traffic_both_ways() -> None:
+    """Five circuits down do not fit because as many come up: where they end is not where these could."""
+    up = "\n".join(f"aie.flow(%t1, DMA : {n}, %t{n + 2}, DMA : 0)" for n in range(4))
+    with pytest.raises(Bottleneck) as caught:
+        check(f"{down(5)}\n{up}")
+    assert {port.tile.row for port in caught.value.ports} == {2}
