@@ -272,6 +272,23 @@ def test_a_whole_file():
             ],
             id="a loop that is left in the middle",
         ),
+        pytest.param(
+            "%n: i32, %m: i32",
+            """
+            %one = arith.constant 1 : i32
+            %two = arith.constant 2 : i32
+            %register = arith.constant 64 : i32
+            %0 = arith.cmpi eq, %n, %one : i32
+            %1 = arith.cmpi eq, %n, %two : i32
+            %2 = arith.andi %0, %1 : i1
+            %3 = arith.cmpi eq, %m, %one : i32
+            %4 = arith.andi %2, %3 : i1
+            %5 = arith.select %4, %n, %m : i32
+            aiex.npu.write32(%register, %5) : i32, i32
+            """,
+            ["  aie_runtime::txn_append_write32(txn, 0x40u, false ? n : m);  // shim(0,0) +0x40"],
+            id="a number cannot be two: compilers warn of such conditions",
+        ),
     ],
 )
 def test_body(arguments: str, body: str, expected: list[str]):

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeAlias
 
-from tilewright.device import DeviceModel, TileId, TileType, WireBundle
+from tilewright.device import DeviceModel, DeviceName, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS, STEPS
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.routing.nets import Endpoint
@@ -42,11 +42,15 @@ class Shape(NamedTuple):
     exits: list[list[Arc]]  # of each node, by the order of the ports they lead to
 
 
+_SHAPES: dict[tuple[DeviceName, bool], dict[_Kind, Shape]] = {}
+"""Shapes of a device's switches, by kind of tile and the sides on which it has neighbours: they never change."""
+
+
 class Grid:
     def __init__(self, model: DeviceModel, taken: Mapping[TileId, Taken], *, compact: bool):
         self.model, self.compact = model, compact
         self._taken = taken
-        self._shapes: dict[_Kind, Shape] = {}
+        self._shapes = _SHAPES.setdefault((model.name, compact), {})
         self.shape_at: dict[TileId, Shape] = {}
         self.first_node: dict[TileId, int] = {}
         self._first_edges: list[int] = []  # by index of the tile
