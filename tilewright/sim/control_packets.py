@@ -9,7 +9,7 @@ from tilewright.device.packets import READ, ControlHeader, PacketHeader, with_pa
 from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Process
 from tilewright.sim.fifo import Beat, Fifo
-from tilewright.sim.switch import PortName
+from tilewright.sim.ports import PortName
 
 if TYPE_CHECKING:
     from tilewright.sim.tile import Tile

@@ -12,11 +12,13 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.device.packets import CompletionToken, actor_channel
 from tilewright.sim.descriptors import WORD_BYTES
-from tilewright.sim.engine import Process, Signal, Wait
+from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.machine import Machine
-from tilewright.sim.switch import PortName
+from tilewright.sim.ports import PortName
+from tilewright.sim.roster import PartKind
+from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream
 
@@ -65,7 +67,8 @@ class Controller:
         return "the controller"
 
     def _listen(self, fifo: Fifo, place: TileId) -> None:
-        self.machine.engine.start(f"tokens at tile ({place.column}, {place.row})", self._collect(fifo), place)
+        name, part = f"tokens at tile ({place.column}, {place.row})", self.machine.roster.number(PartKind.TOKENS, place)
+        self.machine.engine.start(name, self._collect(fifo), place, part)
 
     def _collect(self, fifo: Fifo) -> Process[None]:
         while True:
@@ -74,15 +77,23 @@ class Controller:
             direction, channel = actor_channel(fields["actor"])
             place = TileId(fields["source_column"], fields["source_row"])
             self.tokens[TokenSource(place, direction, channel)] += 1
+            self._record_token(place, direction, channel)
             self.arrived.fire()
+
+    def _record_token(self, place: TileId, direction: DmaDirection, channel: int) -> None:
+        part = self.machine.roster.find(PartKind.CHANNEL, place, (direction, channel))
+        if part is not None:
+            self.machine.trace.record(Event.TOKEN, 0, part)
 
     def run(self, stream: Stream, locations: Sequence[LocationAttr] = (), cost: int | None = None) -> Process[None]:
         """Carry out a stream. `locations` has the source of each of its operations."""
         each = self.machine.timing.instruction if cost is None else cost
         for number, operation in enumerate(stream.operations):
             self.location = locations[number] if number < len(locations) else UNKNOWN_LOC
+            self.machine.trace.record(Event.OPERATION, 0, number, operation.opcode)
             yield each
             yield from self._execute(operation)
+            self.machine.trace.record(Event.OPERATION_END, 0, number)
             self.executed += 1
 
     def _execute(self, operation: Operation) -> Process[None]:
@@ -110,7 +121,7 @@ class Controller:
     def poll(self, op: Operation) -> Process[None]:
         """Read a register until it has a value. Nothing tells when it changes, so it is read again and again."""
         while self.machine.read(op.address, self.location) & op.mask != op.value & op.mask:
-            yield POLL_CYCLES
+            yield Pause(POLL_CYCLES, Wait(Signal(), partial(_polling, op), self.machine, self))
 
     def sync(self, op: Operation) -> Process[None]:
         """Wait for a token from each of some tiles."""
@@ -154,6 +165,10 @@ class Controller:
 
     def nothing(self, op: Operation) -> Process[None]:
         yield from ()
+
+
+def _polling(op: Operation) -> str:
+    return f"the controller polls register {op.address:#x} until it is {op.value:#x} under the mask {op.mask:#x}"
 
 
 def _sources(op: Operation) -> Iterator[TokenSource]:

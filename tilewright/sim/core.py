@@ -30,6 +30,7 @@ from tilewright.sim.core_port import CorePort
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import Fault, FaultKind
+from tilewright.sim.trace import Event
 
 _NUMBER = Struct("<q")
 _HEADER = Struct("<qq")
@@ -63,11 +64,15 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
     """Run a core's program from its beginning to its end, if it has one."""
     activation = Activation(core, port)
     try:
+        port.record(Event.CORE)
         code = activation.start()
         while True:
-            if activation.cycles:
+            if code == PAUSED:
+                yield from port.pause(activation.cycles, core)
+            elif activation.cycles:
                 yield from port.spend(activation.cycles)
             if code == FINISHED:
+                port.record(Event.CORE_END)
                 return
             if code == IDLE:
                 yield Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)

@@ -14,12 +14,14 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.sim.core_port import Kernel
 from tilewright.sim.descriptors import WORD_BYTES
-from tilewright.sim.engine import Process
+from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import Fault
 from tilewright.sim.fifo import Beat
 from tilewright.sim.locks import Lock
-from tilewright.sim.switch import PortName
+from tilewright.sim.ports import PortName
+from tilewright.sim.roster import PartKind
 from tilewright.sim.tile import Tile
+from tilewright.sim.trace import Event
 
 
 class CoreAsker:
@@ -42,6 +44,7 @@ class TilePort:
         self.tile = tile
         self.machine = tile.machine
         self.kernels = kernels
+        self.part = tile.machine.roster.number(PartKind.CORE, tile.place)
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
@@ -51,10 +54,13 @@ class TilePort:
 
     def acquire(self, lock: LockOp, amount: int, action: LockAction, location: LocationAttr) -> Process[None]:
         found, asker = self.lock(lock), CoreAsker(self.tile.place, location)
-        if action is LockAction.AcquireGreaterEqual:
-            yield from found.acquire(amount, asker)
-        else:
-            yield from found.acquire_equal(amount, asker)
+        at_least = action is LockAction.AcquireGreaterEqual
+        waits = found.value < amount if at_least else found.value != amount
+        if waits:
+            self.record(Event.LOCK_WAIT, found.index)
+        yield from found.acquire(amount, asker) if at_least else found.acquire_equal(amount, asker)
+        if waits:
+            self.record(Event.LOCK_GO, found.index)
         yield self.tile.timing.lock
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
@@ -99,8 +105,15 @@ class TilePort:
             words[number] = beat.word
         return words.tobytes()[:size_bytes]
 
+    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+        self.tile.trace.record(event, self.part, a, b)
+
     def spend(self, cycles: int) -> Process[None]:
         yield cycles
+
+    def pause(self, cycles: int, asker: object) -> Process[None]:
+        reason = f"{asker} goes on in a loop whose end nothing tells"
+        yield Pause(cycles, Wait(Signal(), lambda: reason, self.tile, asker))
 
     def kernel(self, name: str) -> Kernel | None:
         return self.kernels.get(name)

@@ -13,6 +13,7 @@ from tilewright.device import LockAction
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.sim.engine import Process
+from tilewright.sim.trace import Event
 
 Kernel = Callable[..., Any]
 """An external kernel: gets NumPy views of memrefs and Python numbers, gives what the function gives. A generator is a
@@ -42,8 +43,16 @@ class CorePort(Protocol):
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]: ...
 
+    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+        """Write down that something happens on the core."""
+        ...
+
     def spend(self, cycles: int) -> Process[None]:
         """Let time pass."""
+        ...
+
+    def pause(self, cycles: int, asker: object) -> Process[None]:
+        """Let time pass in a loop that may be waiting for something in memory to change."""
         ...
 
     def kernel(self, name: str) -> Kernel | None:

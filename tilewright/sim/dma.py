@@ -21,6 +21,7 @@ from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
 from tilewright.sim.timing import Timing
+from tilewright.sim.trace import Event, Trace
 
 Words = npt.NDArray[np.uint32]
 
@@ -60,6 +61,7 @@ class DmaTile(Protocol):
     engine: Engine
     judge: Judge
     timing: Timing
+    trace: Trace
     queue_layout: type[TaskQueue]
 
     def descriptor(self, bd: int) -> Descriptor: ...
@@ -80,7 +82,8 @@ class DmaTile(Protocol):
 class Channel:
     """One channel of a tile's DMA."""
 
-    def __init__(self, tile: DmaTile, direction: DmaDirection, number: int):
+    def __init__(self, tile: DmaTile, direction: DmaDirection, number: int, part: int):
+        self.part = part
         self.tile = tile
         self.direction = direction
         self.number = number
@@ -119,6 +122,7 @@ class Channel:
             )
             return
         self.queue.append(task)
+        self._record(Event.PUSH, task.start_bd, task.runs)
         self.arrived.fire()
 
     def _drop(self, task: Task, waiting: int) -> None:
@@ -163,7 +167,9 @@ class Channel:
             while not self.queue:
                 yield Wait(self.arrived, lambda: f"{self} has no task", self)
             self.running = self.queue.popleft()
+            self._record(Event.TASK, self.running.start_bd)
             yield from self._execute(self.running)
+            self._record(Event.TASK_END, self.running.start_bd, int(self.running.token))
             self.running = self.transfer = None
             self.completed += 1
 
@@ -182,6 +188,7 @@ class Channel:
         """Run one descriptor; gives the next one of the chain."""
         tile = self.tile
         self.transfer = Transfer(self, bd, tile.descriptor_location(bd))
+        self._record(Event.BD, bd)
         descriptor = tile.descriptor(bd)
         if not descriptor.valid:
             tile.judge.fault(FaultKind.INVALID_DESCRIPTOR, f"{self.transfer} is not marked valid", self.transfer)
@@ -189,18 +196,31 @@ class Channel:
         tile.count_iteration(bd, descriptor.next_iteration)
         yield tile.timing.descriptor
         if descriptor.acquire is not None:
-            yield from lock_wait(self._lock(descriptor.acquire), descriptor.acquire.value, self.transfer)
+            yield from self._acquire(self._lock(descriptor.acquire), descriptor.acquire.value)
             yield tile.timing.lock
         yield from self._move(descriptor)
         if descriptor.release is not None:
             self._lock(descriptor.release).release(descriptor.release.value, self.transfer)
+        self._record(Event.BD_END, bd, descriptor.length)
         return descriptor.next
+
+    def _acquire(self, lock: Lock, value: int) -> Process[None]:
+        waits = not lock.would_grant(value)
+        if waits:
+            self._record(Event.LOCK_WAIT, lock.index)
+        yield from lock_wait(lock, value, self.transfer)
+        if waits:
+            self._record(Event.LOCK_GO, lock.index)
+
+    def _record(self, event: Event, a: int = 0, b: int = 0) -> None:
+        self.tile.trace.record(event, self.part, a, b)
 
     def _lock(self, use: LockUse) -> Lock:
         return self.tile.dma_lock(use.number, self.number, self.transfer)
 
     def _move(self, descriptor: Descriptor) -> Process[None]:
         addresses = descriptor.addresses()
+        self._record(Event.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
         cost = self.tile.start_cost(self.direction)
         if cost:
             yield cost

@@ -1,8 +1,8 @@
 """Time, and processes that wait: the engine under every block of the machine.
 
 A block is a generator. It yields a number of cycles to let them pass, or a `Wait` that says what it waits for and why;
-what nobody can end is a hang, and the open waits are its explanation. Whatever happens in the same cycle happens in the
-order in which it was asked for, so two runs of a program are the same run.
+what nobody can end is a hang, and the open waits are its explanation. Of those who act in the same cycle the one with
+the lowest number acts first, so two runs of a program are the same run, whoever carries it out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any, TypeAlias, TypeVar
 from tilewright.device import TileId
 
 Result = TypeVar("Result")
-Process: TypeAlias = Generator["Wait | int", None, Result]
+Process: TypeAlias = Generator["Wait | Pause | int", None, Result]
 """A block at work; with what it gives in the end."""
+PATIENCE = 100_000
+"""So many looks in a row at something that does not change, by all who look, while nobody else acts, are a hang."""
 
 
 class Signal:
@@ -47,6 +49,14 @@ class Wait:
     """Who waits; it may have a location in the source."""
 
 
+@dataclass(frozen=True)
+class Pause:
+    """Some cycles after which a block looks again at what it waits for, since nothing tells it of a change."""
+
+    cycles: int
+    wait: Wait
+
+
 @dataclass(eq=False)
 class Actor:
     """A process in an engine."""
@@ -55,31 +65,44 @@ class Actor:
     name: str
     process: Process[Any]
     tile: TileId | None = None
+    rank: int = 0
+    """Who acts first in a cycle: the lowest."""
     wait: Wait | None = None
     since: int = 0
     """When the wait began."""
+    looks: bool = False
+    """Whether it pauses, and looks again by itself."""
     done: bool = False
     finished: Signal = field(default_factory=Signal)
 
     def resume(self) -> None:
         self.wait = None
-        self.engine.schedule(self.engine.now, self.step)
+        self.engine.schedule(self.engine.now, self)
 
     def step(self) -> None:
         """Go on to the next wait."""
         if self.done:
             return
+        self.engine.count_look(self.looks)
+        self.looks = False
         try:
             pause = next(self.process)
         except StopIteration:
-            self.done = True
+            self.wait, self.done = None, True
             self.finished.fire()
             return
-        if isinstance(pause, Wait):
+        self._rest(pause)
+
+    def _rest(self, pause: Wait | Pause | int) -> None:
+        if isinstance(pause, int):
+            self.wait = None
+            self.engine.schedule(self.engine.now + pause, self)
+        elif isinstance(pause, Pause):
+            self.wait, self.looks = pause.wait, True
+            self.engine.schedule(self.engine.now + pause.cycles, self)
+        else:
             self.wait, self.since = pause, self.engine.now
             pause.on.waiting.append(self)
-        else:
-            self.engine.schedule(self.engine.now + pause, self.step)
 
     def stop(self) -> None:
         """Forget it, wherever it is."""
@@ -97,30 +120,35 @@ class Engine:
         self.now = 0
         self.actors: list[Actor] = []
         self.events = 0
-        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._queue: list[tuple[int, int, int, Actor]] = []
         self._asked = 0
+        self._looks = 0
 
-    def schedule(self, at: int, action: Callable[[], None]) -> None:
+    def schedule(self, at: int, actor: Actor) -> None:
         self._asked += 1
-        heappush(self._queue, (at, self._asked, action))
+        heappush(self._queue, (at, actor.rank, self._asked, actor))
 
-    def start(self, name: str, process: Process[Any], tile: TileId | None = None) -> Actor:
+    def start(self, name: str, process: Process[Any], tile: TileId | None = None, rank: int = 0) -> Actor:
         """Let a process run from this cycle on."""
-        actor = Actor(self, name, process, tile)
+        actor = Actor(self, name, process, tile, rank)
         self.actors.append(actor)
-        self.schedule(self.now, actor.step)
+        self.schedule(self.now, actor)
         return actor
 
     def run(self, until: Callable[[], bool]) -> bool:
         """Work until `until` holds, which is true in the end, or until nobody can move."""
         queue = self._queue
         while not until():
-            if not queue:
+            if not queue or self._looks > PATIENCE:
                 return False
-            self.now, _, action = heappop(queue)
+            self.now, _, _, actor = heappop(queue)
             self.events += 1
-            action()
+            actor.step()
         return True
+
+    def count_look(self, looks: bool) -> None:
+        """Somebody acts; `looks` if only to look again at what it waits for."""
+        self._looks = self._looks + 1 if looks else 0
 
     def forget_finished(self) -> None:
         """Drop the processes that have ended."""

@@ -16,7 +16,8 @@ from tilewright.sim.faults import place_of
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
-from tilewright.sim.switch import PortName, Slave
+from tilewright.sim.ports import PortName
+from tilewright.sim.switch import Slave
 from tilewright.sim.tile import Tile
 
 Note: TypeAlias = "tuple[LocationAttr, str]"

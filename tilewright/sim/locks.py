@@ -7,6 +7,7 @@ from typing import Any
 from tilewright.device import TileId
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.trace import Event, Trace
 
 MAX_VALUE = 63
 """Lock arithmetic has 6 bits: AM020, and `Lock_value` of aie_registers_aie2.json."""
@@ -15,10 +16,12 @@ MAX_VALUE = 63
 class Lock:
     """One lock of a tile."""
 
-    __slots__ = ("changed", "judge", "number", "tile", "value")
+    __slots__ = ("changed", "index", "judge", "number", "tile", "trace", "value")
 
-    def __init__(self, tile: TileId, number: int, judge: Judge):
+    def __init__(self, tile: TileId, number: int, index: int, judge: Judge, trace: Trace):
         self.tile = tile
+        self.index = index
+        self.trace = trace
         self.number = number
         self.judge = judge
         self.value = 0
@@ -29,8 +32,11 @@ class Lock:
 
     def set(self, value: int) -> None:
         """What a write to the lock's register does."""
-        self.value = value & MAX_VALUE
-        self.changed.fire()
+        self._become(value & MAX_VALUE)
+
+    def would_grant(self, value: int) -> bool:
+        """Whether a descriptor's acquire of this value need not wait, see `lock_wait`."""
+        return self.value >= -value if value < 0 else self.value == value
 
     def acquire(self, amount: int, asker: object) -> Process[None]:
         """Wait for a value of at least `amount` and take it away."""
@@ -58,12 +64,17 @@ class Lock:
         if not 0 <= value <= MAX_VALUE:
             kind = FaultKind.LOCK_OVERFLOW if value > MAX_VALUE else FaultKind.LOCK_UNDERFLOW
             self.judge.fault(kind, f"{asker} adds {amount} to {self}, which is {self.value}", asker)
-        self.value = value & MAX_VALUE
+        self._become(value & MAX_VALUE)
+
+    def _become(self, value: int) -> None:
+        self.value = value
+        self.trace.record(Event.LOCK, 0, self.index, value)
         self.changed.fire()
 
 
-def locks_of(tile: TileId, count: int, judge: Judge) -> list[Lock]:
-    return [Lock(tile, number, judge) for number in range(count)]
+def locks_of(tile: TileId, count: int, first: int, judge: Judge, trace: Trace) -> list[Lock]:
+    """The locks of a tile; `first` is the number of lock 0 among all of the array."""
+    return [Lock(tile, number, first + number, judge, trace) for number in range(count)]
 
 
 def lock_wait(lock: Lock, value: int, asker: object) -> Process[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
@@ -16,9 +17,12 @@ from tilewright.sim.engine import Actor, Engine
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import HostMemory
-from tilewright.sim.switch import PortName, Slave
+from tilewright.sim.ports import PortName
+from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.switch import Slave
 from tilewright.sim.tile import Tile
 from tilewright.sim.timing import Timing
+from tilewright.sim.trace import Trace
 
 
 class Machine:
@@ -29,6 +33,8 @@ class Machine:
         self.judge = judge or Judge()
         self.timing = timing or Timing()
         self.engine = Engine()
+        self.trace = Trace(self.engine)
+        self.roster = roster_of(model.name)
         self.host = HostMemory(self.judge)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
@@ -61,10 +67,12 @@ class Machine:
     def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
         """Whatever reads a stream begins to when its first word comes."""
         if (slave := self._other_end(tile, name)) is not None:
-            fifo.on_first = lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place)
+            rank = self.roster.number(PartKind.STREAM, tile.place, name)
+            fifo.on_first = lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place, rank)
         elif name.bundle is WireBundle.TileControl:
             port = f"the control port of {tile}"
-            fifo.on_first = lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place)
+            rank = self.roster.number(PartKind.CONTROL_PORT, tile.place)
+            fifo.on_first = lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place, rank)
 
     def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
         """The slave port that a master port is wired to."""
@@ -85,7 +93,7 @@ class Machine:
         return neighbour.switch.masters.get(PortName(name.bundle.opposite, name.channel)) if neighbour else None
 
     def _run_channel(self, channel: Channel) -> None:
-        self._channel_actors[channel] = self.engine.start(str(channel), channel.run(), channel.tile.place)
+        self._channel_actors[channel] = self.engine.start(str(channel), channel.run(), channel.tile.place, channel.part)
 
     def restart_channel(self, channel: Channel) -> None:
         """Forget the tasks of a channel."""
@@ -137,7 +145,8 @@ class Machine:
         if actor is not None:
             actor.stop()
         if tile.core_enabled and tile.program is not None:
-            self._core_actors[tile.place] = self.engine.start(f"the core of {tile}", tile.program(), tile.place)
+            name, part = f"the core of {tile}", self.roster.number(PartKind.CORE, tile.place)
+            self._core_actors[tile.place] = self.engine.start(name, tile.program(), tile.place, part)
 
     def core_status(self, tile: Tile) -> int:
         actor = self._core_actors.get(tile.place)
@@ -152,6 +161,10 @@ class Machine:
         if place.column == -1 and self.model.is_virtualized and place not in self._beyond:
             self._beyond[place] = Tile(self, TileId(0, place.row))
         return self.tiles.get(place) or self._beyond.get(place)
+
+    def first_lock(self, place: TileId) -> int:
+        """The number of a tile's lock 0 when all locks of the array are counted."""
+        return sum(self.model.tile_resources(*tile).locks for tile in takewhile(place.__ne__, self.model.tiles))
 
     def cascade(self, source: TileId, target: TileId) -> CascadeLink:
         """The cascade between two neighbours."""

@@ -14,6 +14,7 @@ from tilewright.sim.controller import Controller, Images
 from tilewright.sim.faults import Hang, place_of
 from tilewright.sim.hangs import explain
 from tilewright.sim.machine import Machine
+from tilewright.sim.trace import Rows
 from tilewright.txn.stream import Stream
 
 
@@ -23,6 +24,8 @@ class RunResult:
 
     cycles: int
     notes: Sequence[Diagnostic]
+    trace: Rows
+    """What happened when: see `sim.trace`."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,14 @@ class Runner:
     def run(self, program: Program, arguments: Mapping[int, tuple[str, npt.NDArray[np.generic]]]) -> RunResult:
         """Carry out a sequence with host arrays by number of the argument."""
         host, start = self.machine.host, self.machine.engine.now
+        self.machine.trace.clear()
         host.arguments.clear()
         for number, (name, array) in arguments.items():
             host.add(number, name, array)
         self._carry_out(program)
-        return RunResult(self.machine.engine.now - start, self.machine.judge.notes)
+        rows = self.machine.trace.since(0)
+        rows[:, 0] -= start
+        return RunResult(self.machine.engine.now - start, self.machine.judge.notes, rows)
 
     def _carry_out(self, program: Program, cost: int | None = None) -> None:
         process = self.controller.run(program.stream, program.locations, cost)

@@ -10,25 +10,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from tilewright.device import DeviceModel, TileId, WireBundle
+from tilewright.device import DeviceModel, TileId
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
-from tilewright.device.stream_switch import STEPS, Ports
+from tilewright.device.stream_switch import STEPS
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Beat, Fifo
+from tilewright.sim.ports import PortName, names_of
 from tilewright.sim.timing import Timing
 
 WORD_BYTES = 4
-
-
-class PortName(NamedTuple):
-    bundle: WireBundle
-    channel: int
-
-    def __str__(self) -> str:
-        return f"{self.bundle.name} {self.channel}"
 
 
 class Target(NamedTuple):
@@ -137,8 +130,8 @@ class Switch:
         self._registers = model.registers(*tile)
         self._register = register
         ports = model.architecture.switches[model.tile_type(*tile)]
-        self.slaves = {name: Slave(self, name, number) for number, name in enumerate(_names(ports.slaves))}
-        self.masters = {name: _path(engine, tile, name, timing) for name in _names(ports.masters)}
+        self.slaves = {name: Slave(self, name, number) for number, name in enumerate(names_of(ports.slaves))}
+        self.masters = {name: _path(engine, tile, name, timing) for name in names_of(ports.masters)}
         self._master_names = list(self.masters)
         self._arbiters = [Arbiter(f"arbiter {number} of tile ({tile.column}, {tile.row})") for number in range(8)]
         self._circuits: dict[int, Route] = {}
@@ -211,12 +204,6 @@ class Switch:
 def _joins(master: int, slave: int) -> bool:
     fields = MasterPort.decode([master])
     return not fields["packet_enable"] and fields["configuration"] == slave
-
-
-def _names(ports: Ports) -> Iterator[PortName]:
-    for bundle, count in ports.items():
-        for channel in range(count):
-            yield PortName(bundle, channel)
 
 
 def _path(engine: Engine, tile: TileId, name: PortName, timing: Timing) -> Fifo:

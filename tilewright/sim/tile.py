@@ -27,8 +27,10 @@ from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock, locks_of
+from tilewright.sim.ports import PortName
 from tilewright.sim.register_roles import RegisterRole, Role, register_roles
-from tilewright.sim.switch import PortName, Slave, Switch
+from tilewright.sim.roster import PartKind
+from tilewright.sim.switch import Slave, Switch
 
 if TYPE_CHECKING:
     from tilewright.sim.machine import Machine
@@ -44,16 +46,18 @@ class Tile:
         self.machine = machine
         self.model = machine.model
         self.place = place
-        self.engine, self.judge, self.timing = machine.engine, machine.judge, machine.timing
+        self.engine, self.judge, self.timing, self.trace = machine.engine, machine.judge, machine.timing, machine.trace
         self.type = self.model.tile_type(*place)
         self.table = self.model.registers(*place)
         self.queue_layout = self.table.queue
         resources = self.model.tile_resources(*place)
         self.memory = np.zeros(resources.data_memory_bytes, dtype=np.uint8)
-        self.locks: list[Lock] = locks_of(place, resources.locks, self.judge)
+        self.locks: list[Lock] = locks_of(place, resources.locks, machine.first_lock(place), self.judge, self.trace)
         self.switch = Switch(self.engine, self.model, place, self.register, self.judge, self.timing)
         self.channels = {
-            (direction, number): Channel(self, direction, number)
+            (direction, number): Channel(
+                self, direction, number, machine.roster.number(PartKind.CHANNEL, place, (direction, number))
+            )
             for direction in DmaDirection
             for number in range(self.model.num_dma_channels(*place, direction))
         }

@@ -21,6 +21,7 @@ from tilewright.ir.verifier import verify
 from tilewright.sim.core import CoreProgram, core_process
 from tilewright.sim.core_port import Kernel
 from tilewright.sim.engine import Process
+from tilewright.sim.trace import Event
 
 ELEMENTS = {
     np.dtype(np.int8): "i8",
@@ -85,6 +86,13 @@ class FakeTile:
     def spend(self, cycles: int) -> Process[None]:
         self.cycles += cycles
         yield cycles
+
+    def pause(self, cycles: int, asker: object) -> Process[None]:
+        self.cycles += cycles
+        yield cycles
+
+    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+        pass
 
     def kernel(self, name: str) -> Kernel | None:
         return self.kernels.get(name)

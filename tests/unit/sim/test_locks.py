@@ -8,11 +8,12 @@ from tilewright.device import TileId
 from tilewright.sim.engine import Engine, Process
 from tilewright.sim.faults import Fault, FaultKind, Judge, Level
 from tilewright.sim.locks import Lock, lock_wait
+from tilewright.sim.trace import Trace
 
 
 @pytest.fixture
 def lock() -> Lock:
-    return Lock(TileId(0, 2), 3, Judge())
+    return Lock(TileId(0, 2), 3, 3, Judge(), Trace(Engine()))
 
 
 def run(*processes: Process[None]) -> Engine:
@@ -53,7 +54,7 @@ def test_too_much_is_a_fault(lock: Lock) -> None:
 
 def test_faults_can_be_lowered_to_notes() -> None:
     judge = Judge({FaultKind.LOCK_OVERFLOW: Level.NOTE})
-    lock = Lock(TileId(0, 2), 0, judge)
+    lock = Lock(TileId(0, 2), 0, 0, judge, Trace(Engine()))
     lock.set(63)
     lock.release(1, "the core")
     assert (lock.value, len(judge.notes)) == (0, 1)
