@@ -1,6 +1,12 @@
-"""Properties are judged by what they compute, not by how long a busy machine takes for it."""
+"""Settings for all tests, and the modules beside this one for them to import."""
+
+import sys
+from pathlib import Path
 
 from hypothesis import settings
 
+# Properties are judged by what they compute, not by how long a busy machine takes for it.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+sys.path.append(str(Path(__file__).parent))

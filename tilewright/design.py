@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
     from tilewright.codegen.shared_library import SharedLibrary
     from tilewright.sim.runs import RunResult
-    from tilewright.simulation import Array, Kernels, LoadedDevice
+    from tilewright.simulation import Array, Kernels, Levels, LoadedDevice
 
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
@@ -165,27 +165,47 @@ class Design:
             raise KeyError(f"no device {name!r}; there is {', '.join(found) or 'none'}")
         return found[name]
 
-    def load(self, device: str | None = None, kernels: Kernels | None = None) -> LoadedDevice:
-        """A simulated device with this design on it; its `run` can be called again without loading anew."""
+    def load(
+        self,
+        device: str | None = None,
+        kernels: Kernels | None = None,
+        levels: Levels | None = None,
+        model: str = "fast",
+    ) -> LoadedDevice:
+        """A simulated device with this design on it; its `run` can be called again without loading anew.
+
+        `levels` says what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`.
+        `model` is `fast`, or `plain` for the slow one that says what the fast one has to give.
+        """
+        from tilewright.sim.models import Model
         from tilewright.simulation import LoadedDevice
 
-        return LoadedDevice(self, self.device(device), kernels or {})
+        return LoadedDevice(self, self.device(device), kernels or {}, levels or {}, Model(model))
 
     def run(
         self,
         *arguments: Array | int,
         sequence: str | None = None,
         kernels: Kernels | None = None,
-        txn: Array | None = None,
+        txn: Array | bytes | None = None,
+        scratchpad: Mapping[str, int | float] | None = None,
+        levels: Levels | None = None,
+        max_cycles: int | None = None,
+        model: str = "fast",
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
 
-        `txn` runs given words instead of the sequence's own. Raises `Hang` where nobody can move any more, and `Fault`
-        for what the hardware would do wrong silently.
+        `txn` runs given words, or the contents of a file with some, instead of the sequence's own. Raises `Hang` where
+        nobody can move any more, and `Fault` for what the hardware would do wrong silently. The other options are those
+        of `load` and of what it gives.
         """
+        loaded = self.load(self.device_of(sequence), kernels, levels, model)
+        return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, max_cycles=max_cycles)
+
+    def device_of(self, sequence: str | None = None) -> str | None:
+        """The name of the device that a sequence is for."""
         device = self.operation(sequence).parent_op()
-        name = device.sym_name.data if isinstance(device, DeviceOp) else None
-        return self.load(name, kernels).run(*arguments, sequence=sequence, txn=txn)
+        return device.sym_name.data if isinstance(device, DeviceOp) else None
 
     def scalars(self, sequence: str | None = None) -> list[str]:
         """Names of the scalar arguments of a sequence."""

@@ -113,7 +113,7 @@ def _sequence(sequence: RuntimeSequenceOp, device: DeviceOp) -> dict[str, Any]:
 def _argument(argument: BlockArgument, name: str) -> dict[str, Any]:
     type: Attribute = argument.type
     is_buffer = isinstance(type, MemRefType | UnrankedMemRefType)
-    return {"name": name, "type": str(type), "kind": "buffer" if is_buffer else "scalar"}  # pyright: ignore[reportUnknownArgumentType]
+    return {"name": name, "type": str(type), "kind": "buffer" if is_buffer else "scalar"}
 
 
 def _operations(sequence: RuntimeSequenceOp, device: DeviceOp) -> Iterator[dict[str, Any]]:

@@ -9,24 +9,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr, MemRefType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.configuration import configuration_stream
 from tilewright.design import Design, argument_names, devices_in
+from tilewright.device import DeviceModel
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.passes.number_pdis import pdi_numbers
-from tilewright.sim.core import CoreProgram, core_process
+from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TilePort
-from tilewright.sim.machine import Machine
-from tilewright.sim.runs import Program, Runner, RunResult
+from tilewright.sim.faults import Judge, levels_of
+from tilewright.sim.models import Model, make_machine
+from tilewright.sim.runs import Program, Progress, Runner, RunResult, Watch
+from tilewright.sim.scratchpad import host_entries
+from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.txn import Stream, decode
+from tilewright.txn.containers import ControlCode
 
 Kernels = Mapping[str, Callable[..., Any]]
 Array = npt.NDArray[Any]
+Levels = Mapping[str, str]
+"""What is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`."""
 
 
 class ArgumentError(ValueError):
@@ -36,10 +45,12 @@ class ArgumentError(ValueError):
 class LoadedDevice:
     """A device that was configured once; `run` can be called on it again and again."""
 
-    def __init__(self, design: Design, device: DeviceOp, kernels: Kernels):
+    def __init__(
+        self, design: Design, device: DeviceOp, kernels: Kernels, levels: Levels, model: Model = Model.FAST
+    ):
         self.design = design
         self.kernels = kernels
-        self.machine = Machine(device.model)
+        self.machine = make_machine(device.model, judge_of(levels), model=model)
         numbers = pdi_numbers(design.module)
         images = {numbers[op.sym_name.data]: partial(self._prepare, op) for op in devices_in(design.module)}
         self.runner = Runner(self.machine, images)
@@ -57,18 +68,69 @@ class LoadedDevice:
             if isinstance(core, CoreOp) and core.place is not None:
                 tile = self.machine.tiles[core.place]
                 port = TilePort(tile, self.kernels)
-                tile.program = partial(core_process, CoreProgram(core), port)
+                tile.program = BoundCore(CoreProgram(core), port)
                 tile.core_releases = {port.lock(lock) for lock in released_locks(core)}
 
-    def run(self, *arguments: Array | int, sequence: str | None = None, txn: Array | None = None) -> RunResult:
-        """Carry out a sequence with its arguments in order: arrays are host buffers, integers scalars."""
+    def run(
+        self,
+        *arguments: Array | int,
+        sequence: str | None = None,
+        txn: Array | bytes | ControlCode | None = None,
+        scratchpad: Mapping[str, int | float] | None = None,
+        max_cycles: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RunResult:
+        """Carry out a sequence with its arguments in order: arrays are host buffers, integers scalars.
+
+        `scratchpad` has the values of scratchpad parameters; those that are not named are 0. A run that takes more
+        than `max_cycles` ends with `Stopped`, one that is interrupted with `Interrupted`, a `KeyboardInterrupt`; both
+        say what everybody was doing. `progress` is called now and then.
+        """
         op = self.design.operation(sequence)
         names = argument_names(op)
         arrays = check_arguments(op, names, arguments)
-        scalars = {names[n]: int(a) for n, a in enumerate(arguments) if n not in arrays}
-        stream = decode(self.design.txn(sequence, **scalars) if txn is None else txn)
-        locations = operation_locations(op, len(stream.operations)) if txn is None and not scalars else ()
-        return self.runner.run(Program(stream, locations), {n: (names[n], array) for n, array in arrays.items()})
+        entries = host_entries(parameters_in(self.design), scratchpad or {})
+        parameters = enumerate(op.body.block.args)
+        values: dict[SSAValue, int] = {argument: int(arguments[n]) for n, argument in parameters if n not in arrays}
+        buffers = {n: (names[n], array) for n, array in arrays.items()}
+        if txn is None:
+            scalars = {name: int(arguments[n]) for n, name in enumerate(names) if n not in arrays}
+            stream = decode(self.design.txn(sequence, **scalars))
+            program = Program(stream, operation_locations(op, values, len(stream.operations)))
+            self.runner.bind(buffers)
+        else:
+            program = bind_stream(self.runner, as_control_code(txn), buffers)
+        return self.runner.run(program, entries, Watch(max_cycles, progress))
+
+
+class BareDevice:
+    """A device freshly out of reset, with no design on it: everything comes from the streams that it runs."""
+
+    def __init__(self, device: DeviceModel, levels: Levels | None = None, model: Model = Model.FAST):
+        self.machine = make_machine(device, judge_of(levels or {}), model=model)
+        self.runner = Runner(self.machine)
+
+    def run(
+        self,
+        txn: Array | bytes | ControlCode,
+        arguments: Mapping[int, Array],
+        *,
+        max_cycles: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RunResult:
+        """Carry out a stream with host buffers by number of the argument; the rest is as in `LoadedDevice.run`."""
+        buffers = {number: (str(number), array) for number, array in arguments.items()}
+        program = bind_stream(self.runner, as_control_code(txn), buffers)
+        return self.runner.run(program, watch=Watch(max_cycles, progress))
+
+
+def judge_of(levels: Levels) -> Judge:
+    """What decides which hazards are faults: levels by the names of hazards."""
+    return Judge(levels_of(f"{kind}={level}" for kind, level in levels.items()))
+
+
+def parameters_in(design: Design) -> list[ScratchpadParameterOp]:
+    return [op for op in design.module.body.ops if isinstance(op, ScratchpadParameterOp)]
 
 
 def released_locks(core: CoreOp) -> Iterator[LockOp]:
@@ -86,8 +148,8 @@ def check_arguments(op: RuntimeSequenceOp, names: Sequence[str], arguments: Sequ
         )
     arrays = dict[int, Array]()
     for number, (parameter, name, argument) in enumerate(zip(op.body.block.args, names, arguments, strict=True)):
-        if isinstance(parameter.type, MemRefType):
-            arrays[number] = _host_array(name, parameter.type, argument)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        if isa(parameter.type, MemRefType):
+            arrays[number] = _host_array(name, parameter.type, argument)
         elif isinstance(argument, np.ndarray):
             raise ArgumentError(f"{name} is a scalar, got an array")
     return arrays
@@ -102,12 +164,12 @@ def _host_array(name: str, type: MemRefType[Attribute], argument: Array | int) -
     return argument
 
 
-def operation_locations(op: RuntimeSequenceOp, count: int) -> list[LocationAttr]:
-    """The source of each operation of a sequence without scalars."""
+def operation_locations(op: RuntimeSequenceOp, values: Mapping[SSAValue, int], count: int) -> list[LocationAttr]:
+    """The source of each operation of a sequence, for these values of its scalars."""
     from tilewright.codegen.emission import Emitter
-    from tilewright.codegen.static_words import static_words
+    from tilewright.codegen.interpreter import Interpreter
 
     device = op.parent_op()
     assert device is not None
-    places = [place.op.location for place in static_words(op, Emitter(device)).places]
-    return places if len(places) == count else []
+    found = [emitted.op.location for emitted in Interpreter(op, Emitter(device), values).run()]
+    return found if len(found) == count else []

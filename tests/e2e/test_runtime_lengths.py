@@ -1,71 +1,28 @@
 """Streams whose length depends on an argument, from one build each."""
 
 import pytest
+from programs import LINES, LINES_WORDS
 
 import tilewright as tw
 
-WRITES = """
-aie.device(npu1) {
-  aie.runtime_sequence @run(%n: index) {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %address = arith.constant 0x2400 : i32
-    scf.for %i = %c0 to %n step %c1 {
-      %value = arith.index_cast %i : index to i32
-      aiex.npu.write32(%address, %value) {column = 0 : i32, row = 2 : i32} : i32, i32
-    }
-  }
-}
-"""
-
-PASSTHROUGH = """
-aie.device(npu2) {
-  aie.runtime_sequence @run(%in: memref<?xi8>, %lines: i32) {
-    %c0 = arith.constant 0 : i32
-    %c1 = arith.constant 1 : i32
-    %queue = arith.constant 0x1D214 : i32
-    %push = arith.constant 0x80000000 : i32
-    %line_bytes = arith.constant 1920 : i32
-    scf.for %i = %c0 to %lines step %c1 : i32 {
-      %offset = arith.muli %i, %line_bytes : i32
-      aiex.npu.address_patch(%offset : i32) {addr = 0x1D004 : ui32, arg_idx = 0 : i32}
-      aiex.npu.write32(%queue, %push) : i32, i32
-      aiex.npu.sync(%c0, %c0, %c1, %c0, %c1, %c1) : i32, i32, i32, i32, i32, i32
-    }
-  }
-}
-"""
-
 
 @pytest.fixture(scope="module")
-def writes() -> tw.Design:
-    return tw.compile(WRITES)
+def transfers() -> tw.Design:
+    return tw.compile(LINES)
 
 
-@pytest.fixture(scope="module")
-def passthrough() -> tw.Design:
-    return tw.compile(PASSTHROUGH)
-
-
-@pytest.mark.parametrize("n, words", [(0, 4), (4, 28), (16, 100), (64, 388)])
-def test_each_write_is_six_words(writes: tw.Design, n: int, words: int):
-    stream = writes.txn(n=n)
-    assert stream.size == words
-    assert [op.value for op in tw.txn.decode(stream).operations] == list(range(n))
-
-
-@pytest.mark.parametrize("lines, words", [(1, 26), (8, 180), (32, 708)])
-def test_each_line_is_a_patch_a_push_and_a_wait(passthrough: tw.Design, lines: int, words: int):
-    stream = passthrough.txn(lines=lines)
+@pytest.mark.parametrize("lines, words", LINES_WORDS.items())
+def test_each_line_is_a_patch_a_push_and_a_wait(transfers: tw.Design, lines: int, words: int):
+    stream = transfers.txn(lines=lines)
     assert stream.size == words
     operations = tw.txn.decode(stream).operations
     assert [op.name for op in operations] == ["DDR_PATCH", "WRITE", "TCT"] * lines
     assert [op.argument_offset for op in operations if op.name == "DDR_PATCH"] == [1920 * i for i in range(lines)]
 
 
-def test_a_line_beyond_the_address_space_is_refused(passthrough: tw.Design):
+def test_a_line_beyond_the_address_space_is_refused(transfers: tw.Design):
     with pytest.raises(tw.RangeError, match=r"<text>:11:7: error: offset in bytes is -\d+ but must be in"):
-        passthrough.txn(lines=2_000_000)
+        transfers.txn(lines=2_000_000)
 
 
 ROWS = """

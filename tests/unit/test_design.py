@@ -5,23 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from programs import FIXED_TRANSFER, WRITES, WRITES_WORDS
 
 import tilewright as tw
 from tilewright.cli.main import main
-
-WRITES = """
-aie.device(npu2) {
-  aie.runtime_sequence @writes(%n: index) {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %address = arith.constant 4096 : i32
-    scf.for %i = %c0 to %n step %c1 {
-      %value = arith.index_cast %i : index to i32
-      aiex.npu.write32(%address, %value) {column = 0 : i32, row = 2 : i32} : i32, i32
-    }
-  }
-}
-"""
 
 TRANSFERS = """
 aie.device(npu1) {
@@ -35,12 +22,9 @@ aie.device(npu1) {
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, %M, %N][0, 0, 256, 1]) {id = 3 : i64, issue_token = true, metadata = @in} : memref<65536xi32>
     aiex.npu.dma_wait {symbol = @in}
   }
-  aie.runtime_sequence @fixed(%a: memref<64xi32>) {
-    aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, issue_token = true, metadata = @in} : memref<64xi32>
-    aiex.npu.dma_wait {symbol = @in}
-  }
+FIXED
 }
-"""  # noqa: E501
+""".replace("FIXED\n", FIXED_TRANSFER)  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +32,7 @@ def transfers() -> tw.Design:
     return tw.compile(TRANSFERS)
 
 
-@pytest.mark.parametrize("n, words", [(0, 4), (4, 28), (16, 100), (64, 388), (2000, 12004)])
+@pytest.mark.parametrize("n, words", [*WRITES_WORDS.items(), (2000, 12004)])
 def test_one_build_serves_every_length(n: int, words: int):
     stream = tw.txn.decode(tw.compile(WRITES).txn("writes", n=n))
     assert len(stream.operations) == n

@@ -20,7 +20,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _stdin() -> BinaryIO:
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+    if sys.stdin is None:
         raise ValueError("standard input is closed")
     return sys.stdin.buffer
 

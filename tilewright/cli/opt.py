@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tilewright.cli.errors import show_diagnostics
-from tilewright.cli.files import read_text, write_text
+from tilewright.cli.files import write_text
 from tilewright.cli.opt_arguments import ALL, Arguments, parse_arguments
-from tilewright.cli.programs import source_name
+from tilewright.cli.program_parts import Part, work_on_parts
+from tilewright.cli.programs import read_checked
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, collect, errors_in, fail, showing_operations
-from tilewright.ir.parser import parse_source
+from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
 from tilewright.ir.printer import Printer, module_text
-from tilewright.ir.split_input import split_input
-from tilewright.ir.verifier import operation_text, verify
+from tilewright.ir.verifier import operation_text
 
 
 def run_command(argv: list[str]) -> int:
@@ -32,43 +31,16 @@ def run_command(argv: list[str]) -> int:
         return 0
     if arguments.dump_pipeline:
         print(f"Pass Manager with {len(arguments.pipeline.steps)} passes:\n{arguments.pipeline}\n", file=sys.stderr)
-    name = source_name(arguments.input)
-    text = read_text(arguments.input)
-    parts = [(0, text)] if arguments.split_marker is None else list(split_input(text, arguments.split_marker))
-    results, complaints = list[str](), list[Diagnostic]()
-    for lines_before, part in parts:
-        result, found = _process(arguments, name, lines_before, part)
-        if arguments.verify_diagnostics:
-            from tilewright.ir.verify_diagnostics import check_expectations
-
-            only_expected = arguments.verify_diagnostics == "only-expected"
-            found = check_expectations(part, name, lines_before, found, only_expected)
-        results.append(result)
-        complaints += found
-    show_diagnostics(complaints, {name: text})
-    failed = bool(errors_in(complaints))
+    results, failed = work_on_parts(arguments, partial(_transform, arguments), "")
     if arguments.output == "-" or not failed:
         write_text(arguments.output, f"{arguments.output_split_marker}\n".join(results))
     return 1 if failed else 0
 
 
-def _process(arguments: Arguments, name: str, lines_before: int, text: str) -> tuple[str, list[Diagnostic]]:
-    """The text that a part of the input becomes, empty if there was an error, and what was reported on the way."""
-    with collect() as found:
-        try:
-            result = _transform(make_context(arguments.allow_unregistered), arguments, name, lines_before, text)
-            return "" if errors_in(found) else result, found
-        except DiagnosedError as error:
-            found += error.diagnostics
-        except RecursionError:
-            start = FileLineColLoc(StringAttr(name), IntAttr(lines_before + 1), IntAttr(1))
-            found.append(Diagnostic(Severity.ERROR, "the input is nested too deeply", start))
-    return "", found
-
-
-def _transform(ctx: Context, arguments: Arguments, name: str, lines_before: int, text: str) -> str:
+def _transform(arguments: Arguments, part: Part) -> str:
+    ctx = make_context(arguments.allow_unregistered)
     with _notes_on_operations(arguments, by_default=False):
-        module = _read(ctx, name, "\n" * lines_before + text)
+        module = part.read(ctx)
     if arguments.verify_roundtrip:
         _check_roundtrip(ctx, module)
     with _notes_on_operations(arguments, by_default=True):
@@ -79,14 +51,6 @@ def _transform(ctx: Context, arguments: Arguments, name: str, lines_before: int,
 def _notes_on_operations(arguments: Arguments, by_default: bool) -> AbstractContextManager[None]:
     wanted = by_default if arguments.op_on_diagnostic is None else arguments.op_on_diagnostic
     return showing_operations(operation_text) if wanted and not arguments.verify_diagnostics else nullcontext()
-
-
-def _read(ctx: Context, name: str, text: str) -> ModuleOp:
-    module = parse_source(ctx, text, name)
-    errors = verify(module)
-    if errors:
-        raise DiagnosedError(errors)
-    return module
 
 
 def _text(ctx: Context, arguments: Arguments, op: Operation) -> str:
@@ -104,7 +68,7 @@ def _check_roundtrip(ctx: Context, module: ModuleOp) -> None:
     for generic in (False, True):
         text = module_text(module, generic=generic)
         fresh = make_context(ctx.allow_unregistered)  # in which the names of resources are free
-        again = module_text(_read(fresh, "<roundtrip>", text), generic=generic)
+        again = module_text(read_checked(fresh, "<roundtrip>", text), generic=generic)
         if again != text:
             fail(module, f"roundTrip testing roundtripped module differs from reference:\n{text}\n=====\n{again}")
 

@@ -1,15 +1,14 @@
-"""The command line of `tilewright opt`, in the manner of MLIR's tools: `-flag` or `--flag`, and passes as flags."""
+"""The command line of `tilewright opt`: passes are flags, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from tilewright.cli.errors import UsageError
+from tilewright.cli.mlir_flags import OUTPUT, PART_FLAGS, UNREGISTERED, CommandLine, Flag
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.pass_manager import Pipeline, build_pipeline, make_pass
-from tilewright.ir.pass_options import BOOLEANS
 from tilewright.ir.pipeline_text import parse_pipeline
 from tilewright.ir.split_input import DEFAULT_MARKER
 from tilewright.passes import PASSES, find_pass
@@ -44,36 +43,13 @@ class Arguments:
     """`help`, `version`, `dialects` or `passes`: print that and do nothing else."""
 
 
-@dataclass(frozen=True)
-class Flag:
-    """One option: the field of `Arguments` that it sets, and what for."""
-
-    field: str
-    help: str
-    value: str = ""
-    """What it takes, in brackets if it can do without; a flag that takes nothing is true or false."""
-    implied: Any = True
-    """What the field becomes where no value is given."""
-    choices: tuple[str, ...] = ()
-
-
 FLAGS = {
-    "o": Flag("output", "write the result to this file, whole or not at all", "FILE"),
+    "o": OUTPUT,
     "pass-pipeline": Flag("pipeline_text", "the passes as text: builtin.module(aie.device(canonicalize),cse)", "TEXT"),
-    "split-input-file": Flag(
-        "split_marker", f"treat what is between lines {DEFAULT_MARKER!r} separately", "[MARKER]", DEFAULT_MARKER
-    ),
-    "output-split-marker": Flag("output_split_marker", "what to write between separate results", "TEXT"),
-    "verify-diagnostics": Flag(
-        "verify_diagnostics",
-        "compare what is reported with comments like expected-error@+1 {{text}}",
-        "[all|only-expected]",
-        "all",
-        ("all", "only-expected"),
-    ),
+    **PART_FLAGS,
     "verify-roundtrip": Flag("verify_roundtrip", "check that printing the program and reading it gives it back"),
     "verify-each": Flag("verify_each", "check the program after each pass (on unless set to false)"),
-    "allow-unregistered-dialect": Flag("allow_unregistered", "accept unknown operations in generic form"),
+    "allow-unregistered-dialect": UNREGISTERED,
     "mlir-print-op-generic": Flag("generic", "print operations in generic form"),
     "mlir-print-debuginfo": Flag("debug_info", "print locations"),
     "mlir-print-local-scope": Flag("local_scope", "print without aliases"),
@@ -89,73 +65,27 @@ FLAGS = {
     "help": Flag("only_print", "print this text", implied="help"),
     "h": Flag("only_print", "the same", implied="help"),
 }
-"""Options other than passes; any other `--mlir-...` is accepted and has no effect."""
+"""Options other than passes."""
+COMMAND_LINE = CommandLine(PROGRAM, FLAGS, PASSES)
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
     """Read a command line; raises `UsageError` for what makes no sense."""
     arguments = Arguments()
-    inputs, unknown = list[str](), list[str]()
-    pending = iter(argv)
     try:
-        for argument in pending:
-            name, equals, value = argument.lstrip("-").partition("=")
-            if argument == "-" or not argument.startswith("-"):
-                inputs.append(argument)
-            elif name in FLAGS:
-                _set_flag(arguments, name, value if equals else None, pending)
-            elif (pass_type := find_pass(name)) is not None:
-                arguments.pipeline.add(make_pass(pass_type, value))
-            elif not name.startswith("mlir-"):
-                unknown.append(argument)
-        _complain(inputs, unknown)
+        arguments.input = COMMAND_LINE.read(argv, arguments, partial(_add_pass, arguments.pipeline)).input
         if arguments.pipeline_text is not None:
             if arguments.pipeline.steps:
                 raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
             arguments.pipeline = build_pipeline(parse_pipeline(arguments.pipeline_text), find_pass)
     except DiagnosedError as error:
         raise UsageError(f"{PROGRAM}: error: {error.diagnostics[0].text}") from error
-    arguments.input = inputs[0] if inputs else "-"
     return arguments
 
 
-def _set_flag(arguments: Arguments, name: str, value: str | None, following: Iterator[str]) -> None:
-    flag = FLAGS[name]
-    if value is None and flag.value and not flag.value.startswith("["):
-        value = next(following, None)
-        if value is None:
-            raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: requires a value!")
-    if flag.choices and value is not None and value not in flag.choices:
-        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: Cannot find option named '{value}'!")
-    if not flag.value and value not in BOOLEANS:
-        why = f"'{value}' is invalid value for boolean argument! Try 0 or 1"
-        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: {why}")
-    if value is None:
-        setattr(arguments, flag.field, flag.implied)
-    elif flag.value:
-        setattr(arguments, flag.field, value)
-    elif BOOLEANS[value] or isinstance(flag.implied, bool):
-        setattr(arguments, flag.field, flag.implied if BOOLEANS[value] else False)
-
-
-def _complain(inputs: list[str], unknown: list[str]) -> None:
-    if unknown:
-        raise UsageError("\n".join(line for argument in unknown for line in _unknown_text(argument)))
-    if len(inputs) > 1:
-        raise UsageError(
-            f"{PROGRAM}: Too many positional arguments specified!\n"
-            f"Can specify at most 1 positional arguments: See: {PROGRAM} --help"
-        )
-
-
-def _unknown_text(argument: str) -> Iterator[str]:
-    from difflib import get_close_matches
-
-    yield f"{PROGRAM}: Unknown command line argument '{argument}'.  Try: '{PROGRAM} --help'"
-    name, equals, value = argument.lstrip("-").partition("=")
-    for near in get_close_matches(name, [*FLAGS, *PASSES], n=1):
-        yield f"{PROGRAM}: Did you mean '{_dashed(near)}{equals}{value}'?"
-
-
-def _dashed(name: str) -> str:
-    return f"-{name}" if len(name) == 1 else f"--{name}"
+def _add_pass(pipeline: Pipeline, name: str, options: str) -> bool:
+    """Add the pass of that name, if there is one."""
+    pass_type = find_pass(name)
+    if pass_type is not None:
+        pipeline.add(make_pass(pass_type, options))
+    return pass_type is not None

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from textwrap import fill, wrap
 
 from tilewright import __version__
-from tilewright.cli.opt_arguments import FLAGS, PROGRAM, Flag
+from tilewright.cli.mlir_flags import Flag
+from tilewright.cli.opt_arguments import FLAGS, PROGRAM
 from tilewright.ir.context import dialect_table
 from tilewright.ir.pass_options import Option, options_of
 from tilewright.passes import PASSES, find_pass

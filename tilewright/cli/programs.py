@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.cli.files import read_text
@@ -16,14 +17,18 @@ def load_program(path: str) -> ModuleOp:
     name = source_name(path)
     text = read_text(path)
     try:
-        module = parse_source(make_context(), text, name)
-        errors = verify(module)
-        if errors:
-            raise DiagnosedError(errors)
-        return module
+        return read_checked(make_context(), name, text)
     except DiagnosedError as error:
         error.sources[name] = text
         raise
+
+
+def read_checked(ctx: Context, name: str, text: str) -> ModuleOp:
+    """The program that a text says; raises `DiagnosedError` if it has faults."""
+    module = parse_source(ctx, text, name)
+    if errors := verify(module):
+        raise DiagnosedError(errors)
+    return module
 
 
 def source_name(path: str) -> str:

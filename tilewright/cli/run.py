@@ -1,183 +1,238 @@
 """Run a design on the simulated NPU: compile it, load it, and carry out one of its runtime sequences.
 
+    tilewright run DESIGN --arg a=random:1 --set n=64 --out results
+    tilewright run --txn FILE --arg 0=random:1 --out results
+
+The second form needs no design: the stream runs on a bare device, freshly out of reset. FILE is a TXN binary, its words
+as hex text, or an ELF file with control code; arguments have numbers then, and buffers are as large as the stream needs
+them unless --bytes says otherwise.
+
 What goes in for each buffer is a SPEC: a .npy file, zeros (the default), arange, or random:SEED. Ends with status 1 if
-the design hangs or does what the hardware would do wrong silently; the message says who waits for what.
+the design hangs or does what the hardware would do wrong silently; the message says who waits for what. Ctrl-C ends a
+run with status 130 and says how far it has come.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import InputError, UsageError, show_diagnostics
+from tilewright.cli.run_values import (
+    integer,
+    load_kernel,
+    number,
+    numbered,
+    numbered_arguments,
+    pairs,
+    typed_arguments,
+    usage,
+)
 
 if TYPE_CHECKING:
-    from xdsl.ir import Attribute
-
     from tilewright.design import Design
+    from tilewright.device import DeviceModel
     from tilewright.sim.runs import RunResult
-    from tilewright.simulation import Array
+    from tilewright.simulation import Array, BareDevice, LoadedDevice
+    from tilewright.txn.containers import ControlCode
+
+HANGS, INTERRUPTED = 1, 130
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("design", metavar="DESIGN", help="a program in MLIR")
+    repeated: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument("design", metavar="DESIGN", nargs="?", help="a program in MLIR")
     parser.add_argument("--sequence", metavar="NAME", help="which runtime sequence (default: the first)")
-    parser.add_argument("--set", metavar="NAME=INT", action="append", default=[], help="the value of a scalar argument")
-    parser.add_argument("--arg", metavar="NAME=SPEC", action="append", default=[], help="what a buffer holds at first")
+    parser.add_argument("--set", metavar="NAME=INT", **repeated, help="the value of a scalar argument")
+    parser.add_argument("--arg", metavar="NAME=SPEC", **repeated, help="what a buffer holds at first")
+    parser.add_argument("--scratchpad", metavar="NAME=INT", **repeated, help="the value of a scratchpad parameter")
+    parser.add_argument("--kernel", metavar="NAME=FILE:FUNCTION", **repeated, help="an external kernel")
+    parser.add_argument("--txn", metavar="FILE", help="carry out this stream instead of the sequence's own words")
+    parser.add_argument("--section", metavar="NAME", help="which control code of an ELF file (default: the only one)")
+    parser.add_argument("--device", metavar="D", help="without DESIGN: the device (default: what the stream says)")
+    parser.add_argument("--bytes", metavar="N=INT", **repeated, help="without DESIGN: the size of argument N")
     parser.add_argument(
-        "--kernel", metavar="NAME=FILE:FUNCTION", action="append", default=[], help="an external kernel"
+        "--judge", metavar="KIND=LEVEL", **repeated, help="make a hazard fault, note or off (--judge help lists them)"
     )
-    parser.add_argument("--txn", metavar="FILE", help="carry out this TXN binary instead of the sequence's own words")
+    parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    parser.add_argument("--json", action="store_true", help="print the outcome for machines")
+    parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
+
+
+@dataclass
+class Job:
+    """A device, what to run on it, and what it works on."""
+
+    device: LoadedDevice | BareDevice
+    start: Callable[..., RunResult]
+    buffers: Mapping[str, Array]
+    sources: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def run(args: Namespace) -> int:
-    from tilewright.cli.files import read_bytes, read_text
+    if "help" in args.judge:
+        return _list_hazards()
+    max_cycles = None if args.max_cycles is None else integer("--max-cycles", "N", args.max_cycles)
+    if max_cycles is not None and max_cycles <= 0:
+        raise usage(f"--max-cycles takes a positive number, got {max_cycles}")
+    job = _on_bare_device(args) if args.design is None else _on_design(args)
+    return _carry_out(job, args, max_cycles)
+
+
+def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
+    from tilewright.cli.run_report import Outcome, progress_line, report
+    from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.sim.stops import Interrupted
+
+    start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.judge.notes
+    diagnostics, name, kind, status = [], "finished", None, 0
+    try:
+        with progress_line() as progress:
+            notes = job.start(max_cycles=max_cycles, progress=progress).notes
+    except DiagnosedError as error:
+        diagnostics, (name, kind), status = error.diagnostics, _how(error), HANGS
+    except Interrupted as error:
+        diagnostics, name, status = error.diagnostics, "interrupted", INTERRUPTED
+    outcome = Outcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
+    if status == 0 and args.out is not None:
+        _save(Path(args.out), job.buffers)
+    report(outcome, job.sources, args.txn, args.json)
+    return status
+
+
+def _how(error: Exception) -> tuple[str, str | None]:
+    """What ended a run, and which hazard it was."""
+    from tilewright.sim.faults import Fault, Hang
+    from tilewright.sim.stops import Stopped
+
+    match error:
+        case Fault():
+            return "fault", error.kind.option
+        case Hang():
+            return "hang", None
+        case Stopped():
+            return "stopped", None
+        case _:
+            return "error", None
+
+
+def _levels(args: Namespace) -> dict[str, str]:
+    from tilewright.sim.faults import LevelError, levels_of
+
+    try:
+        levels_of(args.judge)
+    except LevelError as error:
+        raise usage(f"--judge: {error}") from error
+    return pairs("--judge", args.judge)
+
+
+def _list_hazards() -> int:
+    from tilewright.sim.faults import FaultKind
+
+    for kind in FaultKind:
+        print(f"{kind.option:24}{kind.default.value:7}{kind.meaning}")
+    return 0
+
+
+def _on_design(args: Namespace) -> Job:
+    """A sequence of a design, with its own words or given ones."""
+    from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
     from tilewright.design import argument_names, compile_text
     from tilewright.ir.diagnostics import DiagnosedError
 
+    for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
+        if value:
+            raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     text, name = read_text(args.design), source_name(args.design)
     design = compile_text(text, name)
     op = _sequence(design, args.sequence)
-    names = argument_names(op)
-    values = _arguments(names, [argument.type for argument in op.body.block.args], args)
-    kernels = {kernel: _load_kernel(kernel, where) for kernel, where in _pairs("--kernel", args.kernel).items()}
-    start = time.perf_counter()
+    code = _control_code(args) if args.txn is not None else None
+    names, types = argument_names(op), [argument.type for argument in op.body.block.args]
+    values = typed_arguments(names, types, pairs("--set", args.set), pairs("--arg", args.arg), code is not None)
+    scratchpad = _scratchpad(design, args)
+    kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
     try:
-        words = None if args.txn is None else _words(read_bytes(args.txn))
-        result = design.run(*values, sequence=args.sequence, kernels=kernels, txn=words)
+        device = design.load(design.device_of(args.sequence), kernels, _levels(args))
     except DiagnosedError as error:
         error.sources[name] = text
         raise
-    elapsed = time.perf_counter() - start
-    buffers = {n: v for n, v in zip(names, values, strict=True) if not isinstance(v, int)}
-    if args.out is not None:
-        _save(Path(args.out), buffers)
-    show_diagnostics(result.notes, {name: text})
-    _report(result, elapsed, buffers, args.json)
-    return 0
+    buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int)}
+    given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
+    return Job(device, partial(device.run, *values, **given), buffers, {name: text})
 
 
 def _sequence(design: Design, name: str | None) -> Any:
     try:
         return design.operation(name)
     except KeyError as error:
-        raise UsageError(f"tilewright run: {error.args[0]}") from error
+        raise usage(error.args[0]) from error
 
 
-def _pairs(flag: str, texts: Iterable[str]) -> dict[str, str]:
-    """NAME=VALUE options as a dictionary."""
-    pairs = dict[str, str]()
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"tilewright run: {flag} takes NAME=VALUE, got '{text}'")
-        pairs[name] = value
-    return pairs
+def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
+    from tilewright.sim.scratchpad import ScratchpadError, host_entries
+    from tilewright.simulation import parameters_in
 
-
-def _arguments(names: list[str], types: list[Attribute], args: Namespace) -> list[Array | int]:
-    """Values for the arguments of a sequence, in order."""
-    from xdsl.dialects.builtin import MemRefType
-
-    scalars, specs = _pairs("--set", args.set), _pairs("--arg", args.arg)
-    buffers = [name for name, type in zip(names, types, strict=True) if isinstance(type, MemRefType)]
-    for flag, given, known in (
-        ("--set", scalars, [name for name in names if name not in buffers]),
-        ("--arg", specs, buffers),
-    ):
-        if unknown := [name for name in given if name not in known]:
-            raise UsageError(f"tilewright run: {flag}: no such argument: {unknown[0]}; there is {_listed(known)}")
-        if flag == "--set" and (missing := [name for name in known if name not in given]):
-            raise UsageError(f"tilewright run: the sequence takes {_listed(missing)}; give it: --set {missing[0]}=INT")
-    return [
-        _buffer(name, specs.get(name, "zeros"), type) if name in buffers else _integer(name, scalars[name])
-        for name, type in zip(names, types, strict=True)
-    ]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _integer(name: str, text: str) -> int:
+    values = {n: number("--scratchpad", n, value) for n, value in pairs("--scratchpad", args.scratchpad).items()}
     try:
-        return int(text, 0)
-    except ValueError as error:
-        raise UsageError(f"tilewright run: --set {name}: '{text}' is no integer") from error
+        host_entries(parameters_in(design), values)
+    except ScratchpadError as error:
+        raise usage(f"--scratchpad: {error}") from error
+    return values
 
 
-def _buffer(name: str, spec: str, type: Any) -> Array:
-    """A new array for a buffer, filled as `spec` says."""
-    import numpy as np
+def _on_bare_device(args: Namespace) -> Job:
+    """A stream on a device that is freshly out of reset."""
+    from tilewright.sim.host_needs import needed_bytes
+    from tilewright.simulation import BareDevice
 
-    from tilewright.sim.core_types import dtype_of
+    if args.txn is None:
+        raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
+    for flag in ("sequence", "set", "scratchpad", "kernel"):
+        if getattr(args, flag):
+            raise usage(f"--{flag} needs a DESIGN")
+    code = _control_code(args)
+    model = _model(args.device, code)
+    needs = needed_bytes(code, model)
+    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    device = BareDevice(model, _levels(args))
+    return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
+
+
+def _control_code(args: Namespace) -> ControlCode:
+    from tilewright.cli.files import read_bytes
+    from tilewright.txn.containers import read_container
+    from tilewright.txn.errors import TxnError
 
     try:
-        shape: tuple[int, ...] = type.get_shape()
-        dtype = dtype_of(type.element_type)
-    except TypeError as error:
-        raise InputError(f"argument {name} is {type}: {error}") from error
-    if spec.endswith(".npy"):
-        return _read_array(spec)
-    if -1 in shape:
-        raise UsageError(f"tilewright run: the size of {name} is not known; give it as a file: --arg {name}=FILE.npy")
-    if spec == "zeros":
-        return np.zeros(shape, dtype)
-    if spec == "arange":
-        return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
-    kind, _, seed = spec.partition(":")
-    if kind != "random" or not seed.isdigit():
-        raise UsageError(f"tilewright run: --arg {name}: '{spec}' is none of zeros, arange, random:SEED, FILE.npy")
-    generator = np.random.default_rng(int(seed))
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    return generator.standard_normal(shape).astype(dtype)
+        code = read_container(read_bytes(args.txn)).code(args.section)
+        code.decode()
+    except TxnError as error:
+        raise error.with_file(args.txn) from None
+    return code
 
 
-def _read_array(path: str) -> Array:
-    import numpy as np
+def _model(name: str | None, code: ControlCode) -> DeviceModel:
+    from tilewright.device import DEVICES
+    from tilewright.txn.text import model_of
 
-    try:
-        return np.ascontiguousarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from error
-
-
-def _words(data: bytes) -> Array:
-    import numpy as np
-
-    return np.frombuffer(data[: len(data) // 4 * 4], dtype=np.uint32)
-
-
-def _load_kernel(name: str, where: str) -> Callable[..., Any]:
-    """A function of a Python file, or of a C source that is compiled for this computer."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    from tilewright.sim.kernels import CKernel
-
-    path, _, function = where.partition(":")
-    if not path.endswith(".py"):
-        return CKernel(path, function or name)
-    spec = spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise InputError(f"cannot open kernel file '{path}'")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, function or name, None)
-    if not callable(found):
-        raise InputError(f"'{path}' has no function '{function or name}'")
+    if name is None:
+        model = model_of(code.decode().header)
+        if model is None:
+            raise usage("the stream's header describes no device that is known; name one: --device D")
+        return model
+    found = next((model for known, model in DEVICES.items() if known.name == name and model.is_npu), None)
+    if found is None:
+        known = ", ".join(known.name for known, model in DEVICES.items() if model.is_npu)
+        raise usage(f"--device: there is no NPU '{name}'; there is {known}")
     return found
 
 
-def _save(directory: Path, buffers: dict[str, Array]) -> None:
+def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
     import io
 
     import numpy as np
@@ -189,13 +244,3 @@ def _save(directory: Path, buffers: dict[str, Array]) -> None:
         data = io.BytesIO()
         np.save(data, array)
         write_atomically(directory / f"{name}.npy", data.getvalue())
-
-
-def _report(result: RunResult, elapsed: float, buffers: dict[str, Array], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"cycles": result.cycles, "seconds": elapsed, "buffers": list(buffers)}))
-        return
-    print(f"{result.cycles} cycles, simulated in {elapsed:.2f} s")
-    for name, array in buffers.items():
-        values = ", ".join(map(str, array.reshape(-1)[:8]))
-        print(f"  {name}: {values}{', ...' if array.size > 8 else ''}")

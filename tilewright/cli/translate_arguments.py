@@ -1,15 +1,12 @@
-"""The command line of `tilewright translate`, in the manner of MLIR's tools: `-flag` or `--flag`."""
+"""The command line of `tilewright translate`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from tilewright.cli.errors import UsageError
-from tilewright.cli.opt_arguments import Flag
-from tilewright.ir.pass_options import BOOLEANS
+from tilewright.cli.mlir_flags import OUTPUT, PART_FLAGS, UNREGISTERED, CommandLine, Flag, dashed
 from tilewright.ir.split_input import DEFAULT_MARKER
 
 PROGRAM = "tilewright translate"
@@ -67,7 +64,7 @@ TRANSLATIONS = dict(
 )
 
 OPTIONS = {
-    "o": Flag("output", "write the result to this file, whole or not at all", "FILE"),
+    "o": OUTPUT,
     "aie-output-binary": Flag("output_binary", "words in binary; if false as text, one a line in hexadecimal"),
     "aie-device-name": Flag("device_name", "the device to translate (main if not given)", "NAME"),
     "aie-sequence-name": Flag("sequence_name", "the runtime sequence to translate (the first if not given)", "NAME"),
@@ -84,60 +81,25 @@ OPTIONS = {
     "cdo-debug": Flag("cdo_listing", "print what is in CDO files"),
     "cdo-enable-cores": Flag("cdo_start_cores", "let CDO files start the cores (on unless set to false)"),
     "big-endian": Flag("big_endian", "words of CDO files with their upper bytes first"),
-    "split-input-file": Flag(
-        "split_marker", f"treat what is between lines {DEFAULT_MARKER!r} separately", "[MARKER]", DEFAULT_MARKER
-    ),
-    "output-split-marker": Flag("output_split_marker", "what to write between separate results", "TEXT"),
-    "verify-diagnostics": Flag(
-        "verify_diagnostics",
-        "compare what is reported with comments like expected-error@+1 {{text}}",
-        "[all|only-expected]",
-        "all",
-        ("all", "only-expected"),
-    ),
-    "allow-unregistered-dialect": Flag("allow_unregistered", "accept unknown operations in generic form"),
+    **PART_FLAGS,
+    "allow-unregistered-dialect": UNREGISTERED,
     "help": Flag("help", "print this text"),
     "h": Flag("help", "the same"),
 }
-FLAGS = TRANSLATIONS | OPTIONS
+COMMAND_LINE = CommandLine(PROGRAM, TRANSLATIONS | OPTIONS)
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
     """Read a command line; raises `UsageError` for what makes no sense."""
     arguments = Arguments()
-    inputs, unknown, asked = list[str](), list[str](), list[str]()
-    pending = iter(argv)
-    for argument in pending:
-        name, equals, value = argument.lstrip("-").partition("=")
-        if argument == "-" or not argument.startswith("-"):
-            inputs.append(argument)
-        elif name in FLAGS:
-            setattr(arguments, FLAGS[name].field, _value_of(name, value if equals else None, pending))
-            asked += [name] if name in TRANSLATIONS else []
-        elif not name.startswith("mlir-"):
-            unknown.append(argument)
-    _complain(inputs, unknown, asked)
+    arguments.input, names = COMMAND_LINE.read(argv, arguments, lambda name, value: False)
+    asked = [name for name in names if name in TRANSLATIONS]
+    if len(set(asked)) > 1:
+        raise UsageError(f"{PROGRAM}: {' and '.join(map(dashed, asked))} exclude each other")
     if arguments.show_locations and arguments.translation is None:
         arguments.translation = "aie-npu-to-binary"
     _check(arguments)
-    arguments.input = inputs[0] if inputs else "-"
     return arguments
-
-
-def _value_of(name: str, value: str | None, following: Iterator[str]) -> Any:
-    flag = FLAGS[name]
-    if value is None and flag.value and not flag.value.startswith("["):
-        value = next(following, None)
-        if value is None:
-            raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: requires a value!")
-    if flag.choices and value is not None and value not in flag.choices:
-        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: Cannot find option named '{value}'!")
-    if flag.value:
-        return flag.implied if value is None else value
-    if value not in BOOLEANS:
-        why = f"'{value}' is invalid value for boolean argument! Try 0 or 1"
-        raise UsageError(f"{PROGRAM}: for the {_dashed(name)} option: {why}")
-    return flag.implied if BOOLEANS[value] else None if name in TRANSLATIONS else False
 
 
 def _check(arguments: Arguments) -> None:
@@ -159,31 +121,6 @@ def _check(arguments: Arguments) -> None:
         )
 
 
-def _complain(inputs: list[str], unknown: list[str], asked: list[str]) -> None:
-    if unknown:
-        raise UsageError("\n".join(line for argument in unknown for line in _unknown_text(argument)))
-    if len(inputs) > 1:
-        raise UsageError(
-            f"{PROGRAM}: Too many positional arguments specified!\n"
-            f"Can specify at most 1 positional arguments: See: {PROGRAM} --help"
-        )
-    if len(set(asked)) > 1:
-        raise UsageError(f"{PROGRAM}: {' and '.join(map(_dashed, asked))} exclude each other")
-
-
-def _unknown_text(argument: str) -> Iterator[str]:
-    from difflib import get_close_matches
-
-    yield f"{PROGRAM}: Unknown command line argument '{argument}'.  Try: '{PROGRAM} --help'"
-    name, equals, value = argument.lstrip("-").partition("=")
-    for near in get_close_matches(name, FLAGS, n=1):
-        yield f"{PROGRAM}: Did you mean '{_dashed(near)}{equals}{value}'?"
-
-
-def _dashed(name: str) -> str:
-    return f"-{name}" if len(name) == 1 else f"--{name}"
-
-
 def help_text() -> str:
     """What `--help` prints."""
     lines = [
@@ -199,4 +136,4 @@ def help_text() -> str:
 
 def _row(name: str, flag: Flag) -> str:
     value = "" if not flag.value else f"=<{flag.value}>" if flag.value[0] != "[" else f"[=<{flag.value[1:-1]}>]"
-    return f"  {_dashed(name) + value:44} - {flag.help}"
+    return f"  {dashed(name) + value:44} - {flag.help}"

@@ -1,14 +1,21 @@
-"""Tools on TXN binaries: read them, change them, compare them."""
+"""Tools on TXN binaries: read them, change them, compare them.
+
+A FILE is a raw binary, hex text, the text that `dis` writes, or an ELF file with control code; its content tells which.
+"""
 
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.files import read_bytes, read_text, write_atomically
+from tilewright.cli.files import read_bytes, write_atomically
+
+if TYPE_CHECKING:
+    from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.txn.stream import Stream
+    from tilewright.txn.text import TextError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,26 +40,41 @@ def add_arguments(parser: ArgumentParser) -> None:
     lint.add_argument("--all", action="store_true", help="also where a wait for something else makes it unlikely")
     for tool in (dis, asm, stat, diff, lint):
         tool.add_argument("--json", action="store_true", help="for machines")
+        tool.add_argument("--section", metavar="NAME", help="which control code of an ELF file (default: the only one)")
 
 
 def run(args: Namespace) -> int:
     return {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff, "lint": _lint}[args.tool](args)
 
 
-def _decoded(name: str) -> Any:
-    from tilewright import txn
+def _decoded(name: str, section: str | None) -> Stream:
+    """The stream in a file: raw, as text, or in an ELF file."""
+    from tilewright.txn.containers import read_stream
+    from tilewright.txn.errors import TxnError
+    from tilewright.txn.text import TextError
 
     try:
-        return txn.decode(read_bytes(name))
-    except txn.TxnError as error:
+        return read_stream(read_bytes(name), section)
+    except TextError as error:
+        raise _at_line(error, name) from None
+    except TxnError as error:
         raise error.with_file(name) from None
+
+
+def _at_line(error: TextError, name: str) -> DiagnosedError:
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+    from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+
+    place = FileLineColLoc(StringAttr(name), IntAttr(error.line), IntAttr(error.column))
+    return DiagnosedError([Diagnostic(Severity.ERROR, error.reason, place)])
 
 
 def _dis(args: Namespace) -> int:
     from tilewright.txn.meaning import explain
     from tilewright.txn.text import disassemble, model_of
 
-    stream = _decoded(args.file)
+    stream = _decoded(args.file, args.section)
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
@@ -71,13 +93,8 @@ def _as_json(op: Any) -> dict[str, Any]:
 
 def _asm(args: Namespace) -> int:
     from tilewright import txn
-    from tilewright.txn.text import TextError, assemble
 
-    try:
-        stream = assemble(read_text(args.file))
-    except TextError as error:
-        print(f"{args.file}:{error.line}:{error.column}: error: {error.reason}", file=sys.stderr)
-        return 1
+    stream = _decoded(args.file, args.section)
     words = txn.encode(stream)
     write_atomically(Path(args.output), words.astype("<u4").tobytes())
     if args.json:
@@ -88,7 +105,7 @@ def _asm(args: Namespace) -> int:
 def _stat(args: Namespace) -> int:
     from tilewright.txn.statistics import statistics
 
-    found = {name: statistics(_decoded(name)) for name in args.files}
+    found = {name: statistics(_decoded(name, args.section)) for name in args.files}
     if args.json:
         print(json.dumps({name: numbers.to_json() for name, numbers in found.items()}))
         return 0
@@ -121,7 +138,7 @@ def _diff(args: Namespace) -> int:
 
     from tilewright.txn.difference import differences
 
-    found = differences(_decoded(args.left), _decoded(args.right))
+    found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
     shown = list(found if args.all else islice(found, 1))
     if args.json:
         print(json.dumps([vars(difference) for difference in shown]))
@@ -137,7 +154,7 @@ def _lint(args: Namespace) -> int:
     """Status 1 for a hazard that nothing makes unlikely."""
     from tilewright.cli.txn_lint import lint_stream, render, to_json
 
-    found = {name: lint_stream(name, _decoded(name)) for name in args.files}
+    found = {name: lint_stream(name, _decoded(name, args.section)) for name in args.files}
     if args.json:
         print(json.dumps({name: [to_json(it, model) for it in findings] for name, (model, findings) in found.items()}))
     for name, (model, findings) in () if args.json else found.items():

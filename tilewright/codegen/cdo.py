@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from tilewright.device.layout import WORD_MASK
 from tilewright.txn import Opcode, Operation
 from tilewright.txn.opcodes import WORD_BYTES
 
-WORD_MASK = 0xFFFFFFFF
 IDENTIFICATION, VERSION = 0x004F4443, 0x200  # the text "CDO", 2.0
 HEADER_REST = 4  # words of the header after the first, which says so
 HEADER_WORDS = HEADER_REST + 1

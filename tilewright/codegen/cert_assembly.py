@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import (
@@ -35,12 +36,11 @@ from tilewright.dialects.aiex.cert import (
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail
 
-WORD = 0xFFFFFFFF
 END_OF_PAGE = ".eop\n\n"
 
 
 def _word(attr: Any) -> str:
-    return f"0x{attr.value.data & WORD:08x}"
+    return f"0x{attr.value.data & WORD_MASK:08x}"
 
 
 def _number(attr: Any) -> str:
@@ -180,5 +180,5 @@ def _data(bd: CertUcDmaBdOp, name: str, source: GlobalOp | None) -> str:
         fail(bd, "Global symbol has no initial value", (source, "this is the global"))
     if not isinstance(values, DenseIntOrFPElementsAttr):
         fail(bd, "Global symbol initial value is not a dense int array", (source, "this is the global"))
-    words = "".join(f"  .long           0x{int(word) & WORD:08x}\n" for word in values.get_values())
+    words = "".join(f"  .long           0x{int(word) & WORD_MASK:08x}\n" for word in values.get_values())
     return f"  .align 16\n{name}:\n{words}"

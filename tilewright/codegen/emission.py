@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tilewright.device import DeviceModel
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
 from tilewright.dialects.aiex import firmware, instructions, queue
@@ -24,7 +25,6 @@ from tilewright.txn.host_buffers import address_offset
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
 from tilewright.txn.stream import Header
 
-WORD_MASK = 0xFFFFFFFF
 VERSION = (0, 1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .enums import Arch, Side, TileType
+from .packets import PacketHeader
 from .stream_switch import AIE1_SWITCHES, AIE2_SWITCHES, StreamSwitch
 
 
@@ -73,8 +74,8 @@ class Architecture:
 
 GRANULE_BITS = 32  # address generation and streams count 32-bit words on every device
 DEFAULT_STACK_BYTES = 0x400
-MAX_PACKET_ID = 31
-MAX_PACKET_TYPE = 7
+MAX_PACKET_ID = PacketHeader.id.limits[-1]
+MAX_PACKET_TYPE = PacketHeader.type.limits[-1]
 NUM_ARBITERS = 6
 NUM_MSELS = 4
 NUM_SLAVE_SLOTS = 4  # packet rules per slave port

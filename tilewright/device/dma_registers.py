@@ -10,11 +10,10 @@ from typing import NamedTuple
 from .bd import BD_LAYOUTS
 from .devices import DEVICES
 from .enums import Arch, DeviceName, DmaDirection, TileType
+from .layout import WORD_BYTES
 from .model import DeviceModel, TileId
 from .register_names import TILE_WORDS
 from .registers import TileRegisters
-
-WORD_BYTES = 4
 
 
 class DmaChannel(NamedTuple):

@@ -10,11 +10,10 @@ from .bd import BD_LAYOUTS
 from .dma_registers import ChannelRegister, DescriptorWord, DmaChannel, Role, descriptors_between, dma_register
 from .enums import DmaDirection, TileType
 from .hazards import BdName, Hazard, InFlight, O, Task
-from .layout import Field
+from .layout import WORD_BYTES, WORD_MASK, Field
 from .model import DeviceModel, TileId
 from .registers import ChannelControl, ChannelStatus
 
-WORD_BYTES, ALL_BITS = 4, 0xFFFFFFFF
 PATCHED_WORDS = 2  # an address patch, and an update from the scratchpad, change the low and the high part
 QUEUE_SIZE, RUNNING = ChannelStatus.task_queue_size, ChannelStatus.channel_running
 
@@ -23,7 +22,7 @@ class Bits(NamedTuple):
     """A word of which the bits in `known` are known."""
 
     value: int
-    known: int = ALL_BITS
+    known: int = WORD_MASK
 
     def get(self, field: Field) -> int | None:
         return (self.value & field.mask) >> field.lo if self.known & field.mask == field.mask else None
@@ -58,11 +57,11 @@ class HazardReader(Generic[O]):
         for word in found:
             if word.word == _next_bd(self.model.tile_type(*word.tile))[0].word:
                 at = self.model.bd_address(*word.tile, word.bd) + WORD_BYTES * word.word
-                self._link(word, Bits(words[(at - address) // WORD_BYTES] & ALL_BITS))
+                self._link(word, Bits(words[(at - address) // WORD_BYTES] & WORD_MASK))
         for index, value in enumerate(words) if not found else ():
             at = address + WORD_BYTES * index
             if isinstance(dma_register(self.model, at), ChannelRegister):
-                yield from self.write(origin, at, Bits(value & ALL_BITS))
+                yield from self.write(origin, at, Bits(value & WORD_MASK))
 
     def patch(self, origin: O, address: int) -> Iterator[Hazard[O]]:
         """Put another address into a descriptor."""

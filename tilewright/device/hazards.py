@@ -10,7 +10,7 @@ a descriptor when it comes to it, so that one which is rewritten before its task
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
@@ -222,13 +222,13 @@ class InFlight(Generic[O]):
         }
         return InFlight(queues, self.following | other.following)
 
-    def renamed(self, names: Mapping[BdName, BdName]) -> InFlight[O]:
+    def renamed(self, rename: Callable[[BdName], BdName]) -> InFlight[O]:
         """The same with other names for descriptors."""
         queues = {
-            channel: tuple(replace(t, descriptors=frozenset(names.get(n, n) for n in t.descriptors)) for t in tasks)
+            channel: tuple(replace(task, descriptors=frozenset(map(rename, task.descriptors))) for task in tasks)
             for channel, tasks in self.queues.items()
         }
-        following = {(tile, names.get(a, a)): names.get(b, b) for (tile, a), b in self.following.items()}
+        following = {(tile, rename(bd)): rename(after) for (tile, bd), after in self.following.items()}
         return InFlight(queues, following)
 
     def key(self) -> Hashable:

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import ClassVar
 
 WORD_BITS = 32
+WORD_BYTES = WORD_BITS // 8
+WORD_MASK = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Words that travel over the stream switches with a meaning of their own: packet headers, tokens, control packets."""
 
-from .enums import DmaDirection
+from collections.abc import Mapping
+
+from .enums import DmaDirection, TileType
 from .layout import Field, Layout, bit
 
 
@@ -37,6 +39,27 @@ def actor_channel(actor: int) -> tuple[DmaDirection, int]:
     return (DmaDirection.S2MM, actor) if actor < MM2S_ACTORS else (DmaDirection.MM2S, actor - MM2S_ACTORS)
 
 
+_SHIM_ACTORS = {DmaDirection.S2MM: (0, 2, 3, 4), DmaDirection.MM2S: (6, 7, 8, 9, 10, 11, 12, 13)}
+
+CERT_ACTORS: Mapping[TileType, Mapping[DmaDirection, tuple[int, ...]]] = {
+    TileType.CoreTile: {DmaDirection.S2MM: (0, 1), DmaDirection.MM2S: (6,)},
+    TileType.MemTile: {
+        DmaDirection.S2MM: (1, 2, 3, 4, 5, 6, 7),
+        DmaDirection.MM2S: (16, 17, 18, 19, 20, 22, 23, 24, 25, 26),
+    },
+    TileType.ShimNOCTile: _SHIM_ACTORS,
+    TileType.ShimPLTile: _SHIM_ACTORS,
+}
+"""By channel, the actors that the firmware of a column's microcontroller waits for: a numbering of its own, which is
+that of tokens on the array for core tiles only. Source: AIENpuToCert.cpp of mlir-aie at 3ca0193cea9e."""
+
+
+def cert_tile(column: int, row: int) -> int:
+    """The tile that sends a token, as that firmware is told: the place in the token's header, without what is below."""
+    (header,) = CompletionToken.pack(source_column=column, source_row=row)
+    return header >> CompletionToken.source_row.lo
+
+
 class ControlHeader(Layout):
     """The second word of a control packet: what to do with registers of the tile that gets it.
 
@@ -52,6 +75,8 @@ class ControlHeader(Layout):
 
 WRITE, READ = 0, 1
 """Operations of a control packet."""
+WRITES = (WRITE, 2)
+"""Those that bring words along."""
 
 
 def with_parity(word: int) -> int:

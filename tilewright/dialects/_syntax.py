@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -206,6 +206,19 @@ def print_typed_operands(printer: Printer, operands: Sequence[SSAValue]) -> None
         printer.print_list(operands, printer.print_ssa_value)
         printer.print_string(" : ")
         print_types(printer, [operand.type for operand in operands])
+
+
+class TypedOperandsOp(IRDLOperation):
+    """Syntax of an operation that is a list of values, as terminators are: `%a, %b : type, type`, or nothing."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self)
+        print_typed_operands(printer, self.operands)
 
 
 def is_plain_terminator(op: Operation | None) -> bool:

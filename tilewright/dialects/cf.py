@@ -129,6 +129,11 @@ class ConditionalBranchOp(xdsl_cf.ConditionalBranchOp):
         verify_target(1, self.else_block, self.else_arguments)
 
 
+def case_numbers(op: xdsl_cf.SwitchOp) -> tuple[int, ...]:
+    """The numbers that a switch has cases for, signed."""
+    return op.case_values.get_values() if op.case_values is not None else ()
+
+
 @amend
 class SwitchOp(xdsl_cf.SwitchOp):
     """Go on in one of several blocks, chosen by a number."""
@@ -184,9 +189,9 @@ class SwitchOp(xdsl_cf.SwitchOp):
         printer.print_attribute(self.flag.type)
         printer.print_string(", [")
         labels = ["default"]
-        if self.case_values is not None:
+        if numbers := case_numbers(self):
             width = cast(IntegerType, self.flag.type).width.data
-            labels += [str(value % (1 << width)) for value in self.case_values.get_values()]
+            labels += [str(number % (1 << width)) for number in numbers]
         for number, (label, target) in enumerate(zip(labels, self.targets, strict=True)):
             if number:
                 printer.print_string(",")

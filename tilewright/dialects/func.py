@@ -36,11 +36,10 @@ from tilewright.dialects._amend import amend, amended
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import (
     PAREN,
+    TypedOperandsOp,
     parse_operands,
-    parse_typed_operands,
     print_attributes,
     print_operands,
-    print_typed_operands,
     split_attributes,
 )
 from tilewright.ir.constraints import described
@@ -246,19 +245,10 @@ class CallOp(xdsl_func.CallOp):
 
 
 @amend
-class ReturnOp(xdsl_func.ReturnOp):
+class ReturnOp(TypedOperandsOp, xdsl_func.ReturnOp):
     """The results of a function."""
 
     traits = traits_def(ParentOp("func.func"), IsTerminator(), ReturnLike(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
     def verify_(self) -> None:
         function = self.parent_op()

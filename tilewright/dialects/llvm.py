@@ -19,6 +19,7 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amended
+from tilewright.dialects._llvm_memory import OPS as MEMORY_OPS
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import print_attributes
 from tilewright.ir.constraints import described
@@ -130,4 +131,4 @@ class ExtractElementOp(IRDLOperation):
             )
 
 
-LLVM = amended(xdsl_llvm.LLVM, [ExtractElementOp, PoisonOp])
+LLVM = amended(xdsl_llvm.LLVM, [ExtractElementOp, PoisonOp, *MEMORY_OPS])

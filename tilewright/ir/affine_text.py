@@ -171,17 +171,22 @@ def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     return AffineBinaryOpExpr(MOD, lhs, rhs)
 
 
+def _known_quotient(lhs: AffineExpr, by: int) -> AffineExpr | None:
+    """`lhs` divided by a number, if nothing has to be rounded."""
+    if by == 1:
+        return lhs
+    factor, times = _product_by_constant(lhs)
+    return multiply(factor, AffineConstantExpr(times // by)) if factor is not lhs and times % by == 0 else None
+
+
 def floor_divide(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     by = constant_of(rhs)
     if by is None or by == 0:
         return AffineBinaryOpExpr(FLOORDIV, lhs, rhs)
     if (value := constant_of(lhs)) is not None:
         return AffineConstantExpr(value // by)
-    if by == 1:
-        return lhs
-    factor, times = _product_by_constant(lhs)
-    if factor is not lhs and times % by == 0:
-        return multiply(factor, AffineConstantExpr(times // by))
+    if (quotient := _known_quotient(lhs, by)) is not None:
+        return quotient
     terms = _operands_of(lhs, ADD)
     if terms is not None and any(known_divisor(term) % by == 0 for term in terms):
         return add(floor_divide(terms[0], rhs), floor_divide(terms[1], rhs))
@@ -194,12 +199,7 @@ def ceil_divide(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
         return AffineBinaryOpExpr(CEILDIV, lhs, rhs)
     if (value := constant_of(lhs)) is not None:
         return AffineConstantExpr(-(-value // by))
-    if by == 1:
-        return lhs
-    factor, times = _product_by_constant(lhs)
-    if factor is not lhs and times % by == 0:
-        return multiply(factor, AffineConstantExpr(times // by))
-    return AffineBinaryOpExpr(CEILDIV, lhs, rhs)
+    return _known_quotient(lhs, by) or AffineBinaryOpExpr(CEILDIV, lhs, rhs)
 
 
 BUILD = {ADD: add, MUL: multiply, MOD: modulo, FLOORDIV: floor_divide, CEILDIV: ceil_divide}

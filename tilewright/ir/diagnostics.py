@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NoReturn, TypeAlias, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, UnknownLoc
+from xdsl.dialects.builtin import (
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    LocationAttr,
+    NameLoc,
+    UnknownLoc,
+    UnregisteredOp,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PyRDLError, VerifyException
 
@@ -191,7 +199,7 @@ def fail_op(op: Operation, text: str, *notes: tuple[Where, str]) -> NoReturn:
 
 
 def op_text(op: Operation, text: str) -> str:
-    name = op.attributes["op_name__"].data if op.name == "builtin.unregistered" else op.name  # type: ignore[attr-defined]
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     return f"'{name}' op {text}"
 
 

@@ -183,7 +183,7 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         return self.token(self.index)
 
     @property
-    def pos(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def pos(self) -> int:
         """The offset behind the current token; set, the offset at which `lex` goes on."""
         return self.end(self.index)
 
@@ -239,14 +239,14 @@ def _is_bad(character: str) -> bool:
 class ReaderState(ParserState[MLIRTokenKind, str]):
     """xDSL's shared parser state, over `Tokens`."""
 
-    lexer: Tokens  # pyright: ignore[reportIncompatibleVariableOverride]
+    lexer: Tokens
 
     def __init__(self, tokens: Tokens):
         self.lexer = tokens  # pyright: ignore[reportIncompatibleVariableOverride]
         self.dialect_stack = ["builtin"]
 
     @property
-    def current_token(self) -> MLIRToken:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def current_token(self) -> MLIRToken:
         return self.lexer.token(self.lexer.index)
 
     @current_token.setter

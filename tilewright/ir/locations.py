@@ -62,7 +62,7 @@ class _Extensible:
         pass
 
 
-class SourceLocation(_Extensible, FileLineColLoc):  # pyright: ignore[reportGeneralTypeIssues]
+class SourceLocation(_Extensible, FileLineColLoc):
     """A `FileLineColLoc`, equal to any other of the same place, whose line and column are found on demand."""
 
     __slots__ = ("offset", "source")
@@ -96,7 +96,7 @@ class SourceLocation(_Extensible, FileLineColLoc):  # pyright: ignore[reportGene
         return f"SourceLocation({self.source.name.data}:{line}:{column})"
 
 
-class FileLineColRange(_Extensible, FileLineColLoc):  # pyright: ignore[reportGeneralTypeIssues]
+class FileLineColRange(_Extensible, FileLineColLoc):
     """A stretch of a file: a `FileLineColLoc` of its start that also knows its end."""
 
     end_line: IntAttr
@@ -140,5 +140,5 @@ def fuse(locations: Iterable[LocationAttr], metadata: Attribute = _NO_METADATA) 
 
 
 _new_location = object.__new__
-_set_source = SourceLocation.source.__set__  # type: ignore[attr-defined]
-_set_offset = SourceLocation.offset.__set__  # type: ignore[attr-defined]
+_set_source = vars(SourceLocation)["source"].__set__
+_set_offset = vars(SourceLocation)["offset"].__set__

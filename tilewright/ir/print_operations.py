@@ -59,10 +59,6 @@ def _print_results(printer: Printer, types: Sequence[Attribute], attributes: Arr
     printer.print_string(")")
 
 
-SPELLED_OUT = {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs"}
-"""Properties of a function that its syntax has a place for."""
-
-
 IN_SIGNATURE = frozenset(("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs"))
 """Properties of a function that its signature tells."""
 
@@ -74,7 +70,7 @@ def print_function(op: Any, printer: Printer) -> None:
     printer.print_symbol_name(op.sym_name.data)
     type: FunctionType = op.function_type
     print_signature(printer, type.inputs.data, type.outputs.data, op.body, op.arg_attrs, op.res_attrs)
-    more = {name: value for name, value in op.properties.items() if name not in SPELLED_OUT}
+    more = {name: value for name, value in op.properties.items() if name not in IN_SIGNATURE}
     printer.print_op_attributes(op.attributes | more, print_keyword=True)
     if op.body._first_block is not None:
         printer.print_string(" ")

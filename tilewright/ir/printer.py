@@ -251,6 +251,10 @@ class Printer(AliasingPrinter):
             self.print_regions(regions)
         return pieces
 
+    def name_like(self, value: SSAValue, other: SSAValue) -> None:
+        """Have a value go by the name of another."""
+        self._values[id(value)] = self.value_text(other)
+
     def print_function_type(self, input_types: Iterable[Attribute], output_types: Iterable[Attribute]) -> None:
         self._out.append(function_type_text(self, tuple(input_types), tuple(output_types)))
 

@@ -60,7 +60,7 @@ class TokenParser(XdslParser):
 
     # Errors
 
-    def raise_error(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def raise_error(
         self, msg: str, at_position: Span[str] | int | None = None, end_position: int | None = None
     ) -> NoReturn:
         if at_position is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.flow import is_idle
 from tilewright.native.values import Value
@@ -73,10 +74,9 @@ class Graph:
         flag, default = lowering[op.flag], lowering.new_block("default")
         lowering.spend()
         switch = lowering.builder.switch(flag, default)
-        values = cast(Sequence[int], op.case_values.get_values()) if op.case_values is not None else ()
-        for value, target, operands in zip(values, op.case_blocks, op.case_operand, strict=True):
+        for number, target, operands in zip(case_numbers(op), op.case_blocks, op.case_operand, strict=True):
             case = lowering.new_block("case")
-            switch.add_case(ir.Constant(flag.type, value), case)
+            switch.add_case(ir.Constant(flag.type, number), case)
             lowering.at(case)
             self._go(target, operands)
         lowering.at(default)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -26,6 +26,7 @@ from tilewright.dialects.aiex.tasks import (
 )
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.used_descriptors import used_descriptors
 
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -38,6 +39,8 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     skip_without_tasks: bool = False
     """Leave sequences alone that have no task to assign descriptors to, whatever control flow they have."""
+    avoid_used: bool = False
+    """Give no task a descriptor that its tile uses otherwise."""
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
@@ -47,7 +50,7 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
             if not self.skip_without_tasks or _has_tasks(sequence):
                 _refuse_control_flow(sequence)
                 _check_tokens(sequence)
-                _Allocation(op.model).run(sequence)
+                _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}).run(sequence)
 
 
 def _draws_from_pool(sequence: RuntimeSequenceOp) -> bool:
@@ -104,8 +107,8 @@ def _check_tokens(sequence: RuntimeSequenceOp) -> None:
 class _Allocation:
     """Which task has which descriptors while a sequence is walked from start to end."""
 
-    def __init__(self, model: DeviceModel):
-        self.model = model
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
+        self.model, self.used = model, used
         self.owners: dict[TileId, dict[int, DmaConfigureTaskOp]] = {}
         self.awaited: set[DmaConfigureTaskOp] = set()
 
@@ -148,7 +151,8 @@ class _Allocation:
                     (owners[number], "it is in use for this task"),
                 )
             owners[number] = task
-        free = (number for number in reached if number not in owners)
+        used = self.used.get(place, ())
+        free = (number for number in reached if number not in owners and number not in used)
         for bd in task.descriptors:
             if bd.bd_id is None:
                 number = next(free, None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.cf import case_numbers
 from tilewright.passes.branches import is_branch, successor_operands
 from tilewright.passes.folding.regions import only_block
 
@@ -59,7 +60,7 @@ def _taken_successor(op: Operation, number: Numbers) -> Known:
             return int(not condition) if isinstance(condition, int) else condition
         case cf.SwitchOp():
             flag = number(op.flag)
-            cases = list(cast(Any, op.case_values).get_values()) if op.case_values is not None else []
+            cases = case_numbers(op)
             return (1 + cases.index(flag) if flag in cases else 0) if isinstance(flag, int) else flag
         case _:
             return VARYING

@@ -24,7 +24,7 @@ from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
 from tilewright.dialects.aiex.instructions import NpuSyncOp, NpuWrite32Op
-from tilewright.dialects.aiex.write_bd import REGISTER_FIELDS, NpuWriteBdOp, descriptor_words
+from tilewright.dialects.aiex.write_bd import FOURTH_DIMENSION, REGISTER_FIELDS, NpuWriteBdOp, descriptor_words
 from tilewright.passes.argument_trace import ArgumentPart
 from tilewright.passes.emission import Emitter, Number, known
 from tilewright.passes.limit_checks import LimitChecks
@@ -33,6 +33,7 @@ from tilewright.passes.transfer_fields import Transfer
 from tilewright.txn.host_buffers import largest_offset
 
 WORD_BYTES = 4
+FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Descriptor:
             if (value := known(number)) is not None:
                 constants[name] = value
             else:
-                unknown.append((layout.fields[REGISTER_FIELDS[name]], number))
+                unknown.append((layout.fields[FIELDS[name]], number))
         checks.descriptor_fields(self.model, self.place, constants)
         if (bd_id := known(self.bd_id)) is not None:
             emit.emit(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
@@ -96,12 +97,13 @@ def transfer_of(
     sizes: Sequence[Number],
     strides: Sequence[Number],
     length: Number | None = None,
+    *,
+    is_four_dimensional: bool = False,
 ) -> Transfer:
     """A walk, innermost first, by the DMA of a tile."""
     layout = BD_LAYOUTS[model.tile_type(*place)]
-    return Transfer(
-        sizes, strides, limits, model.is_shim_noc(*place), layout.fields["buffer_length"].limits[-1], length
-    )
+    longest = layout.fields["buffer_length"].limits[-1]
+    return Transfer(sizes, strides, limits, model.is_shim_noc(*place), longest, length, is_four_dimensional)
 
 
 def offset_in_bytes(

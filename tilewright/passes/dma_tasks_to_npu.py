@@ -133,6 +133,10 @@ def _end(region: Region) -> Operation:
     return end
 
 
+LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
+"""How many locks a descriptor may use: mlir-aie has none that only waits, or only tells."""
+
+
 class ConfigureTaskToWriteBd(RewritePattern):
     def __init__(self, guards: Guards, constants: SharedConstants | None):
         self.guards, self.constants = guards, constants
@@ -150,7 +154,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
                 (op, "the option guards=full of this pass has it lowered"),
             )
         hoist_computations(op, rewriter)
-        descriptors = checked_descriptors(op)
+        descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following = link_descriptors(op, descriptors)
         for bd in descriptors:
             TaskDescriptor(op, bd, place, Emitter(rewriter, self.constants), self.guards).write(following.get(bd))

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    UnitAttr,
-    i32,
-)
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
@@ -37,12 +28,12 @@ from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
-from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
+from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.argument_trace import ArgumentPart, trace_to_argument
+from tilewright.passes.block_data import DataName, data_global, global_data, word_bytes
 from tilewright.passes.descriptor_lowering import (
-    WORD_BYTES,
     Descriptor,
     add_scratchpad_offset,
     address_register,
@@ -58,8 +49,6 @@ from tilewright.passes.limit_checks import Guards, LimitChecks
 from tilewright.passes.numbers import Numbers
 from tilewright.passes.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 
-WORD_BITS = 32
-WORD_MASK = (1 << WORD_BITS) - 1
 GLOBAL_PREFIX = "blockwrite_data_"
 
 
@@ -321,58 +310,29 @@ def _absolute_operand(op: Placed, address: SSAValue, rewriter: PatternRewriter) 
 class WriteBdToBlockWrite(RewritePattern):
     """A descriptor is a block write of its words, which are a global. Equal words share one."""
 
-    def __init__(self, device: DeviceOp):
+    def __init__(self, device: DeviceOp, *, all_fields: bool = False):
+        self.all_fields = all_fields
         globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
-        self.by_words = {words: _read(op) for op in reversed(globals) if (words := _words_of(op)) is not None}
+        self.names = {data: DataName.of(op) for op in reversed(globals) if (data := global_data(op)) is not None}
         numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
         self.next_number = max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
-        words = tuple(word - (1 << WORD_BITS) if word >> WORD_BITS - 1 else word for word in op.words())
-        if words not in self.by_words:
-            self.by_words[words] = _read(self.make_global(op, words, rewriter))
-        name, type = self.by_words[words]
-        source = GetGlobalOp.create(properties={"name": name}, result_types=[type])
+        data = word_bytes(op.words(all_fields=self.all_fields))
+        if data not in self.names:
+            self.names[data] = DataName.of(self.make_global(op, data, rewriter))
+        source = self.names[data].read()
         address = model.bd_address(column, row, op.field("bd_id"))
         rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
-    def make_global(self, op: NpuWriteBdOp, words: Sequence[int], rewriter: PatternRewriter) -> GlobalOp:
+    def make_global(self, op: NpuWriteBdOp, data: bytes, rewriter: PatternRewriter) -> GlobalOp:
         sequence = parent_of_type(op, RuntimeSequenceOp)
-        created = GlobalOp.create(
-            properties={
-                "sym_name": StringAttr(f"{GLOBAL_PREFIX}{self.next_number}"),
-                "sym_visibility": StringAttr("private"),
-                "type": _data_type(len(words)),
-                "initial_value": DenseIntOrFPElementsAttr.from_list(TensorType(i32, [len(words)]), words),
-                "constant": UnitAttr(),
-            }
-        )
+        created = data_global(f"{GLOBAL_PREFIX}{self.next_number}", data)
         rewriter.insert(created, InsertPoint.before(op if sequence is None else sequence))
         self.next_number += 1
         return created
-
-
-@cache
-def _data_type(count: int) -> MemRefType:
-    return MemRefType(i32, [count])
-
-
-def _read(op: GlobalOp) -> tuple[SymbolRefAttr, Attribute]:
-    """The name by which a global is read, and its type."""
-    return SymbolRefAttr(op.sym_name), op.type
-
-
-def _words_of(op: GlobalOp) -> tuple[int, ...] | None:
-    """The contents of a global that a block write can have as its data."""
-    value = op.initial_value
-    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(op.type, MemRefType):
-        return None
-    shape = op.type.get_shape()
-    if len(shape) != 1 or op.type != _data_type(shape[0]):
-        return None
-    return tuple(cast(Sequence[int], value.get_values()))
 
 
 @dataclass(frozen=True)
@@ -393,7 +353,7 @@ class DmaToNpuPass(Pass):
                 NpuDmaWaitOp: DmaWaitToSync(channels, constants),
                 NpuPushQueueOp: PushQueueToWrite32(op, self.guards, constants),
                 NpuWriteRTPOp: RtpWriteToWrite32(),
-                NpuWriteBdOp: WriteBdToBlockWrite(op),
+                NpuWriteBdOp: WriteBdToBlockWrite(op, all_fields=self.guards is Guards.FULL),
                 NpuBlockWriteOp: relative,
                 NpuWrite32Op: relative,
                 NpuMaskWrite32Op: relative,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aiex import guards
 from tilewright.dialects.emitc.operators import CastOp, Predicate
 from tilewright.dialects.emitc.types import is_integral, width_of
@@ -14,8 +15,6 @@ from tilewright.passes.emitc_builder import SIZE, WORD, signed, unsigned
 
 if TYPE_CHECKING:
     from tilewright.passes.emitc_instructions import Instructions
-
-WORD_MASK = 0xFFFFFFFF
 
 
 def _assert_field(to: Instructions, op: guards.NpuAssertBdFieldOp) -> None:

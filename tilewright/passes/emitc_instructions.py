@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection
+from tilewright.device.layout import WORD_MASK
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
@@ -24,7 +25,6 @@ from tilewright.passes.emitc_builder import WORD, Builder
 from tilewright.passes.emitc_guards import GUARDS
 from tilewright.txn.host_buffers import address_offset
 
-WORD_MASK = 0xFFFFFFFF
 NAMESPACE = "aie_runtime"
 FIRST_BD, ANY_BD = "DMA.BD0.", "DMA.BD*."  # a descriptor's registers lie as far behind those of the first as it does
 

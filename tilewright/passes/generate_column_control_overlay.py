@@ -24,8 +24,10 @@ from tilewright.dialects.aie.flows import (
     Port,
     ShimDmaAllocationOp,
 )
-from tilewright.dialects.aie.lookup import lookup_symbol
+from tilewright.dialects.aie.lookup import lookup_symbol, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aiex.queue import NpuPushQueueOp
+from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.device_tiles import tile_at, tiles_by_place
@@ -37,6 +39,8 @@ CONTROL = Port(WireBundle.TileControl, 0)
 class TokenRoutes(StrEnum):
     SHIM_ONLY = "shim-only"
     ALL_TILES = "all-tiles"
+    ISSUING_TILES = "issuing-tiles"
+    """Shim tiles, and those whose tokens a runtime sequence asks for, unless the design has a route for them."""
     DISABLE = "disable"
 
 
@@ -91,11 +95,30 @@ class GenerateColumnControlOverlayPass(Pass):
             return
         if self.route_shim_to_tct is TokenRoutes.SHIM_ONLY:
             tiles = [tile for tile in tiles if tile.is_shim]
+        if self.route_shim_to_tct is TokenRoutes.ISSUING_TILES:
+            issuing = _issuing_tiles(device)
+            tiles = [tile for tile in tiles if tile.is_shim or tile.place in issuing]
         exit_port = Port(WireBundle.South, 0)
         for tile in tiles:
             _check_unused(device, shim, exit_port, is_source=False)
             ports = [PacketSourceOp(tile.result, CONTROL), PacketDestOp(shim.result, exit_port)]
             _append(device, PacketFlowOp(_packet_id(device, tile), ports, keep_header=True, priority=True), tile)
+
+
+def _issuing_tiles(device: DeviceOp) -> set[TileId]:
+    """Where tasks end with a token that has no way to the shim yet."""
+    issuing, routed = set[TileId](), set[TileId]()
+    for op in device.walk():
+        match op:
+            case DmaConfigureTaskOp() if op.issues_token and op.place is not None:
+                issuing.add(op.place)
+            case NpuPushQueueOp() if op.issue_token:
+                issuing.add(op.place)
+            case PacketSourceOp() if op.port == CONTROL and (tile := tile_of(op.tile)) is not None and tile.place:
+                routed.add(tile.place)
+            case _:
+                pass
+    return issuing - routed
 
 
 def _route_control(device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp]) -> None:

@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
@@ -22,7 +23,7 @@ from tilewright.dialects.aiex.instructions import (
     NpuWriteRTPOp,
 )
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
-from tilewright.dialects.aiex.resolution import TILE_OFFSET, WORD_BYTES
+from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, field_violation, offset_violation
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass

@@ -6,12 +6,13 @@ from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from tilewright.device.layout import WORD_BYTES
+from tilewright.device.packets import ControlHeader
 from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.rewriting import rewrite
 
-MAX_WORDS = 4
-WORD_BYTES = 4
+MAX_WORDS = ControlHeader.beats.limits[-1]
 
 
 class SplitControlPacket(RewritePattern):

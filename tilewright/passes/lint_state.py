@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -26,6 +26,7 @@ class Drawn(NamedTuple):
 Thing: TypeAlias = "Drawn | Operation"
 """What a value stands for: a descriptor, or a task by the operation that configures it."""
 PoolKey: TypeAlias = tuple[TileId, range]
+NameT = TypeVar("NameT", bound=Hashable)
 
 
 @dataclass
@@ -59,10 +60,15 @@ class LintState:
 
     def _grow_older(self, op: DmaBdPoolPopOp) -> None:
         """Tell what an operation took before from what it takes now."""
-        older: dict[Hashable, Hashable] = {Drawn(op, n): Drawn(op, min(n + 1, OLDEST)) for n in range(OLDEST + 1)}
+
+        def older(name: NameT) -> NameT | Drawn:
+            if isinstance(name, Drawn) and name.op is op:
+                return Drawn(op, min(name.age + 1, OLDEST))
+            return name
+
         self.in_flight = self.in_flight.renamed(older)
-        self.things = {value: _renamed(things, older) for value, things in self.things.items()}
-        self.pools = {pool: tuple(_renamed(bds, older) for bds in free) for pool, free in self.pools.items()}
+        self.things = {value: frozenset(map(older, things)) for value, things in self.things.items()}
+        self.pools = {pool: tuple(frozenset(map(older, bds)) for bds in free) for pool, free in self.pools.items()}
 
     def join(self, other: LintState) -> LintState:
         """What may be going on where two ways meet."""
@@ -70,10 +76,6 @@ class LintState:
         things = {v: self.things.get(v, nothing) | other.things.get(v, nothing) for v in self.things | other.things}
         pools = {p: _joined(self.pools.get(p, ()), other.pools.get(p, ())) for p in self.pools | other.pools}
         return LintState(self.in_flight.join(other.in_flight), things, pools)
-
-
-def _renamed(things: frozenset[Thing], names: Mapping[Hashable, Hashable]) -> frozenset[Thing]:
-    return frozenset(names.get(thing, thing) for thing in things)  # type: ignore[misc]
 
 
 def _joined(first: tuple[frozenset[Thing], ...], second: tuple[frozenset[Thing], ...]) -> tuple[frozenset[Thing], ...]:

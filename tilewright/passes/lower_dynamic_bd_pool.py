@@ -6,7 +6,7 @@ Where a loop or a branch hands on a task, the numbers go along with it, as value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -39,6 +39,7 @@ from tilewright.passes.pooled_tasks import (
     first_index,
     handed_on,
 )
+from tilewright.passes.used_descriptors import used_descriptors
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class LowerDynamicBdPoolPass(Pass):
     anchor = "aie.device"
 
     allow_while: bool = field(default=False, metadata={"help": "accept scf.while, too"})
+    avoid_used: bool = field(default=False, metadata={"help": "leave out what else the tile uses"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
@@ -57,7 +59,7 @@ class LowerDynamicBdPoolPass(Pass):
             if any(isinstance(child, CONTROL_FLOW) for child in inside):
                 if not self.allow_while:
                     _refuse_while(inside)
-                _PooledSequence(op.model).lower(sequence)
+                _PooledSequence(op.model, used_descriptors(op) if self.avoid_used else {}).lower(sequence)
 
 
 def _refuse_while(ops: Sequence[Operation]) -> None:
@@ -78,13 +80,13 @@ _Positions: TypeAlias = dict[int, PooledTask]
 class _PooledSequence:
     """One walk over a sequence in the order of execution, so that a task is known before it is handed on."""
 
-    def __init__(self, model: DeviceModel):
-        self.model = model
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
+        self.model, self.used = model, used
         self.tasks: dict[SSAValue, PooledTask] = {}
         self.freed: list[dict[SSAValue, DmaFreeTaskOp]] = []
         """What is free for certain: by block, from the outermost to the one that is being walked."""
         self.loops: list[Region] = []
-        self.pools: dict[tuple[TileId, int], int | None] = {}
+        self.pools: dict[tuple[TileId, int], tuple[int | None, int | None]] = {}
         self.starts: list[tuple[DmaStartTaskOp, PooledTask]] = []
 
     def lower(self, sequence: RuntimeSequenceOp) -> None:
@@ -129,16 +131,18 @@ class _PooledSequence:
         place, _, _ = channel_of(op)
         check_descriptors(op)
         build, pool = building_before(op), self.pool_of(op)
-        ids = [build.insert(DmaBdPoolPopOp(place, pool)).bd_id for _ in op.descriptors]
+        ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
 
-    def pool_of(self, task: DmaConfigureTaskOp) -> int | None:
-        """The channel whose descriptors a task needs, where not all will do."""
+    def pool_of(self, task: DmaConfigureTaskOp) -> tuple[int | None, int | None]:
+        """The channel whose descriptors a task needs, where not all will do, and the first one that is free."""
         place, _, channel = channel_of(task)
         if (place, channel) not in self.pools:
-            reaches_all = len(self.model.accessible_bds(*place, channel)) == self.model.num_bds(*place)
-            self.pools[place, channel] = None if reaches_all else channel
+            reached = self.model.accessible_bds(*place, channel)
+            used = self.used.get(place, set[int]()).intersection(reached)
+            reaches_all = len(reached) == self.model.num_bds(*place)
+            self.pools[place, channel] = None if reaches_all else channel, max(used) + 1 if used else None
         return self.pools[place, channel]
 
     def start(self, op: DmaStartTaskOp) -> None:
@@ -162,7 +166,7 @@ class _PooledSequence:
         build = building_before(op)
         place, _, _ = channel_of(task.example)
         for id in reversed(task.ids):
-            build.insert(DmaBdPoolPushOp(place, id, self.pool_of(task.example)))
+            build.insert(DmaBdPoolPushOp(place, id, *self.pool_of(task.example)))
         Rewriter.erase_op(op)
 
     def check_freed_once(self, op: DmaFreeTaskOp) -> None:

@@ -19,19 +19,25 @@ RESOURCES = (
     "aie-lower-scratchpad-parameters",
     "aie-objectFifo-stateful-transform",
     "aie-objectFifo-unroll{default-dynamic=true}",
+    "aie-lower-memcpy",
     "aie-assign-lock-ids",
     "aie-assign-bd-ids",
     "aie-lower-cascade-flows",
     "aie-assign-tile-controller-ids",
-    "aie-generate-column-control-overlay{route-shim-to-tile-ctrl=false}",
+    "aie-generate-column-control-overlay{route-shim-to-tct=issuing-tiles route-shim-to-tile-ctrl=false}",
     "aie-assign-buffer-addresses",
 )
 ROUTING = ("aie-create-pathfinder-flows",)
 DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
-"""From a design as people write it to descriptors, locks, addresses and switch settings. The order is upstream's."""
+"""From a design as people write it to descriptors, locks, addresses and switch settings.
 
-SEQUENCE_GATHERING = ("aie-materialize-runtime-sequences", "tilewright-number-pdis")
-"""Sequences that run others get these inlined, and load the configurations of their devices by number."""
+The order is upstream's. Copies that tokens hold back come before the locks that they need, which upstream's users do by
+hand; and tokens of all tiles that issue some get a route, not only those of shim tiles.
+"""
+
+SEQUENCE_GATHERING = ("aie-materialize-bd-chains", "aie-materialize-runtime-sequences", "tilewright-number-pdis")
+"""Sequences that run others get these inlined, and load the configurations of their devices by number. Chains of
+descriptors are written out before, since a sequence cannot take along what it refers to them by."""
 
 NPU_DMA_LOWERING = (
     "aie-materialize-bd-chains",
@@ -58,11 +64,19 @@ FULL_GUARDS = {"aie-dma-tasks-to-npu": "guards=full", "aie-dma-to-npu": "guards=
 
 
 def with_options(order: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
-    """An order in which some flags that had no options have these."""
-    return tuple(f"{flag}{{{options[flag]}}}" if flag in options else flag for flag in order)
+    """An order in which some flags have these options, besides those that they had."""
+    return tuple(_with_option(step, options.get(step.partition("{")[0])) for step in order)
 
 
-SEQUENCE_LOWERING = (*NPU_DMA_LOWERING, "canonicalize", "cse")
+def _with_option(step: str, option: str | None) -> str:
+    flag, _, options = step.removesuffix("}").partition("{")
+    return step if option is None else f"{flag}{{{' '.join([*options.split(), option])}}}"
+
+
+AVOID_USED = {"aie-lower-dynamic-bd-pool": "avoid-used", "aie-assign-runtime-sequence-bd-ids": "avoid-used"}
+"""Options with which tasks get no descriptors that their tiles use otherwise."""
+
+SEQUENCE_LOWERING = (*with_options(NPU_DMA_LOWERING, AVOID_USED), "canonicalize", "cse")
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -12,12 +11,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects.aie.locks import LockOp
-from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, symbol_name
+from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.configure import RunOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.free_names import FreeNames
 from tilewright.passes.folding.regions import is_defined_in
 from tilewright.passes.sequence_calls import called_sequence, configured_device
 from tilewright.passes.symbol_uses import replace_references
@@ -45,11 +45,10 @@ class InlineRun(RewritePattern):
         self.device = device
         self.start = device.body.first_op
         self.first_sequence = first_sequence
-        self.names = {symbol_name(op) for op in device.body.ops}
+        self.names = FreeNames.beside(device.body)
         self.tiles = {tile.place: tile for tile in reversed(list(device.tiles))}
         self.late_tiles = {op for op in _following(first_sequence) if isinstance(op, TileOp)}
         self.tiles_at_start: set[TileOp] = set()
-        self.used_suffixes: Counter[str] = Counter()
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RunOp, rewriter: PatternRewriter) -> None:
@@ -155,21 +154,13 @@ class InlineRun(RewritePattern):
             if module is None or lookup_symbol(module, name) is None:
                 fail_op(user, f"references symbol '{name.data}', which is not defined", (call.run, "run from here"))
             return name
-        call.symbols[name] = unique = StringAttr(self._unique_name(name.data))
+        call.symbols[name] = unique = StringAttr(self.names.like(name.data))
         at = InsertPoint.before(self.first_sequence)
         self._copy_definitions(call, _operands_from_outside(definition), at)
         copy = definition.clone(call.values)
         copy.properties["sym_name"] = unique
         call.rewriter.insert(copy, at)
         self._copy_symbols(call, copy)
-        return unique
-
-    def _unique_name(self, name: str) -> str:
-        unique = name
-        while unique in self.names:
-            unique = f"{name}_{self.used_suffixes[name]}"
-            self.used_suffixes[name] += 1
-        self.names.add(unique)
         return unique
 
 

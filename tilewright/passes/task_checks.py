@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -42,14 +42,14 @@ def hoist_computations(task: DmaConfigureTaskOp, rewriter: PatternRewriter) -> N
                 hoist(operand)
 
 
-def checked_descriptors(task: DmaConfigureTaskOp) -> list[DmaBdOp]:
+def checked_descriptors(task: DmaConfigureTaskOp, lock_counts: Container[int] = (0, 2)) -> list[DmaBdOp]:
     """The descriptors of a task, one for each block. An entry block that only jumps has none."""
     entry = task.body.first_block
     blocks = [b for b in task.body.blocks if not (b is entry and b.first_op is b.last_op) and b.last_op is not None]
-    return [_checked_descriptor(task, block) for block in blocks]
+    return [_checked_descriptor(task, block, lock_counts) for block in blocks]
 
 
-def _checked_descriptor(task: DmaConfigureTaskOp, block: Block) -> DmaBdOp:
+def _checked_descriptor(task: DmaConfigureTaskOp, block: Block, lock_counts: Container[int]) -> DmaBdOp:
     end = block.last_op
     assert end is not None
     for op in block.walk():
@@ -67,7 +67,7 @@ def _checked_descriptor(task: DmaConfigureTaskOp, block: Block) -> DmaBdOp:
     if not task.bd_ids and bd.bd_id is None:
         fail_op(bd, "Cannot lower buffer descriptor without assigned ID.", (bd, ASSIGN_FIRST), (task, IN_THIS_TASK))
     locks = [op for op in block.ops if isinstance(op, UseLockOp)]
-    if len(locks) not in (0, 2):
+    if len(locks) not in lock_counts:
         fail_op(
             locks[0],
             f"BD blocks must have either 0 or 2 lock operations (acquire and release). Found {len(locks)} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -11,7 +12,7 @@ from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
-from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from tilewright.dialects.aiex.descriptor_checks import (
@@ -111,7 +112,9 @@ class TaskDescriptor:
             fail_op(bd, "At most four data layout transformation dimensions may be provided.")
         fields |= {"buffer_offset": offset_bytes} | _shape_fields(self.task, bd, self.place, dimensions)
         sizes, strides = [d.size for d in dimensions], [d.stride for d in dimensions]
-        if dimensions:
+        if self.checks.enabled:
+            fields.pop("d2_size", None)  # upstream's is the size of another dimension, and goes nowhere
+        if dimensions and not self._is_four_dimensional:
             pattern = AccessPattern.from_outermost(sizes, strides)
             _check_pattern(bd, self.model, self.place, pattern, length_bytes // granule_bytes)
         length = length_bytes // self.element_bytes
@@ -124,7 +127,23 @@ class TaskDescriptor:
         return self._transfer(sizes, strides, self._explicit_length())
 
     def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> Transfer:
-        return transfer_of(self.model, self.place, self._limits(), sizes, strides, length)
+        return transfer_of(
+            self.model,
+            self.place,
+            self._limits(),
+            sizes,
+            strides,
+            length,
+            is_four_dimensional=self._is_four_dimensional,
+        )
+
+    @property
+    def _is_four_dimensional(self) -> bool:
+        """Whether one run of a mem tile's descriptor is to walk four dimensions: its length says so."""
+        dimensions = self.dimensions or ()
+        if not self.checks.enabled or not self.model.is_mem_tile(*self.place) or len(dimensions) != DIMENSIONS:
+            return False
+        return dimensions[0].size > 1 and self.bd.constant_len == prod(dimension.size for dimension in dimensions)
 
     def _limits(self) -> DescriptorLimits:
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bytes * 8)
@@ -251,9 +270,10 @@ class TaskDescriptor:
     def _window(self, buffer: BufferOp) -> int:
         """Where a mem tile's DMA sees the memory of a tile.
 
-        Upstream counts from the start of the tile's own memory on AIE2, from that of its west neighbour on AIE2p.
+        The register counts from the memory of the west neighbour. Upstream does so on AIE2p only.
         """
-        if not self.model.is_mem_tile(*self.place) or self.model.arch is not Arch.AIE2p or buffer.place is None:
+        is_counted = self.checks.enabled or self.model.arch is Arch.AIE2p
+        if not self.model.is_mem_tile(*self.place) or not is_counted or buffer.place is None:
             return 0
         return self.model.memory_base_address(*self.place, *buffer.place) or 0
 
@@ -284,20 +304,15 @@ def _lock_fields(bd: DmaBdOp, place: TileId) -> dict[str, int]:
     uses = [op for op in bd.parent.ops if isinstance(op, UseLockOp)] if bd.parent is not None else []
     acquire = next((use for use in uses if use.is_acquire), None)
     release = next((use for use in uses if not use.is_acquire), None)
-    if acquire is None or release is None or acquire.lock_op is None or release.lock_op is None:
+    if len(uses) == 2 and (acquire is None or release is None):
         return {}
-    base = _lock_base(acquire.lock_op, bd, place)
     fields: dict[str, int] = {}
-    if acquire.lock_op.number is not None:
+    if acquire is not None and (number := _lock_number(acquire, bd, place)) is not None:
         value = _lock_value(acquire)
         waits_for_at_least = acquire.lock_action is LockAction.AcquireGreaterEqual
-        fields |= {
-            "lock_acq_enable": 1,
-            "lock_acq_id": acquire.lock_op.number + base,
-            "lock_acq_val": -value if waits_for_at_least else value,
-        }
-    if release.lock_op.number is not None:
-        fields |= {"lock_rel_id": release.lock_op.number + base, "lock_rel_val": _lock_value(release)}
+        fields |= {"lock_acq_enable": 1, "lock_acq_id": number, "lock_acq_val": -value if waits_for_at_least else value}
+    if release is not None and (number := _lock_number(release, bd, place)) is not None:
+        fields |= {"lock_rel_id": number, "lock_rel_val": _lock_value(release)}
     return fields
 
 
@@ -308,12 +323,14 @@ def _check_acquire(bd: DmaBdOp, largest: int) -> None:
             fail_op(use, f"lock value is {value} but {range_requirement(0, largest)}")
 
 
-def _lock_base(lock: LockOp, bd: DmaBdOp, place: TileId) -> int:
-    """Number under which a mem tile's DMA knows lock 0 of the tile of `lock`; other DMAs know only their own locks."""
-    model = device_model(bd)
+def _lock_number(use: UseLockOp, bd: DmaBdOp, place: TileId) -> int | None:
+    """Number under which the DMA of a tile knows a lock: mem tiles reach those of their neighbours, too."""
+    lock, model = use.lock_op, device_model(bd)
+    if lock is None or lock.number is None:
+        return None
     if lock.place is None or not model.is_mem_tile(*place):
-        return 0
-    return model.lock_base_index(*place, *lock.place) or 0
+        return lock.number
+    return lock.number + (model.lock_base_index(*place, *lock.place) or 0)
 
 
 def _lock_value(use: UseLockOp) -> int:

@@ -9,6 +9,7 @@ from xdsl.rewriter import Rewriter
 
 from tilewright.device import WireBundle
 from tilewright.device.event_unit import EventUnit
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp
 from tilewright.dialects.aiex.attributes import i32_number
@@ -16,7 +17,6 @@ from tilewright.ir.diagnostics import emit_warning, fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.tracing.units import event_number, unit_at
 
-WORD = 0xFFFFFFFF
 BUNDLES = {bundle.name.lower(): bundle for bundle in WireBundle} | {"ctrl": WireBundle.TileControl}
 MASTER_SUFFIX, ID_SUFFIX = "_Master_Slave", "_ID"
 
@@ -69,7 +69,7 @@ def _value(write: TraceRegOp, field: str, unit: EventUnit, masters: set[tuple[st
     """The number that a field is to hold, whether it is given as such, as an event or as a port."""
     match write.value:
         case IntegerAttr() as number:
-            return number.value.data & WORD
+            return number.value.data & WORD_MASK
         case StringAttr(data=text) if ":" not in text or "::" in text:
             return event_number(write, unit, text.rpartition("::")[2])
         case StringAttr(data=text):
@@ -103,7 +103,7 @@ def _merge_writes(config: TraceConfigOp) -> None:
 
 def _absorb(first: TraceRegOp, write: TraceRegOp) -> None:
     assert first.mask is not None and write.mask is not None
-    ours, theirs = (op.mask.value.data & WORD for op in (first, write) if op.mask is not None)
+    ours, theirs = (op.mask.value.data & WORD_MASK for op in (first, write) if op.mask is not None)
     if ours & theirs:
         text = f"Overlapping masks for register {first.reg_name.data}: mask1={ours} mask2={theirs}"
         fail(first, text, (write, "this write sets some of the same bits"))

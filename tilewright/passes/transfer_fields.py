@@ -27,17 +27,25 @@ class Transfer:
     """What the length field of the descriptor holds, in granules."""
     length: Number | None = None
     """Elements of one run of the descriptor; if none, as many as the sizes say."""
+    is_four_dimensional: bool = False
+    """Whether one run walks the outermost dimension, too, as mem tiles can. Else it is for repetitions of the run."""
 
     def fields(self, numbers: Numbers, checks: LimitChecks) -> TransferFields:
         sizes, strides = self._padded()
         is_linear = self._is_linear(numbers, sizes, strides)
         if self.sizes:
-            checks.pattern(sizes, strides, self.limits, is_linear)
+            repeats = [*sizes[:ITERATION], 1] if self.is_four_dimensional else sizes
+            checks.pattern(repeats, strides, self.limits, is_linear)
         length = self._checked_length(numbers, checks, sizes)
         hardware = encode(sizes, strides, self.limits.element_bits, self.limits.granule_bits, numbers)
         fields: dict[str, Number] = {"buffer_length": length}
         for name, number in _dimension_fields(hardware).items() if is_linear is not True else ():
             fields[name] = numbers.select(is_linear, 0, number)
+        if self.is_four_dimensional:
+            checks.within(sizes[2], 1, self.limits.max_wrap, "d2 size")
+            step = numbers.select_greater(sizes[ITERATION], 1, strides[ITERATION], 1)
+            checks.within(step, 1, self.limits.largest_stride(ITERATION), "d3 stride")
+            return TransferFields(fields | {"d2_size": sizes[2], "d3_stride": hardware.strides[ITERATION]}, 0)
         # A repeat without a stride is left to the queue; the descriptor then must not iterate.
         fields["iteration_size"] = numbers.select_greater(strides[ITERATION], 0, hardware.sizes[ITERATION], 0)
         fields["iteration_stride"] = hardware.strides[ITERATION]
@@ -61,6 +69,8 @@ class Transfer:
     def _is_linear(self, numbers: Numbers, sizes: Sequence[Number], strides: Sequence[Number]) -> Condition:
         """Whether a run visits consecutive elements, as `AccessPattern` tells for constants."""
         (size0, size1, size2, _), (stride0, stride1, stride2, _) = sizes, strides
+        if self.is_four_dimensional:
+            return False
         if not self.is_shim:
             pairs = ((size1, 1), (size2, 1), (stride0, 1), (stride1, 0), (stride2, 0))
             if any(dict(pairs)[number] != wanted for number, wanted in pairs):
@@ -77,11 +87,13 @@ class Transfer:
         """Granules moved by one run."""
         length, bound = self.length, MAX_COUNT
         if self.sizes:
-            bound = prod(upper_bound(size) for size in sizes[:ITERATION])
+            bound = prod(upper_bound(size) for size in (sizes if self.is_four_dimensional else sizes[:ITERATION]))
             row = numbers.multiply(sizes[0], sizes[1])
             if bound > MAX_VALUE:
                 checks.within(row, 1, MAX_ROW, "product of d0 and d1 size")
             product = numbers.multiply(row, sizes[2])
+            if self.is_four_dimensional:
+                product = numbers.multiply(product, sizes[ITERATION])
             if length is not None:
                 excess = numbers.subtract(length, product)
                 checks.within(excess, 0, 0, "length less the product of d0, d1 and d2 size")

@@ -45,8 +45,4 @@ def _answer(tile: Tile, fields: dict[str, int]) -> Process[None]:
     )[0]
     words = [tile.read(fields["address"] + WORD_BYTES * n) for n in range(fields["beats"])]
     for n, word in enumerate([with_parity(header), *words]):
-        yield from outlet.pass_on(Beat(word, n == len(words)), _nothing, asker)
-
-
-def _nothing() -> None:
-    pass
+        yield from outlet.pass_on(Beat(word, n == len(words)), asker)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.device.packets import CompletionToken, actor_channel
+from tilewright.device.register_names import name_address
 from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
@@ -18,6 +19,7 @@ from tilewright.sim.fifo import Fifo
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.roster import PartKind
+from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream
@@ -45,6 +47,20 @@ class TokenSource(NamedTuple):
         return f"{self.direction.name} {self.channel} of tile ({self.tile.column}, {self.tile.row})"
 
 
+class Polled(NamedTuple):
+    """A register that the controller reads until it has a value."""
+
+    name: str
+    address: int
+    mask: int
+    wanted: int
+    found: int
+    """What was read last."""
+
+    def __str__(self) -> str:
+        return f"{self.name} until it is {self.wanted:#x} under the mask {self.mask:#x}, it is {self.found:#x}"
+
+
 class Controller:
     """Runs streams on a machine."""
 
@@ -52,16 +68,21 @@ class Controller:
         self.machine = machine
         self.images = images if images is not None else {}
         self.tokens = Counter[TokenSource]()
+        """Those that have come and were not waited for."""
+        self.awaited = Counter[TokenSource]()
         self.arrived = Signal()
         self.location: LocationAttr = UNKNOWN_LOC
         self.executed = 0
+        self.scratchpad = Scratchpad()
+        self.is_patched = False
+        """Whether the host has put addresses into the stream itself; the operations for that do nothing then."""
         self.listen()
 
     def listen(self) -> None:
         """Take the tokens that come out of the array; anew after a reset."""
         for tile in self.machine.shim_tiles():
             fifo = tile.switch.masters[TOKEN_PORT]
-            fifo.on_first = partial(self._listen, fifo, tile.place)
+            fifo.begin_with(partial(self._listen, fifo, tile.place))
 
     def __str__(self) -> str:
         return "the controller"
@@ -100,7 +121,7 @@ class Controller:
         action = _ACTIONS.get(operation.opcode)
         if action is None:
             text = f"the controller cannot carry out {opcode_name(operation.opcode)}"
-            self.machine.judge.fault(FaultKind.UNKNOWN_REGISTER, text, self)
+            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self)
             return
         yield from action(self, operation)
 
@@ -120,18 +141,24 @@ class Controller:
 
     def poll(self, op: Operation) -> Process[None]:
         """Read a register until it has a value. Nothing tells when it changes, so it is read again and again."""
-        while self.machine.read(op.address, self.location) & op.mask != op.value & op.mask:
-            yield Pause(POLL_CYCLES, Wait(Signal(), partial(_polling, op), self.machine, self))
+        name = name_address(self.machine.model, op.address) or f"register {op.address:#x}"
+        while (found := self.machine.read(op.address, self.location) & op.mask) != op.value & op.mask:
+            polled = Polled(name, op.address, op.mask, op.value & op.mask, found)
+            yield Pause(POLL_CYCLES, Wait(Signal(), partial("the controller polls {}".format, polled), polled, self))
 
     def sync(self, op: Operation) -> Process[None]:
         """Wait for a token from each of some tiles."""
         for source in _sources(op):
             while not self.tokens[source]:
-                yield Wait(self.arrived, partial("the controller waits for a token of {}".format, source), source)
+                reason = partial("the controller waits for a token of {}".format, source)
+                yield Wait(self.arrived, reason, source, self)
             self.tokens[source] -= 1
+            self.awaited[source] += 1
 
     def patch(self, op: Operation) -> Process[None]:
         """Put the address of a host buffer into a descriptor."""
+        if self.is_patched:
+            return
         buffers, index = self.machine.host.arguments, op.argument_index
         offset = op.argument_offset
         if index >= FIRST_FOLDED and offset >= FOLDED:
@@ -154,7 +181,7 @@ class Controller:
         if load is None:
             known = ", ".join(map(str, self.images)) or "none"
             text = f"the controller has no configuration {op.id} to load; there is {known}"
-            self.machine.judge.fault(FaultKind.UNKNOWN_REGISTER, text, self)
+            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self)
             return
         self.machine.reset()
         self.listen()
@@ -163,12 +190,29 @@ class Controller:
             yield from self._execute(operation)
         yield self.machine.timing.load_pdi
 
-    def nothing(self, op: Operation) -> Process[None]:
+    def create_scratchpad(self, op: Operation) -> Process[None]:
+        try:
+            self.scratchpad.create(op.scratchpad_bytes)
+        except ScratchpadError as error:
+            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, f"the controller is to create {error}", self)
         yield from ()
 
+    def update_from_scratchpad(self, op: Operation) -> Process[None]:
+        """Add a number of the scratchpad to the address in two words."""
+        low, high = op.address, op.address + WORD_BYTES
+        try:
+            amount = self.scratchpad.amount(op.state_table_index, op.function, op.function_argument)
+        except ScratchpadError as error:
+            text = f"the controller is to update register {low:#x} from {error}"
+            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, text, self)
+            return
+        words = updated(self.machine.read(low, self.location), self.machine.read(high, self.location), amount)
+        self.machine.write(low, words[0], self.location)
+        self.machine.write(high, words[1], self.location)
+        yield from ()
 
-def _polling(op: Operation) -> str:
-    return f"the controller polls register {op.address:#x} until it is {op.value:#x} under the mask {op.mask:#x}"
+    def nothing(self, op: Operation) -> Process[None]:
+        yield from ()
 
 
 def _sources(op: Operation) -> Iterator[TokenSource]:
@@ -187,6 +231,8 @@ _ACTIONS: dict[int, Callable[[Controller, Operation], Process[None]]] = {
     Opcode.TCT: Controller.sync,
     Opcode.DDR_PATCH: Controller.patch,
     Opcode.LOADPDI: Controller.load,
+    Opcode.CREATE_SCRATCHPAD: Controller.create_scratchpad,
+    Opcode.UPDATE_REG: Controller.update_from_scratchpad,
     Opcode.NOOP: Controller.nothing,
     Opcode.PREEMPT: Controller.nothing,
     Opcode.RECORD_TIMER: Controller.nothing,

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cached_property
 from struct import Struct
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,16 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
         activation.destroy()
 
 
+class BoundCore(NamedTuple):
+    """A program on a tile."""
+
+    program: CoreProgram
+    port: CorePort
+
+    def process(self) -> Process[None]:
+        return core_process(self.program, self.port)
+
+
 class Activation:
     """A program in the middle of its work: the native frame, and the context through which it is spoken to."""
 
@@ -96,8 +106,29 @@ class Activation:
         for number, memory in enumerate(self._memories):
             _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
 
+    @property
+    def context_address(self) -> int:
+        return ctypes.addressof(self._view)
+
+    @property
+    def stop(self) -> Stop:
+        """What the program is at, while it waits for something."""
+        code: int = _NUMBER.unpack_from(self.context, CODE)[0]
+        return self.code.stops[code - FIRST_WAIT]
+
+    @property
+    def location(self) -> LocationAttr:
+        """Where in the source the program is, while it waits for something."""
+        return self.stop.op.location
+
+    @property
+    def handle(self) -> int:
+        """What the native code that goes on wants."""
+        assert self._handle is not None
+        return self._handle
+
     def start(self) -> int:
-        handle = self.code.start(ctypes.addressof(self._view))
+        handle = self.code.start(self.context_address)
         assert handle is not None, "a running program has a frame"
         self._handle = handle
         _RUNNING[handle] = self.code
@@ -116,11 +147,12 @@ class Activation:
     def _read_header(self) -> int:
         code, self.cycles = _HEADER.unpack_from(self.context, CODE)
         if code < 0:
-            raise self._trapped(-1 - code)
+            raise self.trapped(code)
         return code
 
-    def _trapped(self, number: int) -> Fault:
-        trap = self.code.traps[number]
+    def trapped(self, code: int) -> Fault:
+        """What the program did that it must not; `code` is negative."""
+        trap = self.code.traps[-1 - code]
         details = _DETAILS.unpack_from(self.context, DETAIL)
         text = trap.text.format(*(_signed(detail) for detail in details))
         kind = FaultKind.OUTSIDE_MEMORY if trap.text == OUTSIDE else FaultKind.CORE
@@ -128,8 +160,15 @@ class Activation:
 
     def serve(self, code: int) -> Process[None]:
         """Do what the program waits for."""
-        stop = self.code.stops[code - FIRST_WAIT]
-        return _SERVICES[type(stop.op)](self, stop)
+        number = code - FIRST_WAIT
+        stop = self.code.stops[number]
+        service = _SERVICES[type(stop.op)](self, stop)
+        if stop.lock is not None:
+            yield from service
+            return
+        self.port.record(Event.WAIT, number)
+        yield from service
+        self.port.record(Event.GO, number)
 
     def number(self, slot: int) -> int:
         return _NUMBER.unpack_from(self.context, slot)[0]

@@ -95,7 +95,7 @@ class TilePort:
         outlet = self.tile.switch.slaves[PortName(WireBundle.Core, channel)]
         words = np.frombuffer(data, dtype=np.uint32).tolist()
         for word in words:
-            yield from outlet.pass_on(Beat(word, False), _nothing, CoreAsker(self.tile.place, location))
+            yield from outlet.pass_on(Beat(word, False), CoreAsker(self.tile.place, location))
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         inlet = self.tile.switch.masters[PortName(WireBundle.Core, channel)]
@@ -117,7 +117,3 @@ class TilePort:
 
     def kernel(self, name: str) -> Kernel | None:
         return self.kernels.get(name)
-
-
-def _nothing() -> None:
-    pass

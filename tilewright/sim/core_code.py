@@ -77,7 +77,8 @@ class CoreCode:
         self._native = _compiled(builder.unit.module)
         pointer = ctypes.c_void_p
         self.start = ctypes.PYFUNCTYPE(pointer, pointer)(self._native.address("start"))
-        self.resume = ctypes.PYFUNCTYPE(None, pointer)(self._native.address("resume"))
+        self.resume_address = self._native.address("resume")
+        self.resume = ctypes.PYFUNCTYPE(None, pointer)(self.resume_address)
         self.destroy = ctypes.PYFUNCTYPE(None, pointer)(self._native.address("destroy"))
 
 

@@ -69,6 +69,19 @@ class Descriptor:
         start = self.base + WORD_BYTES * self.iteration * self.iteration_step
         return np.where(offsets == PAD, PAD, offsets * WORD_BYTES + start)
 
+    def reach(self, iteration: int) -> tuple[int, int]:
+        """The first byte that it touches and the one after the last, at most, without making all addresses."""
+        start = self.base + WORD_BYTES * iteration * self.iteration_step
+        if not self.length:
+            return start, start
+        last, left = 0, self.length
+        for dimension in self.dimensions:
+            last += (min(dimension.wrap or left, left) - 1) * dimension.step
+            if dimension.wrap == 0:
+                break
+            left = -(-left // (dimension.pad_before + dimension.wrap + dimension.pad_after))
+        return start, start + WORD_BYTES * (last + 1)
+
     @property
     def next_iteration(self) -> int:
         """The hardware counts up each time that it loads the descriptor."""

@@ -54,6 +54,17 @@ class Transfer:
         return f"BD {self.bd} on {self.channel}"
 
 
+@dataclass(frozen=True)
+class Token:
+    """The message that a task is done."""
+
+    channel: Channel
+    location: LocationAttr
+
+    def __str__(self) -> str:
+        return f"the completion token of {self.channel}"
+
+
 class DmaTile(Protocol):
     """What a channel needs of its tile."""
 
@@ -63,16 +74,20 @@ class DmaTile(Protocol):
     timing: Timing
     trace: Trace
     queue_layout: type[TaskQueue]
+    bd_count: int
 
     def descriptor(self, bd: int) -> Descriptor: ...
     def descriptor_location(self, bd: int) -> LocationAttr: ...
     def count_iteration(self, bd: int, iteration: int) -> None: ...
     def can_use(self, bd: int, channel: int) -> bool: ...
     def dma_lock(self, number: int, channel: int, asker: object) -> Lock: ...
+    def find_lock(self, number: int, channel: int) -> Lock | None: ...
+    def begin_access(self, addresses: Addresses, channel: Channel) -> None: ...
+    def end_access(self, channel: Channel) -> None: ...
     def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words: ...
     def scatter(self, addresses: Addresses, words: Words, channel: Channel, asker: object) -> None: ...
-    def outlet(self, channel: int) -> Process[Slave]: ...
-    def inlet(self, channel: int) -> Process[Fifo]: ...
+    def outlet(self, channel: Channel) -> Process[Slave]: ...
+    def inlet(self, channel: Channel) -> Process[Fifo]: ...
     def token_outlet(self) -> Slave: ...
     def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
     def start_cost(self, direction: DmaDirection) -> int: ...
@@ -90,13 +105,39 @@ class Channel:
         self.queue: deque[Task] = deque()
         self.arrived = Signal()
         self.running: Task | None = None
-        self.transfer: Transfer | None = None
+        self._transfer: Transfer | None = None
         self.overflowed = False
         self.completed = 0
+        self._moved = 0
+        self.latest: Task | None = None
+        """The task that was pushed last."""
+        self.with_token: list[Task] = []
+        """All tasks so far that send a token."""
         self._to_load = frozenset[int]()
 
     def __str__(self) -> str:
         return f"{self.direction.name} {self.number} of tile ({self.tile.place.column}, {self.tile.place.row})"
+
+    @property
+    def transfer(self) -> Transfer | None:
+        """The descriptor that is being executed."""
+        return self._transfer
+
+    @property
+    def moved(self) -> int:
+        """Words that the current transfer has moved."""
+        return self._moved
+
+    @property
+    def to_load(self) -> frozenset[int]:
+        """Descriptors that the running task has yet to load."""
+        return self._to_load
+
+    def clear(self) -> None:
+        """Forget all tasks."""
+        self.queue.clear()
+        self.running = self._transfer = None
+        self.overflowed = False
 
     @property
     def location(self) -> LocationAttr | None:
@@ -115,15 +156,23 @@ class Channel:
             self._drop(task, waiting)
             return
         if not self.tile.can_use(task.start_bd, self.number):
-            self.tile.judge.fault(
-                FaultKind.UNREACHABLE_DESCRIPTOR,
-                f"{self} cannot reach BD {task.start_bd}",
-                Transfer(self, task.start_bd, location),
-            )
+            self.refuse(Transfer(self, task.start_bd, location))
             return
         self.queue.append(task)
+        self.latest = task
+        if task.token:
+            self.with_token.append(task)
         self._record(Event.PUSH, task.start_bd, task.runs)
         self.arrived.fire()
+
+    def refuse(self, transfer: Transfer) -> None:
+        usable = [bd for bd in range(self.tile.bd_count) if self.tile.can_use(bd, self.number)]
+        self.tile.judge.fault(
+            FaultKind.UNREACHABLE_DESCRIPTOR,
+            f"{self} cannot use BD {transfer.bd}",
+            transfer,
+            (transfer.location, f"it can use BD {usable[0]} to BD {usable[-1]}: give the transfer one of those"),
+        )
 
     def _drop(self, task: Task, waiting: int) -> None:
         self.overflowed = True
@@ -139,21 +188,21 @@ class Channel:
 
     def users(self, bd: int) -> Iterator[Task]:
         """The tasks in flight that have yet to load a descriptor: what is loaded may change without harm."""
-        if self.running is not None and bd in self._to_load:
+        if self.running is not None and bd in self.to_load:
             yield self.running
         for task in self.queue:
-            if bd in self._chain(task.start_bd):
+            if bd in self.chain(task.start_bd):
                 yield task
 
     def descriptors_ahead(self) -> Iterator[int]:
         """The descriptors that the tasks in flight run, the current one first."""
         if self.transfer is not None:
             yield self.transfer.bd
-        yield from self._to_load
+        yield from self.to_load
         for task in self.queue:
-            yield from self._chain(task.start_bd)
+            yield from self.chain(task.start_bd)
 
-    def _chain(self, start: int) -> Iterator[int]:
+    def chain(self, start: int) -> Iterator[int]:
         seen = set[int]()
         at: int | None = start
         while at is not None and at not in seen:
@@ -165,33 +214,39 @@ class Channel:
         """Take tasks in order, for ever."""
         while True:
             while not self.queue:
-                yield Wait(self.arrived, lambda: f"{self} has no task", self)
+                yield self.idle_wait()
             self.running = self.queue.popleft()
             self._record(Event.TASK, self.running.start_bd)
             yield from self._execute(self.running)
             self._record(Event.TASK_END, self.running.start_bd, int(self.running.token))
-            self.running = self.transfer = None
+            self.running = self._transfer = None
             self.completed += 1
+
+    def idle_wait(self) -> Wait:
+        return Wait(self.arrived, lambda: f"{self} has no task", self)
 
     def _execute(self, task: Task) -> Process[None]:
         for left in reversed(range(task.runs)):
             at: int | None = task.start_bd
             while at is not None:
                 following = self.tile.descriptor(at).next
-                again = frozenset(self._chain(task.start_bd)) if left else frozenset[int]()
-                self._to_load = again if following is None else again | frozenset(self._chain(following))
+                again = frozenset(self.chain(task.start_bd)) if left else frozenset[int]()
+                self._to_load = again if following is None else again | frozenset(self.chain(following))
                 at = yield from self._run_descriptor(at)
         if task.token:
-            yield from self._send_token()
+            yield from self._send_token(task)
 
     def _run_descriptor(self, bd: int) -> Process[int | None]:
         """Run one descriptor; gives the next one of the chain."""
         tile = self.tile
-        self.transfer = Transfer(self, bd, tile.descriptor_location(bd))
+        transfer = self._transfer = Transfer(self, bd, tile.descriptor_location(bd))
         self._record(Event.BD, bd)
+        if not tile.can_use(bd, self.number):
+            self.refuse(transfer)
+            return None
         descriptor = tile.descriptor(bd)
         if not descriptor.valid:
-            tile.judge.fault(FaultKind.INVALID_DESCRIPTOR, f"{self.transfer} is not marked valid", self.transfer)
+            self.complain_invalid(transfer)
             return None
         tile.count_iteration(bd, descriptor.next_iteration)
         yield tile.timing.descriptor
@@ -203,6 +258,14 @@ class Channel:
             self._lock(descriptor.release).release(descriptor.release.value, self.transfer)
         self._record(Event.BD_END, bd, descriptor.length)
         return descriptor.next
+
+    def complain_invalid(self, transfer: Transfer) -> None:
+        self.tile.judge.fault(
+            FaultKind.INVALID_DESCRIPTOR,
+            f"{transfer} is not marked valid",
+            transfer,
+            (transfer.location, "write the whole descriptor, with its valid bit, before the task is pushed"),
+        )
 
     def _acquire(self, lock: Lock, value: int) -> Process[None]:
         waits = not lock.would_grant(value)
@@ -224,39 +287,51 @@ class Channel:
         cost = self.tile.start_cost(self.direction)
         if cost:
             yield cost
+        self._moved = 0
+        self.tile.begin_access(addresses, self)
         if self.direction is DmaDirection.MM2S:
             yield from self._send(descriptor, self.tile.gather(addresses, self, self.transfer))
+            self.tile.end_access(self)
         else:
             words = yield from self._receive(len(addresses))
+            self.tile.end_access(self)
             self.tile.scatter(addresses, words, self, self.transfer)
             if cost := self.tile.end_cost(self.direction):
                 yield cost
 
     def _send(self, descriptor: Descriptor, words: Words) -> Process[None]:
-        outlet = yield from self.tile.outlet(self.number)
+        outlet = yield from self.tile.outlet(self)
         data: list[int] = words.tolist()
         if descriptor.packet is not None:
-            data.insert(0, self._header(descriptor.packet.id, descriptor.packet.type))
-        last = len(data) - 1
+            data.insert(0, packet_header(self.tile.place, descriptor.packet.id, descriptor.packet.type))
+        last, before = len(data) - 1, len(data) - len(words) - 1
         for index, word in enumerate(data):
             ends = index == last and not descriptor.suppress_tlast
-            yield from outlet.pass_on(Beat(word, ends), _nothing, self.transfer)
-
-    def _header(self, id: int, type: int) -> int:
-        place = self.tile.place
-        fields = {"source_column": place.column, "source_row": place.row}
-        return with_parity(PacketHeader.encode(id=id, type=type, **fields)[0])
+            yield from outlet.pass_on(Beat(word, ends), self.transfer, None if index else self._flow)
+            self._moved = index - before
 
     def _receive(self, count: int) -> Process[Words]:
-        inlet = yield from self.tile.inlet(self.number)
+        inlet = yield from self.tile.inlet(self)
         words = np.empty(count, dtype=np.uint32)
+        if count:
+            yield from inlet.head(self.transfer)
+            self._flow()
         for index in range(count):
             beat = yield from inlet.take(self.transfer)
             words[index] = beat.word
+            self._moved = index + 1
         return words
 
-    def _send_token(self) -> Process[None]:
+    def _flow(self) -> None:
+        """The first word is on its way."""
+        self._record(Event.FLOW, self.transfer.bd if self.transfer else 0)
+
+    def _send_token(self, task: Task) -> Process[None]:
         """Tell whoever waits that the task is done. The token needs a route like any other packet."""
+        yield from self.tile.token_outlet().pass_on(Beat(self.token_word, True), Token(self, task.location))
+
+    @property
+    def token_word(self) -> int:
         tile = self.tile
         controller = tile.controller_id(self.direction, self.number)
         token = CompletionToken.encode(
@@ -266,9 +341,10 @@ class Channel:
             source_column=tile.place.column,
             source_row=tile.place.row,
         )[0]
-        asker = f"the completion token of {self}"
-        yield from tile.token_outlet().pass_on(Beat(with_parity(token), True), _nothing, asker)
+        return with_parity(token)
 
 
-def _nothing() -> None:
-    pass
+def packet_header(source: TileId, id: int, type: int) -> int:
+    """The word that a DMA channel of a tile puts before a packet."""
+    fields = {"source_column": source.column, "source_row": source.row}
+    return with_parity(PacketHeader.encode(id=id, type=type, **fields)[0])

@@ -7,7 +7,7 @@ the lowest number acts first, so two runs of a program are the same run, whoever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, TypeAlias, TypeVar
@@ -28,6 +28,15 @@ class Signal:
 
     def __init__(self) -> None:
         self.waiting: list[Actor] = []
+
+    def add(self, actor: Actor) -> None:
+        """Let an actor wait."""
+        self.waiting.append(actor)
+
+    def remove(self, actor: Actor) -> None:
+        """An actor that may wait does not any more."""
+        if actor in self.waiting:
+            self.waiting.remove(actor)
 
     def fire(self) -> None:
         """Let all who wait look again, in this cycle."""
@@ -102,13 +111,13 @@ class Actor:
             self.engine.schedule(self.engine.now + pause.cycles, self)
         else:
             self.wait, self.since = pause, self.engine.now
-            pause.on.waiting.append(self)
+            pause.on.add(self)
 
     def stop(self) -> None:
         """Forget it, wherever it is."""
         self.done = True
-        if self.wait is not None and self in self.wait.on.waiting:
-            self.wait.on.waiting.remove(self)
+        if self.wait is not None:
+            self.wait.on.remove(self)
         self.wait = None
         self.process.close()
 
@@ -117,21 +126,32 @@ class Engine:
     """A queue of things to do, each at its cycle."""
 
     def __init__(self) -> None:
-        self.now = 0
-        self.actors: list[Actor] = []
-        self.events = 0
+        self._now = 0
+        self._events = 0
+        self.processes: list[Actor] = []
         self._queue: list[tuple[int, int, int, Actor]] = []
         self._asked = 0
         self._looks = 0
 
+    @property
+    def now(self) -> int:
+        """The cycle."""
+        return self._now
+
+    @property
+    def events(self) -> int:
+        """How many turns there have been."""
+        return self._events
+
     def schedule(self, at: int, actor: Actor) -> None:
+        """Give an actor its turn in a cycle; it has no other turn then."""
         self._asked += 1
         heappush(self._queue, (at, actor.rank, self._asked, actor))
 
     def start(self, name: str, process: Process[Any], tile: TileId | None = None, rank: int = 0) -> Actor:
         """Let a process run from this cycle on."""
         actor = Actor(self, name, process, tile, rank)
-        self.actors.append(actor)
+        self.processes.append(actor)
         self.schedule(self.now, actor)
         return actor
 
@@ -141,8 +161,8 @@ class Engine:
         while not until():
             if not queue or self._looks > PATIENCE:
                 return False
-            self.now, _, _, actor = heappop(queue)
-            self.events += 1
+            self._now, _, _, actor = heappop(queue)
+            self._events += 1
             actor.step()
         return True
 
@@ -152,7 +172,12 @@ class Engine:
 
     def forget_finished(self) -> None:
         """Drop the processes that have ended."""
-        self.actors = [actor for actor in self.actors if not actor.done]
+        self.processes = [actor for actor in self.processes if not actor.done]
+
+    @property
+    def actors(self) -> Sequence[Actor]:
+        """Everybody, for those who want to know who waits for what."""
+        return self.processes
 
     @property
     def waiting(self) -> list[Actor]:

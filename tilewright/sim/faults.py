@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import Enum
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -20,26 +21,56 @@ class Level(Enum):
 
 
 class FaultKind(Enum):
-    """Things that the hardware does wrong without a word, each with its option's name and what it is by default."""
+    """Things that the hardware does wrong without a word: the name of each in options, what it is by default, and how
+    it comes about."""
 
-    DROPPED_PUSH = "dropped-push", Level.FAULT
-    DESCRIPTOR_IN_USE = "descriptor-in-use", Level.FAULT
-    INVALID_DESCRIPTOR = "invalid-descriptor", Level.FAULT
-    UNREACHABLE_DESCRIPTOR = "unreachable-descriptor", Level.FAULT
-    OUTSIDE_MEMORY = "outside-memory", Level.FAULT
-    UNWRITTEN_MEMORY = "unwritten-memory", Level.OFF
-    LOCK_OVERFLOW = "lock-overflow", Level.FAULT
-    LOCK_UNDERFLOW = "lock-underflow", Level.FAULT
-    NO_ROUTE = "no-route", Level.FAULT
-    UNORDERED_WRITES = "unordered-writes", Level.FAULT
-    PROGRAM_MEMORY = "program-memory", Level.FAULT
-    CORE = "core", Level.FAULT
-    UNKNOWN_REGISTER = "unknown-register", Level.NOTE
-    LEFT_OVER = "left-over", Level.NOTE
+    DROPPED_PUSH = "dropped-push", Level.FAULT, "a task is pushed on a channel with six in flight, which drops it"
+    DESCRIPTOR_IN_USE = "descriptor-in-use", Level.FAULT, "a BD is rewritten while a task in flight has yet to load it"
+    INVALID_DESCRIPTOR = "invalid-descriptor", Level.FAULT, "a channel comes to a BD that is not marked valid"
+    UNREACHABLE_DESCRIPTOR = "unreachable-descriptor", Level.FAULT, "a channel is sent to a BD that it cannot use"
+    UNREACHABLE_LOCK = "unreachable-lock", Level.FAULT, "a BD names a lock that its channel cannot reach"
+    OUTSIDE_MEMORY = "outside-memory", Level.FAULT, "an access outside of a host argument, a tile's memory or a buffer"
+    UNWRITTEN_MEMORY = "unwritten-memory", Level.OFF, "a DMA sends words of a tile's memory that nobody has written"
+    LOCK_OVERFLOW = "lock-overflow", Level.FAULT, "a release takes a lock above 63"
+    LOCK_UNDERFLOW = "lock-underflow", Level.FAULT, "a release of a negative amount takes a lock below 0"
+    NO_ROUTE = "no-route", Level.FAULT, "a packet comes to a port that has no rule for its id"
+    UNORDERED_WRITES = "unordered-writes", Level.FAULT, "a DMA writes words that another one writes or reads meanwhile"
+    PROGRAM_MEMORY = "program-memory", Level.FAULT, "a core is started on machine code, which cannot be executed here"
+    CORE = "core", Level.FAULT, "a core's program does what has no result, such as a division by zero"
+    UNKNOWN_OPERATION = "unknown-operation", Level.FAULT, "an operation, or a configuration to load, that is not known"
+    UNKNOWN_REGISTER = "unknown-register", Level.NOTE, "a write to a register that is not modelled"
+    LEFT_OVER = "left-over", Level.NOTE, "at the end, a token that nobody waited for or a host transfer in flight"
 
-    def __init__(self, option: str, default: Level):
+    def __init__(self, option: str, default: Level, meaning: str):
         self.option = option
         self.default = default
+        self.meaning = meaning
+
+
+class LevelError(ValueError):
+    """A text that sets no level."""
+
+
+def levels_of(texts: Iterable[str]) -> dict[FaultKind, Level]:
+    """What is made of hazards, from texts like `unwritten-memory=fault`."""
+    return dict(map(_level_of, texts))
+
+
+def _level_of(text: str) -> tuple[FaultKind, Level]:
+    option, equals, value = text.partition("=")
+    kinds, levels = {kind.option: kind for kind in FaultKind}, {level.value: level for level in Level}
+    if not equals:
+        raise LevelError(f"expected KIND=LEVEL, such as {FaultKind.LEFT_OVER.option}={Level.FAULT.value}, got {text!r}")
+    if option not in kinds:
+        raise LevelError(f"there is no hazard {option!r}{_meant(option, kinds)}; there are: {', '.join(kinds)}")
+    if value not in levels:
+        raise LevelError(f"{option} cannot be {value!r}{_meant(value, levels)}; it can be: {', '.join(levels)}")
+    return kinds[option], levels[value]
+
+
+def _meant(text: str, known: Iterable[str]) -> str:
+    close = get_close_matches(text, list(known), 1)
+    return f", did you mean {close[0]!r}?" if close else ""
 
 
 class Fault(DiagnosedError):

@@ -19,7 +19,7 @@ class Beat(NamedTuple):
 class Fifo:
     """Words enter at one end, and can leave at the other after `latency` cycles; at most `depth` are inside."""
 
-    __slots__ = ("_beats", "changed", "depth", "engine", "latency", "name", "on_first")
+    __slots__ = ("_beats", "_passed", "_start", "changed", "depth", "engine", "latency", "name")
 
     def __init__(self, engine: Engine, name: str, depth: int, latency: int):
         self.engine = engine
@@ -27,8 +27,8 @@ class Fifo:
         self.depth = depth
         self.latency = latency
         self.changed = Signal()
-        self.on_first: Callable[[], object] | None = None
-        """Called once, when the first word comes."""
+        self._start: Callable[[], object] | None = None
+        self._passed = 0
         self._beats: deque[tuple[int, Beat]] = deque()
 
     def __str__(self) -> str:
@@ -38,24 +38,40 @@ class Fifo:
         return len(self._beats)
 
     @property
+    def passed(self) -> int:
+        """Words that have come in since the last reset."""
+        return self._passed
+
+    def begin_with(self, start: Callable[[], object]) -> None:
+        """Say what starts whoever reads this, once there is something to read."""
+        self._start = start
+
+    @property
     def is_full(self) -> bool:
-        return len(self._beats) >= self.depth
+        return len(self) >= self.depth
 
     def push(self, beat: Beat) -> None:
-        if self.on_first is not None:
-            start, self.on_first = self.on_first, None
+        if self._start is not None:
+            start, self._start = self._start, None
             start()
+        self._passed += 1
         self._beats.append((self.engine.now + self.latency, beat))
         self.changed.fire()
 
     def head(self, asker: object) -> Process[Beat]:
         """The next word, once it is there; it stays."""
         while not self._beats:
-            yield Wait(self.changed, lambda: f"{asker} needs a word from {self}, which is empty", self, asker)
+            yield self.empty_wait(asker)
         ready, beat = self._beats[0]
         if ready > self.engine.now:
             yield ready - self.engine.now
         return beat
+
+    def empty_wait(self, asker: object) -> Wait:
+        return Wait(self.changed, lambda: f"{asker} needs a word from {self}, which is empty", self, asker)
+
+    def full_wait(self, asker: object) -> Wait:
+        return Wait(self.changed, lambda: f"{asker} cannot go on: {self} is full", self, asker)
 
     def pop(self) -> None:
         self._beats.popleft()

@@ -3,163 +3,155 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import DmaDirection, TileType, WireBundle
-from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.sim.controller import TokenSource
-from tilewright.sim.dma import Channel
+from tilewright.device import DmaDirection, TileId
+from tilewright.sim.cascade import CascadeLink
+from tilewright.sim.controller import Polled, TokenSource
+from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.locks import Lock
+from tilewright.sim.locks import LockNeed
 from tilewright.sim.machine import Machine
-from tilewright.sim.ports import PortName
-from tilewright.sim.switch import Slave
-from tilewright.sim.tile import Tile
+from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
+from tilewright.sim.suspects.control import suspect_polled, suspect_token
+from tilewright.sim.suspects.locks import suspect_lock
+from tilewright.sim.suspects.streams import (
+    suspect_arbiter,
+    suspect_cascade,
+    suspect_joint,
+    suspect_slave,
+    suspect_stream,
+)
+from tilewright.sim.switch import Arbiter, Slave
+from tilewright.sim.tile import MuxJoint, Tile
 
 Note: TypeAlias = "tuple[LocationAttr, str]"
-Suspect: TypeAlias = "Actor | str"
-"""Who should end a wait; or a text that says why there is nobody."""
 
 
 def explain(machine: Machine, waiting: Actor) -> list[Note]:
-    """Notes that follow the waits from one to the next; the last one is the most likely cause."""
-    return list(_Chain(machine).follow(waiting))
+    """Notes that follow the waits from one to the next; the last one is the most likely cause.
+
+    Why the first one waits is not among them: it is what the hang is called.
+    """
+    return list(_follow(Cast(machine), waiting))
 
 
-class _Chain:
-    def __init__(self, machine: Machine):
-        self.machine = machine
-        self.by_name = {actor.name: actor for actor in machine.engine.actors if not actor.done}
+def _follow(cast: Cast, first: Actor) -> Iterator[Note]:
+    chain = [first]
+    while True:
+        suspect = suspect_of(cast, chain[-1])
+        if chain[1:] or (isinstance(suspect, Onward) and suspect.how):
+            yield _link(chain[-1], suspect, is_first=len(chain) == 1)
+        if isinstance(suspect, Cause):
+            yield suspect.location, f"most likely cause: {suspect.text}"
+            return
+        names = [actor.name for actor in chain]
+        if suspect.actor.name in names:
+            yield _circle(chain[names.index(suspect.actor.name) :])
+            return
+        chain.append(suspect.actor)
 
-    def follow(self, first: Actor) -> Iterator[Note]:
-        seen: list[Actor] = [first]
-        while True:
-            suspect = self.suspect(seen[-1])
-            if isinstance(suspect, str):
-                yield UNKNOWN_LOC, f"most likely cause: {suspect}"
-                return
-            if suspect in seen:
-                yield UNKNOWN_LOC, f"most likely cause: a cycle of waits, which closes with {suspect.name}"
-                return
-            seen.append(suspect)
-            wait = suspect.wait
-            if wait is None:
-                yield UNKNOWN_LOC, f"most likely cause: {suspect.name} goes on for ever without doing what is needed"
-                return
-            yield place_of(wait.by), wait.reason()
 
-    def suspect(self, actor: Actor) -> Suspect:
-        """Who should do what an actor waits for."""
-        match actor.wait.of if actor.wait else None:
-            case TokenSource() as source:
-                return self._sender(source)
-            case Lock() as lock:
-                return self._releaser(lock, actor)
-            case Fifo() as fifo:
-                return self._drain(fifo) if fifo.is_full else self._source(fifo)
-            case Slave() as slave:
-                return f"{slave} is not connected to anything; the design has no route from there"
-            case Channel() as channel:
-                return f"nothing was pushed on {channel}"
-            case Tile() as tile:
-                return f"the multiplexer of {tile} was never set; the design has no route there"
-            case _:
-                return f"{actor.name} waits for something that nobody here does"
+def _link(actor: Actor, suspect: Suspect, is_first: bool) -> Note:
+    """Why somebody waits, and who should do something about it."""
+    reason = "" if is_first or actor.wait is None else actor.wait.reason() + _progress(actor)
+    how = suspect.how if isinstance(suspect, Onward) else ""
+    return asked_at(actor), "; ".join(filter(None, [reason, how]))
 
-    def _sender(self, source: TokenSource) -> Suspect:
-        """The channel whose token is missing."""
-        tile = self.machine.tiles.get(source.tile)
-        channel = tile.channels.get((source.direction, source.channel)) if tile else None
-        if channel is None:
-            return f"there is no {source}"
-        if not channel.is_idle:
-            return self.by_name[str(channel)]
-        token = f"the completion token of {channel}"
-        stuck = next((a for a in self.machine.engine.waiting if a.wait and str(a.wait.by) == token), None)
-        if stuck is not None:
-            return stuck
-        if channel.completed:
-            return f"all {channel.completed} tasks of {channel} are done, and none of them has a token left: issue one"
-        return f"no task was pushed on {channel}"
 
-    def _releaser(self, lock: Lock, asker: Actor) -> Suspect:
-        """Channels and cores that would release a lock, were they to move."""
-        found = [channel for channel in self.machine.channels() if lock in self._releases(channel)]
-        actors = [self.by_name[str(channel)] for channel in found]
-        for tile in self.machine.tiles.values():
-            core = self.by_name.get(f"the core of {tile}")
-            if core is not None and lock in tile.core_releases:
-                actors.append(core)
-        others = [actor for actor in actors if actor is not asker and actor.wait is not None]
-        if others:
-            return others[0]
-        return f"nobody who still runs releases {lock}"
+def _progress(actor: Actor) -> str:
+    """How far a transfer that waits for its stream has come."""
+    wait = actor.wait
+    if wait is None or not isinstance(wait.of, Fifo) or not isinstance(wait.by, Transfer):
+        return ""
+    channel = wait.by.channel
+    has_moved = "have come" if channel.direction is DmaDirection.S2MM else "are sent"
+    return f" ({channel.moved} of {channel.tile.descriptor(wait.by.bd).length} words {has_moved})"
 
-    def _releases(self, channel: Channel) -> Iterator[Lock]:
-        """The locks that the tasks of a channel release."""
-        for bd in channel.descriptors_ahead():
-            release = channel.tile.descriptor(bd).release
-            if release is not None:
-                yield channel.tile.dma_lock(release.number, channel.number, channel)
 
-    def _source(self, fifo: Fifo) -> Suspect:
-        """Who feeds a stream that is empty."""
-        place = self._place(fifo)
-        if place is None:
-            return f"nobody feeds {fifo}"
-        tile, _ = place
-        feeding = [slave for slave in tile.switch.slaves.values() if tile.switch.leads_to(slave, fifo)]
-        if not feeding:
-            return f"no route leads to {fifo}"
-        for slave in feeding:
-            found = self._feeder(tile, slave)
-            if found is not None:
-                return found
-        return f"nothing comes in at {feeding[0]}"
+def _circle(actors: list[Actor]) -> Note:
+    if len(actors) == 1:
+        return asked_at(actors[0]), f"most likely cause: {name_of(actors[0])} waits for itself"
+    names = listed([name_of(actor) for actor in actors])
+    remedy = "give a lock that one of them waits for a higher initial value, or let them take their locks in one order"
+    return asked_at(actors[-1]), f"most likely cause: {names} wait for each other in a circle: {remedy}"
 
-    def _feeder(self, tile: Tile, slave: Slave) -> Suspect | None:
-        """What sends into a slave port: a block of the tile, or the stream from the neighbour."""
-        upstream = self.machine.upstream(tile, slave.name)
-        if upstream is not None:
-            return self._source(upstream)
-        channel = self._channel_at(tile, slave.name, DmaDirection.MM2S)
-        if channel is not None:
-            return self.by_name[str(channel)]
-        if slave.name.bundle is WireBundle.Core:
-            return self.by_name.get(f"the core of {tile}") or f"the core of {tile} does not run"
-        return None
 
-    def _drain(self, fifo: Fifo) -> Suspect:
-        """Who should take words out of a stream that is full."""
-        place = self._place(fifo)
-        carrier = self.by_name.get(fifo.name)
-        if carrier is not None:
-            return carrier
-        if place is not None:
-            tile, name = place
-            channel = self._channel_at(tile, name, DmaDirection.S2MM)
-            if channel is not None:
-                return self.by_name[str(channel)]
-            if name.bundle is WireBundle.Core:
-                return self.by_name.get(f"the core of {tile}") or f"the core of {tile} does not run"
-        return f"nobody reads {fifo}"
+def suspect_of(cast: Cast, actor: Actor) -> Suspect:
+    """Who should do what an actor waits for, or why nobody does."""
+    match actor.wait.of if actor.wait else None:
+        case TokenSource() as source:
+            return suspect_token(cast, actor, source)
+        case Polled() as polled:
+            return suspect_polled(cast, actor, polled)
+        case LockNeed() as need:
+            return suspect_lock(cast, actor, need)
+        case Fifo() as fifo:
+            return suspect_stream(cast, actor, fifo)
+        case Slave() as slave:
+            return suspect_slave(actor, slave)
+        case Arbiter() as arbiter:
+            return suspect_arbiter(cast, actor, arbiter)
+        case CascadeLink() as link:
+            return suspect_cascade(cast, actor, link)
+        case MuxJoint() as joint:
+            return suspect_joint(actor, joint)
+        case Channel() as channel:
+            return Cause(f"{cast.run_out(channel)}, and there is no other", pushed_at(channel, actor))
+        case Tile():
+            return _looks_for_ever(actor)
+        case _:
+            return Cause(f"{name_of(actor)} goes on for ever without doing what is needed", asked_at(actor))
 
-    def _place(self, fifo: Fifo) -> tuple[Tile, PortName] | None:
-        for tile in self.machine.tiles.values():
-            for name, other in tile.switch.masters.items():
-                if other is fifo:
-                    return tile, name
-        return None
 
-    def _channel_at(self, tile: Tile, port: PortName, direction: DmaDirection) -> Channel | None:
-        """The channel that is joined to a port of its tile's switch."""
-        if tile.type is TileType.ShimNOCTile:
-            ports = SHIM_DMA_PORTS[direction]
-            if port.bundle is not WireBundle.South or port.channel not in ports:
-                return None
-            return tile.channels[direction, ports.index(port.channel)]
-        return tile.channels.get((direction, port.channel)) if port.bundle is WireBundle.DMA else None
+def _looks_for_ever(actor: Actor) -> Cause:
+    """A core in a loop that ends when something in its memory changes."""
+    remedy = "let somebody write what it looks at, or wait for a lock instead"
+    return Cause(f"{name_of(actor)} is in a loop whose end depends on what nobody changes: {remedy}", asked_at(actor))
+
+
+@dataclass(frozen=True)
+class OpenWait:
+    """Somebody who does not move: why, and who should do something about it."""
+
+    name: str
+    part: int
+    """Its number, see `sim.roster`."""
+    tile: TileId | None
+    reason: str
+    since: int
+    location: LocationAttr
+    needs: str | None
+    """The name of whoever should end the wait, if there is somebody."""
+    cause: str | None
+    """Why there is nobody."""
+
+
+def open_waits(machine: Machine, start: int = 0) -> list[OpenWait]:
+    """Everybody who is stuck in the middle of something, and whom they wait for; cycles count from `start`."""
+    cast, found = Cast(machine), dict[str, OpenWait]()
+    asked = [actor for actor in machine.engine.waiting if not _is_idle(actor)]
+    while asked:
+        actor = asked.pop(0)
+        if actor.name in found or actor.wait is None:
+            continue
+        suspect, by = suspect_of(cast, actor), place_of(actor.wait.by)
+        needs, cause = (None, suspect.text) if isinstance(suspect, Cause) else (suspect.actor.name, None)
+        since = max(actor.since - start, 0)
+        found[actor.name] = OpenWait(actor.name, actor.rank, actor.tile, actor.wait.reason(), since, by, needs, cause)
+        if isinstance(suspect, Onward):
+            asked.append(suspect.actor)
+    return list(found.values())
+
+
+def _is_idle(actor: Actor) -> bool:
+    """Whether somebody is ready for work, and there is none."""
+    wait = actor.wait
+    if wait is None or isinstance(wait.of, Channel):
+        return True
+    return isinstance(wait.of, Fifo) and not wait.of.is_full and isinstance(wait.by, Fifo | str)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor
+from tilewright.sim.faults import Fault, FaultKind, Judge, place_of
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 FIRST_ADDRESS = 0x1_0000_0000
+LONGEST_WORDS = 1 << 26
+"""What goes round in little memory can be very long; more than this is refused whatever the judge says."""
 ALIGNMENT = 0x1_0000
 """Buffers begin at multiples of this, with at least as much between them: what runs over the end of one is noticed."""
 
@@ -52,6 +54,19 @@ class HostMemory:
         self.arguments[number] = buffer
         return buffer
 
+    @property
+    def words(self) -> int:
+        """Words in all buffers together."""
+        return sum(len(buffer.data) for buffer in self.buffers) // WORD_BYTES
+
+    def check_reach(self, descriptor: Descriptor, asker: object) -> None:
+        """What a transfer touches at most must be inside of a buffer; the addresses need not be made to see that."""
+        start, end = descriptor.reach(descriptor.iteration)
+        self._find(np.array([start, end - WORD_BYTES]), asker, "reaches")
+        if descriptor.length > LONGEST_WORDS:
+            text = f"{asker} moves {descriptor.length} words, which is more than can be held here"
+            raise Fault(text, place_of(asker), kind=FaultKind.OUTSIDE_MEMORY)
+
     def gather(self, addresses: Addresses, asker: object) -> Words:
         """The words at byte addresses; 0 for padding and where there is nothing."""
         words = np.zeros(len(addresses), dtype=np.uint32)
@@ -88,6 +103,11 @@ class HostMemory:
             )
         inside = (addresses >= buffer.address) & (addresses + WORD_BYTES <= buffer.end)
         return buffer, inside
+
+    def name(self, address: int) -> str | None:
+        """Where an address is, in words; None if it is in no buffer."""
+        found = next((b for b in self.buffers if b.address <= address < b.end), None)
+        return f"byte {address - found.address} of argument {found.name}" if found else None
 
     def _nearest(self, address: int) -> str:
         if not self.buffers:

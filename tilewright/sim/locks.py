@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tilewright.device import TileId
 from tilewright.sim.engine import Process, Signal, Wait
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.faults import FaultKind, Judge, place_of
 from tilewright.sim.trace import Event, Trace
 
 MAX_VALUE = 63
 """Lock arithmetic has 6 bits: AM020, and `Lock_value` of aie_registers_aie2.json."""
 
 
+@dataclass(frozen=True)
+class LockNeed:
+    """What somebody waits for a lock to be."""
+
+    lock: Lock
+    value: int
+    exactly: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.lock} {'==' if self.exactly else '>='} {self.value}, it is {self.lock.value}"
+
+    def wait(self, asker: object) -> Wait:
+        return Wait(self.lock.changed, partial("{} needs {}".format, asker, self), self, asker)
+
+
 class Lock:
     """One lock of a tile."""
 
-    __slots__ = ("changed", "index", "judge", "number", "tile", "trace", "value")
+    __slots__ = ("_value", "changed", "index", "judge", "number", "tile", "trace")
 
     def __init__(self, tile: TileId, number: int, index: int, judge: Judge, trace: Trace):
         self.tile = tile
@@ -24,11 +41,18 @@ class Lock:
         self.trace = trace
         self.number = number
         self.judge = judge
-        self.value = 0
+        self._value = 0
         self.changed = Signal()
 
     def __str__(self) -> str:
         return f"lock {self.number} of tile ({self.tile.column}, {self.tile.row})"
+
+    @property
+    def value(self) -> int:
+        return self._value
+
+    def _store(self, value: int) -> None:
+        self._value = value
 
     def set(self, value: int) -> None:
         """What a write to the lock's register does."""
@@ -41,13 +65,13 @@ class Lock:
     def acquire(self, amount: int, asker: object) -> Process[None]:
         """Wait for a value of at least `amount` and take it away."""
         while self.value < amount:
-            yield Wait(self.changed, lambda: f"{asker} needs {self} >= {amount}, it is {self.value}", self, asker)
+            yield LockNeed(self, amount).wait(asker)
         self._change(-amount, asker)
 
     def acquire_equal(self, value: int, asker: object) -> Process[None]:
         """Wait for exactly `value`, which stays: AI Engine-ML intrinsics, acquire_equal."""
         while self.value != value:
-            yield Wait(self.changed, lambda: f"{asker} needs {self} == {value}, it is {self.value}", self, asker)
+            yield LockNeed(self, value, exactly=True).wait(asker)
 
     def release(self, amount: int, asker: object) -> None:
         self._change(amount, asker)
@@ -62,12 +86,20 @@ class Lock:
     def _change(self, amount: int, asker: object) -> None:
         value = self.value + amount
         if not 0 <= value <= MAX_VALUE:
-            kind = FaultKind.LOCK_OVERFLOW if value > MAX_VALUE else FaultKind.LOCK_UNDERFLOW
-            self.judge.fault(kind, f"{asker} adds {amount} to {self}, which is {self.value}", asker)
+            self._complain(amount, value > MAX_VALUE, asker)
         self._become(value & MAX_VALUE)
 
+    def _complain(self, amount: int, too_high: bool, asker: object) -> None:
+        text = f"{asker} adds {amount} to {self}, which is {self.value}"
+        if too_high:
+            remedy = f"a lock has values up to {MAX_VALUE}: let this wait until what it gave before is taken"
+            self.judge.fault(FaultKind.LOCK_OVERFLOW, text, asker, (place_of(asker), remedy))
+        else:
+            remedy = "a lock has no values below 0: only take away what an acquire waited for"
+            self.judge.fault(FaultKind.LOCK_UNDERFLOW, text, asker, (place_of(asker), remedy))
+
     def _become(self, value: int) -> None:
-        self.value = value
+        self._store(value)
         self.trace.record(Event.LOCK, 0, self.index, value)
         self.changed.fire()
 

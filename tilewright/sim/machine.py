@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from tilewright.device import DeviceModel, TileId, TileType, WireBundle
+from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.registers import CoreStatus
 from tilewright.device.stream_switch import STEPS
 from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.control_packets import serve_control_port
+from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
-from tilewright.sim.engine import Actor, Engine
+from tilewright.sim.engine import Actor, Engine, Signal
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import HostMemory
+from tilewright.sim.locks import Lock, locks_of
+from tilewright.sim.memory_watch import MemoryWatch
 from tilewright.sim.ports import PortName
+from tilewright.sim.register_roles import RegisterRole
 from tilewright.sim.roster import PartKind, roster_of
-from tilewright.sim.switch import Slave
+from tilewright.sim.switch import Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.timing import Timing
 from tilewright.sim.trace import Trace
@@ -32,20 +36,22 @@ class Machine:
         self.model = model
         self.judge = judge or Judge()
         self.timing = timing or Timing()
-        self.engine = Engine()
-        self.trace = Trace(self.engine)
+        self.engine = self.make_engine()
+        self.trace = self.make_trace()
         self.roster = roster_of(model.name)
         self.host = HostMemory(self.judge)
+        self.watch = MemoryWatch(self.judge, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
         self.reset()
 
     def reset(self) -> None:
         """Forget everything but what is in memories."""
-        for actor in self.engine.actors:
+        for actor in self.engine.processes:
             if actor.tile is not None:
                 actor.stop()
         self.engine.forget_finished()
+        self.watch.forget()
         before = self.tiles
         self._channel_actors: dict[Channel, Actor] = {}
         self._core_actors: dict[TileId, Actor] = {}
@@ -56,6 +62,27 @@ class Machine:
             if place in before:
                 tile.memory = before[place].memory
             self._start(tile)
+
+    # What the machine is made of.
+
+    def make_engine(self) -> Engine:
+        return Engine()
+
+    def make_trace(self) -> Trace:
+        return Trace(self.engine)
+
+    def make_locks(self, place: TileId, count: int) -> list[Lock]:
+        return locks_of(place, count, self.first_lock(place), self.judge, self.trace)
+
+    def make_switch(self, place: TileId, register: Callable[[int], int]) -> Switch:
+        return Switch(self.engine, self.model, place, register, self.judge, self.timing, StreamBlocks())
+
+    def make_channel(self, tile: Tile, direction: DmaDirection, number: int) -> Channel:
+        return Channel(tile, direction, number, self.roster.number(PartKind.CHANNEL, tile.place, (direction, number)))
+
+    def make_mux_signal(self, place: TileId) -> Signal:
+        """Fires when a shim tile's multiplexer is set."""
+        return Signal()
 
     def _start(self, tile: Tile) -> None:
         """Join a tile's streams to their ends, and let its channels wait for tasks."""
@@ -68,11 +95,11 @@ class Machine:
         """Whatever reads a stream begins to when its first word comes."""
         if (slave := self._other_end(tile, name)) is not None:
             rank = self.roster.number(PartKind.STREAM, tile.place, name)
-            fifo.on_first = lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place, rank)
+            fifo.begin_with(lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place, rank))
         elif name.bundle is WireBundle.TileControl:
             port = f"the control port of {tile}"
             rank = self.roster.number(PartKind.CONTROL_PORT, tile.place)
-            fifo.on_first = lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place, rank)
+            fifo.begin_with(lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place, rank))
 
     def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
         """The slave port that a master port is wired to."""
@@ -98,9 +125,8 @@ class Machine:
     def restart_channel(self, channel: Channel) -> None:
         """Forget the tasks of a channel."""
         self._channel_actors[channel].stop()
-        channel.queue.clear()
-        channel.running = channel.transfer = None
-        channel.overflowed = False
+        self.watch.forget(channel)
+        channel.clear()
         self._run_channel(channel)
 
     # Registers by address.
@@ -134,6 +160,19 @@ class Machine:
                 FaultKind.UNKNOWN_REGISTER, f"{name} is not modelled: writing it has no effect", At(location)
             )
 
+    def name_memory(self, address: int) -> str:
+        """Where an address is: in a host argument, or in the memory of a tile."""
+        if (known := self.host.name(address)) is not None:
+            return known
+        place, offset = self.model.locate(address)
+        return f"address {offset:#x} of tile ({place.column}, {place.row})"
+
+    def descriptor_touched(self, tile: Tile, bd: int) -> None:
+        """A word of a descriptor is about to be written or read."""
+
+    def register_written(self, tile: Tile, role: RegisterRole) -> None:
+        """A register was written, and what comes of it is done."""
+
     def memory_written(self, place: TileId, offset: int) -> None:
         """The controller wrote into a tile's memory."""
 
@@ -141,17 +180,25 @@ class Machine:
 
     def core_enabled(self, tile: Tile) -> None:
         """A core was started or stopped."""
+        self._stop_core(tile)
+        if tile.core_enabled and tile.program is not None:
+            self._start_core(tile, tile.program)
+
+    def _stop_core(self, tile: Tile) -> None:
         actor = self._core_actors.pop(tile.place, None)
         if actor is not None:
             actor.stop()
-        if tile.core_enabled and tile.program is not None:
-            name, part = f"the core of {tile}", self.roster.number(PartKind.CORE, tile.place)
-            self._core_actors[tile.place] = self.engine.start(name, tile.program(), tile.place, part)
+
+    def _start_core(self, tile: Tile, program: BoundCore) -> None:
+        name, part = f"the core of {tile}", self.roster.number(PartKind.CORE, tile.place)
+        self._core_actors[tile.place] = self.engine.start(name, program.process(), tile.place, part)
+
+    def core_is_done(self, tile: Tile) -> bool:
+        actor = self._core_actors.get(tile.place)
+        return actor is not None and actor.done
 
     def core_status(self, tile: Tile) -> int:
-        actor = self._core_actors.get(tile.place)
-        done = actor is not None and actor.done
-        return CoreStatus.pack(enable=int(tile.core_enabled), core_done=int(done))[0]
+        return CoreStatus.pack(enable=int(tile.core_enabled), core_done=int(self.core_is_done(tile)))[0]
 
     def mem_tile(self, place: TileId) -> Tile | None:
         """The mem tile at a place that another one reaches.
@@ -170,6 +217,14 @@ class Machine:
         """The cascade between two neighbours."""
         name = f"the cascade from tile ({source.column}, {source.row}) to tile ({target.column}, {target.row})"
         return self._cascades.setdefault((source, target), CascadeLink(name, self.timing.cascade_depth))
+
+    def cascade_ends(self, link: CascadeLink) -> tuple[TileId, TileId]:
+        """The tiles that a cascade leads from and to."""
+        return next(ends for ends, other in self._cascades.items() if other is link)
+
+    def find_channel(self, place: TileId, direction: DmaDirection, number: int) -> Channel | None:
+        tile = self.tiles.get(place)
+        return tile.channels.get((direction, number)) if tile else None
 
     def channels(self) -> Iterator[Channel]:
         for tile in self.tiles.values():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +13,20 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.controller import Controller, Images
+from tilewright.sim.engine import Actor
 from tilewright.sim.faults import Hang, place_of
 from tilewright.sim.hangs import explain
+from tilewright.sim.left_over import report_left_over
 from tilewright.sim.machine import Machine
+from tilewright.sim.scratchpad import Scratchpad
+from tilewright.sim.stops import Interrupted, Stopped, state
 from tilewright.sim.trace import Rows
 from tilewright.txn.stream import Stream
+
+HostArrays: TypeAlias = "Mapping[int, tuple[str, npt.NDArray[np.generic]]]"
+"""Host buffers with their names, by the number of the argument."""
+EVENTS_BETWEEN_LOOKS = 1 << 11
+SECONDS_BETWEEN_REPORTS = 0.25
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,29 @@ class Program:
 
     stream: Stream
     locations: Sequence[LocationAttr] = ()
+    is_patched: bool = False
+    """Whether the host has put its addresses into the words already, so that the controller need not."""
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    cycles: int
+    executed: int
+    total: int
+    """Operations of the stream."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks at a run, and how long it may take."""
+
+    max_cycles: int | None = None
+    report: Callable[[Progress], None] | None = None
+    """Called a few times in a second."""
+
+
+NOBODY = Watch()
 
 
 class Runner:
@@ -42,26 +76,75 @@ class Runner:
     def __init__(self, machine: Machine, images: Images | None = None):
         self.machine = machine
         self.controller = Controller(machine, images)
+        self._start = 0
+
+    @property
+    def elapsed(self) -> int:
+        """Cycles since the last run began."""
+        return self.machine.engine.now - self._start
 
     def configure(self, program: Program) -> None:
         """Carry out a configuration, in no time."""
-        self._carry_out(program, cost=0)
+        self._carry_out(program, NOBODY, cost=0)
 
-    def run(self, program: Program, arguments: Mapping[int, tuple[str, npt.NDArray[np.generic]]]) -> RunResult:
-        """Carry out a sequence with host arrays by number of the argument."""
-        host, start = self.machine.host, self.machine.engine.now
-        self.machine.trace.clear()
+    def bind(self, arguments: HostArrays) -> Mapping[int, int]:
+        """Let the array see host buffers, and only these; gives their addresses."""
+        host = self.machine.host
         host.arguments.clear()
-        for number, (name, array) in arguments.items():
-            host.add(number, name, array)
-        self._carry_out(program)
-        rows = self.machine.trace.since(0)
-        rows[:, 0] -= start
-        return RunResult(self.machine.engine.now - start, self.machine.judge.notes, rows)
+        return {number: host.add(number, name, array).address for number, (name, array) in arguments.items()}
 
-    def _carry_out(self, program: Program, cost: int | None = None) -> None:
+    def run(self, program: Program, scratchpad: Sequence[int] = (), watch: Watch = NOBODY) -> RunResult:
+        """Carry out a sequence on the host buffers that were bound."""
+        notes = self.machine.judge.notes
+        self._start = self.machine.engine.now
+        self.machine.trace.clear()
+        self.controller.scratchpad = Scratchpad(scratchpad)
+        self.controller.is_patched = program.is_patched
+        self._carry_out(program, watch)
+        report_left_over(self.machine, self.controller)
+        rows = self.machine.trace.since(0)
+        rows[:, 0] -= self._start
+        result = RunResult(self.elapsed, list(notes), rows)
+        notes.clear()
+        return result
+
+    def _carry_out(self, program: Program, watch: Watch, cost: int | None = None) -> None:
+        self.controller.executed = 0
         process = self.controller.run(program.stream, program.locations, cost)
         actor = self.machine.engine.start("the controller", process)
-        if not self.machine.engine.run(lambda: actor.done):
+        try:
+            ended = self.machine.engine.run(self._until(actor, program, watch))
+        except KeyboardInterrupt:
+            raise Interrupted(self._state("interrupted", actor, program)) from None
+        if not ended:
             reason = actor.wait.reason() if actor.wait else "the controller cannot go on"
             raise Hang(f"hang: {reason}", place_of(self.controller), explain(self.machine, actor))
+        if not actor.done:
+            raise Stopped(self._state("stopped", actor, program))
+
+    def _state(self, what: str, actor: Actor, program: Program) -> Diagnostic:
+        return state(f"{what} in cycle {self.elapsed}", self.machine, self.controller, actor, program.stream)
+
+    def _until(self, actor: Actor, program: Program, watch: Watch) -> Callable[[], bool]:
+        """What ends a run; whoever does not watch it pays nothing."""
+        engine, last = self.machine.engine, self._start + (watch.max_cycles or 0)
+        looks = self._looks(program, watch.report) if watch.report is not None else None
+        if watch.max_cycles is None and looks is None:
+            return lambda: actor.done
+        if looks is None:
+            return lambda: actor.done or engine.now > last
+        return lambda: actor.done or looks() or (watch.max_cycles is not None and engine.now > last)
+
+    def _looks(self, program: Program, report: Callable[[Progress], None]) -> Callable[[], bool]:
+        """Reports now and then; never true."""
+        engine, total = self.machine.engine, len(program.stream.operations)
+        due = perf_counter() + SECONDS_BETWEEN_REPORTS
+
+        def look() -> bool:
+            nonlocal due
+            if engine.events % EVENTS_BETWEEN_LOOKS == 0 and perf_counter() >= due:
+                due = perf_counter() + SECONDS_BETWEEN_REPORTS
+                report(Progress(self.elapsed, self.controller.executed, total))
+            return False
+
+        return look

@@ -7,7 +7,6 @@ every master that it goes to: broadcast stalls for the slowest. A packet holds i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from tilewright.device import DeviceModel, TileId
@@ -22,6 +21,8 @@ from tilewright.sim.ports import PortName, names_of
 from tilewright.sim.timing import Timing
 
 WORD_BYTES = 4
+NUM_ARBITERS = 8
+"""`Arbiter` fields have 3 bits."""
 
 
 class Target(NamedTuple):
@@ -38,24 +39,40 @@ class Route(NamedTuple):
     arbiter: Arbiter | None = None
 
 
+class Way(NamedTuple):
+    """Where a word goes, as there is room everywhere; and the packet that it is part of."""
+
+    fifos: tuple[Fifo, ...]
+    packet: Route | None
+
+
 class Arbiter:
     """Lets one packet at a time through to its masters."""
 
-    def __init__(self, name: str):
-        self.name = name
-        self.held_by: Slave | None = None
+    def __init__(self, tile: TileId, number: int):
+        self.name = f"arbiter {number} of tile ({tile.column}, {tile.row})"
+        self._held_by: Slave | None = None
         self.freed = Signal()
 
     def __str__(self) -> str:
         return self.name
 
-    def take(self, slave: Slave, asker: object) -> Process[None]:
-        while self.held_by is not None:
-            yield Wait(self.freed, lambda: f"{asker} needs {self}, which a packet of {self.held_by} holds", self, asker)
-        self.held_by = slave
+    @property
+    def held_by(self) -> Slave | None:
+        """The slave port whose packet is under way."""
+        return self._held_by
+
+    def grants(self, slave: Slave) -> bool:
+        """Let a slave port have it, unless another one does."""
+        if self._held_by is None:
+            self._held_by = slave
+        return self._held_by is slave
+
+    def wait(self, asker: object) -> Wait:
+        return Wait(self.freed, lambda: f"{asker} needs {self}, which a packet of {self.held_by} holds", self, asker)
 
     def give(self) -> None:
-        self.held_by = None
+        self._held_by = None
         self.freed.fire()
 
 
@@ -71,45 +88,70 @@ class Slave:
     def __str__(self) -> str:
         return f"{self.name} of the switch of tile ({self.switch.tile.column}, {self.switch.tile.row})"
 
-    def pass_on(self, beat: Beat, taken: Callable[[], None], asker: object) -> Process[None]:
+    def pass_on(self, beat: Beat, asker: object, taken: Callable[[], None] | None = None) -> Process[None]:
         """Move a word to wherever it goes as soon as there is room everywhere; `taken` is called then."""
-        is_header = False
-        route = self._packet
-        if route is None:
-            route, is_header = yield from self._open(beat.word, asker)
-        fifos = [target.fifo for target in route.targets if not (is_header and target.drops_header)]
-        while (full := next((fifo for fifo in fifos if fifo.is_full), None)) is not None:
-            yield Wait(full.changed, partial("{} cannot go on: {} is full".format, asker, full), full, asker)
-        taken()
-        for fifo in fifos:
+        while isinstance(way := self._way(beat.word, asker), Wait):
+            yield way
+        if taken is not None:
+            taken()
+        for fifo in way.fifos:
             fifo.push(beat)
-        if route.arbiter is not None:
-            self._packet = None if beat.last else route
+        if way.packet is not None and way.packet.arbiter is not None:
+            self._packet = None if beat.last else way.packet
             if beat.last:
-                route.arbiter.give()
+                way.packet.arbiter.give()
         yield 1
 
-    def _open(self, word: int, asker: object) -> Process[tuple[Route, bool]]:
-        """The way of a word that begins something, and whether the word is a header."""
-        while not (self.switch.is_enabled(self) and (self.switch.is_packet(self) or self.switch.circuit(self).targets)):
-            yield Wait(self.switch.configured, lambda: f"{asker} sends to {self}, which leads nowhere", self, asker)
+    def _way(self, word: int, asker: object) -> Way | Wait:
+        """Where a word can go in this cycle, or what it has to wait for."""
+        if self._packet is not None:
+            return self._room(self._packet, self._packet, False, asker)
+        if not (self.switch.is_enabled(self) and (self.switch.is_packet(self) or self.switch.circuit(self).targets)):
+            return self.nowhere_wait(asker)
         if not self.switch.is_packet(self):
-            return self.switch.circuit(self), False
+            return self._room(self.switch.circuit(self), None, False, asker)
         route = self.switch.packet_route(self, word)
         if route is None or route.arbiter is None:
-            packet = PacketHeader.id.get([word])
-            self.switch.judge.fault(
-                FaultKind.NO_ROUTE, f"{self} has no rule for packet id {packet}, which {asker} sends", asker
-            )
-            return Route(()), True
-        yield from route.arbiter.take(self, asker)
-        return route, True
+            self.complain(word, asker)
+            return Way((), None)
+        if not route.arbiter.grants(self):
+            return route.arbiter.wait(asker)
+        return self._room(route, route, True, asker)
+
+    def _room(self, route: Route, packet: Route | None, is_header: bool, asker: object) -> Way | Wait:
+        fifos = tuple(target.fifo for target in route.targets if not (is_header and target.drops_header))
+        full = next((fifo for fifo in fifos if fifo.is_full), None)
+        return Way(fifos, packet) if full is None else full.full_wait(asker)
+
+    def nowhere_wait(self, asker: object) -> Wait:
+        return Wait(self.switch.configured, lambda: f"{asker} sends to {self}, which leads nowhere", self, asker)
+
+    def complain(self, word: int, asker: object) -> None:
+        """Nothing says where the packet with a header goes."""
+        packet = PacketHeader.id.get([word])
+        self.switch.judge.fault(
+            FaultKind.NO_ROUTE, f"{self} has no rule for packet id {packet}, which {asker} sends", asker
+        )
 
     def carry(self, fifo: Fifo) -> Process[None]:
         """Pass on, for ever, what comes out of the path that leads here."""
         while True:
             beat = yield from fifo.head(fifo)
-            yield from self.pass_on(beat, fifo.pop, fifo)
+            yield from self.pass_on(beat, fifo, fifo.pop)
+
+
+class StreamBlocks:
+    """Makes what a switch is made of."""
+
+    def slave(self, switch: Switch, name: PortName, number: int) -> Slave:
+        return Slave(switch, name, number)
+
+    def arbiter(self, tile: TileId, number: int) -> Arbiter:
+        return Arbiter(tile, number)
+
+    def fifo(self, tile: TileId, name: PortName, plain: Fifo) -> Fifo:
+        """The path to a master port; `plain` has its name, depth and latency."""
+        return plain
 
 
 class Switch:
@@ -123,6 +165,7 @@ class Switch:
         register: Callable[[int], int],
         judge: Judge,
         timing: Timing,
+        blocks: StreamBlocks,
     ):
         self.tile = tile
         self.judge = judge
@@ -130,10 +173,10 @@ class Switch:
         self._registers = model.registers(*tile)
         self._register = register
         ports = model.architecture.switches[model.tile_type(*tile)]
-        self.slaves = {name: Slave(self, name, number) for number, name in enumerate(names_of(ports.slaves))}
-        self.masters = {name: _path(engine, tile, name, timing) for name in names_of(ports.masters)}
+        self.slaves = {name: blocks.slave(self, name, number) for number, name in enumerate(names_of(ports.slaves))}
+        self.masters = {name: _path(engine, tile, name, timing, blocks) for name in names_of(ports.masters)}
         self._master_names = list(self.masters)
-        self._arbiters = [Arbiter(f"arbiter {number} of tile ({tile.column}, {tile.row})") for number in range(8)]
+        self.arbiters = [blocks.arbiter(tile, number) for number in range(NUM_ARBITERS)]
         self._circuits: dict[int, Route] = {}
 
     def reconfigure(self) -> None:
@@ -161,7 +204,7 @@ class Switch:
         for slot in range(NUM_SLAVE_SLOTS):
             rule = SlaveSlot.decode([self._slot(slave.number, slot)])
             if rule["enable"] and (packet ^ rule["id"]) & rule["mask"] == 0:
-                return Route(tuple(self._selected(rule["arbit"], rule["msel"])), self._arbiters[rule["arbit"]])
+                return Route(tuple(self._selected(rule["arbit"], rule["msel"])), self.arbiters[rule["arbit"]])
         return None
 
     def leads_to(self, slave: Slave, fifo: Fifo) -> bool:
@@ -206,8 +249,9 @@ def _joins(master: int, slave: int) -> bool:
     return not fields["packet_enable"] and fields["configuration"] == slave
 
 
-def _path(engine: Engine, tile: TileId, name: PortName, timing: Timing) -> Fifo:
+def _path(engine: Engine, tile: TileId, name: PortName, timing: Timing, blocks: StreamBlocks) -> Fifo:
     leaves = name.bundle in STEPS
     depth = timing.external_depth if leaves else timing.local_depth
     latency = timing.external_latency if leaves else timing.local_latency
-    return Fifo(engine, f"the stream to {name} of tile ({tile.column}, {tile.row})", depth, latency)
+    text = f"the stream to {name} of tile ({tile.column}, {tile.row})"
+    return blocks.fifo(tile, name, Fifo(engine, text, depth, latency))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
-from tilewright.device.bd import BD_LAYOUTS
+from tilewright.device.bd import BD_LAYOUTS, ShimBd
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.device.registers import (
     PROGRAM_MEMORY_BYTES,
@@ -23,20 +25,32 @@ from tilewright.device.registers import (
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor, read_descriptor
 from tilewright.sim.dma import Channel, Words
-from tilewright.sim.engine import Process, Signal, Wait
+from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.locks import Lock, locks_of
+from tilewright.sim.locks import Lock
+from tilewright.sim.memory_watch import check_written, fresh_memory
 from tilewright.sim.ports import PortName
 from tilewright.sim.register_roles import RegisterRole, Role, register_roles
-from tilewright.sim.roster import PartKind
-from tilewright.sim.switch import Slave, Switch
+from tilewright.sim.switch import Slave
 
 if TYPE_CHECKING:
+    from tilewright.sim.core import BoundCore
     from tilewright.sim.machine import Machine
 
 Span: TypeAlias = "tuple[Tile, npt.NDArray[np.bool_], Addresses]"
 """A tile, which of some addresses are on it, and where there."""
+
+
+@dataclass(frozen=True)
+class MuxJoint:
+    """A shim tile's channel joined to a port of its switch by the multiplexer between them."""
+
+    channel: Channel
+    port: PortName
+
+    def __str__(self) -> str:
+        return f"the joint of {self.channel} with {self.port} of its switch"
 
 
 class Tile:
@@ -51,19 +65,18 @@ class Tile:
         self.table = self.model.registers(*place)
         self.queue_layout = self.table.queue
         resources = self.model.tile_resources(*place)
-        self.memory = np.zeros(resources.data_memory_bytes, dtype=np.uint8)
-        self.locks: list[Lock] = locks_of(place, resources.locks, machine.first_lock(place), self.judge, self.trace)
-        self.switch = Switch(self.engine, self.model, place, self.register, self.judge, self.timing)
+        self.memory = fresh_memory(resources.data_memory_bytes, self.judge)
+        self.bd_count = resources.bds
+        self.locks: list[Lock] = machine.make_locks(place, resources.locks)
+        self.switch = machine.make_switch(place, self.register)
         self.channels = {
-            (direction, number): Channel(
-                self, direction, number, machine.roster.number(PartKind.CHANNEL, place, (direction, number))
-            )
+            (direction, number): machine.make_channel(self, direction, number)
             for direction in DmaDirection
             for number in range(self.model.num_dma_channels(*place, direction))
         }
-        self.mux_changed = Signal()
-        self.program: Callable[[], Process[None]] | None = None
-        """Starts the core's program, where there is one."""
+        self.mux_changed = machine.make_mux_signal(place)
+        self.program: BoundCore | None = None
+        """What the core runs, where there is something."""
         self.core_releases: set[Lock] = set()
         """Locks that the program releases somewhere."""
         self.core_enabled = False
@@ -92,10 +105,13 @@ class Tile:
             self._write_other(offset, value, location)
             return
         if role.role is Role.DESCRIPTOR:
-            self._check_unused(role.number, location)
+            self.machine.descriptor_touched(self, role.number)
+            if value != self.register(offset):
+                self._check_unused(role.number, location)
         self._registers[offset] = value
         self._authors[offset] = location
         self._act(role, value, location)
+        self.machine.register_written(self, role)
 
     def _act(self, role: RegisterRole, value: int, location: LocationAttr) -> None:
         match role.role:
@@ -138,6 +154,9 @@ class Tile:
                 return self._status(self.channel(role))
             case Role.CORE_STATUS:
                 return self.machine.core_status(self)
+            case Role.DESCRIPTOR if role:
+                self.machine.descriptor_touched(self, role.number)
+                return self.register(offset)
             case _:
                 return self.register(offset)
 
@@ -161,8 +180,19 @@ class Tile:
             channel_running=int(channel.running is not None),
             task_queue_size=len(channel.queue),
             task_queue_overflow=int(channel.overflowed),
-            cur_bd=transfer.bd if transfer else 0,
+            cur_bd=transfer.bd if transfer else self._last_bd(channel),
         )[0]
+
+    def _last_bd(self, channel: Channel) -> int:
+        """The descriptor that an idle channel came to last: its status still names it.
+
+        The validation binary aie_reconfig_overhead.elf of amd/xdna-driver polls for exactly that.
+        """
+        at, seen = channel.latest.start_bd if channel.latest else 0, set[int]()
+        while at not in seen and (following := self.descriptor(at).next) is not None:
+            seen.add(at)
+            at = following
+        return at
 
     def _check_unused(self, bd: int, location: LocationAttr) -> None:
         """A descriptor that a task in flight still needs must not change."""
@@ -193,37 +223,82 @@ class Tile:
         return next((location for location in known if location is not None), UNKNOWN_LOC)
 
     def count_iteration(self, bd: int, iteration: int) -> None:
+        """A channel loads a descriptor, which counts how often."""
+        if self.type is TileType.ShimNOCTile:
+            self._check_length(bd)
         field = BD_LAYOUTS[self.type].fields["iteration_current"]
         offset = self.table.bds[bd] + WORD_BYTES * field.word
         self._registers[offset] = self.register(offset) & ~field.mask | field.place(iteration)
+
+    def _check_length(self, bd: int) -> None:
+        """A transfer of more words than the host has is judged before they are gathered."""
+        if self.register(self.table.bds[bd] + WORD_BYTES * ShimBd.buffer_length.word) > self.machine.host.words:
+            loading = (channel.transfer for channel in self.channels.values() if channel.transfer)
+            asker = next((transfer for transfer in loading if transfer.bd == bd), None)
+            self.machine.host.check_reach(self.descriptor(bd), asker or f"BD {bd} of {self}")
 
     def can_use(self, bd: int, channel: int) -> bool:
         return bd < self.model.num_bds(*self.place) and self.model.is_bd_channel_accessible(*self.place, bd, channel)
 
     def dma_lock(self, number: int, channel: int, asker: object) -> Lock:
         """A lock as descriptors number them: a mem tile's see those of the tiles west and east of it, too."""
+        found = self.find_lock(number, channel)
+        if found is None:
+            text = f"{asker} names lock {number}, which {self._beyond(number // len(self.locks))}"
+            self.judge.fault(FaultKind.UNREACHABLE_LOCK, text, asker)
+        return found or self.locks[number % len(self.locks)]
+
+    def find_lock(self, number: int, channel: int) -> Lock | None:
+        """The lock that a channel's descriptors mean by a number; None if the channel cannot reach it."""
         if self.type is not TileType.MemTile:
             return self.locks[number]
-        tile = self._neighbour(number // len(self.locks), channel, asker, f"lock {number}")
-        return tile.locks[number % len(self.locks)]
+        tile = self._neighbour(number // len(self.locks), channel)
+        return tile.locks[number % len(self.locks)] if tile else None
 
-    def _neighbour(self, window: int, channel: int, asker: object, what: str) -> Tile:
-        """The mem tile in a window: west, this one, east."""
+    def _neighbour(self, window: int, channel: int) -> Tile | None:
+        """The mem tile in a window: west, this one, east; None if the channel cannot reach it."""
         place = TileId(self.place.column + window - 1, self.place.row)
         reachable = window == 1 or channel < self.model.adjacent_mem_tile_channels
-        tile = self.machine.mem_tile(place) if 0 <= window <= 2 and reachable else None
-        if tile is None:
-            self.judge.fault(FaultKind.OUTSIDE_MEMORY, f"{asker} cannot reach {what}", asker)
-            return self
-        return tile
+        return self.machine.mem_tile(place) if 0 <= window <= 2 and reachable else None
+
+    def _beyond(self, window: int) -> str:
+        """Why a window cannot be reached."""
+        column = self.place.column + window - 1
+        if not 0 <= window <= 2:
+            return "no mem tile has"
+        if self.machine.mem_tile(TileId(column, self.place.row)) is None:
+            return f"would be on tile ({column}, {self.place.row}), which the device does not have"
+        usable = self.model.adjacent_mem_tile_channels - 1
+        return f"is on tile ({column}, {self.place.row}): only channels 0 to {usable} reach a neighbour"
+
+    def begin_access(self, addresses: Addresses, channel: Channel) -> None:
+        """A channel begins to move words."""
+        if self.machine.watch.is_on:
+            self.machine.watch.begin(channel, self.in_array(addresses))
+
+    def end_access(self, channel: Channel) -> None:
+        """A channel has moved its words; those that it received are about to be in memory."""
+        self.machine.watch.end(channel)
+
+    def in_array(self, addresses: Addresses) -> Addresses:
+        """Addresses in this tile's memory, or as its DMA sees them, as addresses in the whole array."""
+        if self.type is TileType.ShimNOCTile:
+            return addresses
+        start = self.model.tile_address(*self.place, 0)
+        if self.type is TileType.MemTile:
+            step = self.model.tile_address(1, 0, 0)
+            window = addresses // len(self.memory)
+            start = start + (window - 1) * step - window * len(self.memory)
+        return np.where(addresses == PAD, PAD, addresses + start)
 
     def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words:
         if self.type is TileType.ShimNOCTile:
             return self.machine.host.gather(addresses, asker)
-        pad = self._pad_value(channel)
+        pad = self.pad_value(channel)
         words = np.full(len(addresses), pad, dtype=np.uint32)
         for tile, inside, offsets in self._spans(addresses, channel, asker):
-            words[inside] = tile.memory.view(np.uint32)[offsets // WORD_BYTES]
+            words[inside] = found = tile.memory.view(np.uint32)[offsets // WORD_BYTES]
+            check_written(found, offsets, tile, self.judge, asker)
         return words
 
     def scatter(self, addresses: Addresses, words: Words, channel: Channel, asker: object) -> None:
@@ -242,42 +317,62 @@ class Tile:
             yield self, inside, addresses[inside]
             return
         for window in np.unique(addresses[real] // size).tolist():
-            tile = self._neighbour(window, channel.number, asker, f"address {int(addresses[real].min()):#x}")
+            tile = self._neighbour(window, channel.number)
             inside = real & (addresses // size == window)
-            yield tile, inside, addresses[inside] % size
+            if tile is None:
+                text = f"{asker} reaches address {int(addresses[inside].min()):#x}, which {self._beyond(window)}"
+                self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker)
+            yield tile or self, inside, addresses[inside] % size
 
     def _check_inside(self, addresses: Addresses, size: int, asker: object) -> None:
         if len(addresses) and addresses.max() >= size:
             text = f"{asker} reaches address {int(addresses.max()):#x} of {self}, whose memory has {size:#x} bytes"
             self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker)
 
-    def _pad_value(self, channel: Channel) -> int:
+    def pad_value(self, channel: Channel) -> int:
         values = self.table.mm2s_pad_value
         return self.register(values[channel.number]) if values is not None else 0
 
-    def outlet(self, channel: int) -> Process[Slave]:
+    def outlet(self, channel: Channel) -> Process[Slave]:
         """The port of the switch that an MM2S channel feeds."""
-        if self.type is not TileType.ShimNOCTile:
-            return self.switch.slaves[PortName(WireBundle.DMA, channel)]
-        port = SHIM_DMA_PORTS[DmaDirection.MM2S][channel]
-        yield from self._joined(self.table.shim_mux, ShimMux, port, f"MM2S {channel}")
-        return self.switch.slaves[PortName(WireBundle.South, port)]
+        yield from self._joined(channel)
+        port = self.port_of(channel)
+        assert isinstance(port, Slave)
+        return port
 
-    def inlet(self, channel: int) -> Process[Fifo]:
+    def inlet(self, channel: Channel) -> Process[Fifo]:
         """The stream that an S2MM channel reads."""
-        if self.type is not TileType.ShimNOCTile:
-            return self.switch.masters[PortName(WireBundle.DMA, channel)]
-        port = SHIM_DMA_PORTS[DmaDirection.S2MM][channel]
-        yield from self._joined(self.table.shim_demux, ShimDemux, port, f"S2MM {channel}")
-        return self.switch.masters[PortName(WireBundle.South, port)]
+        yield from self._joined(channel)
+        port = self.port_of(channel)
+        assert isinstance(port, Fifo)
+        return port
 
-    def _joined(self, offset: int | None, layout: type[ShimMux | ShimDemux], port: int, what: str) -> Process[None]:
-        """Wait until the multiplexer below the switch joins a South port to the DMA."""
+    def port_of(self, channel: Channel) -> Slave | Fifo:
+        """What a channel is wired to."""
+        name = PortName(WireBundle.DMA, channel.number)
+        if self.type is TileType.ShimNOCTile:
+            name = PortName(WireBundle.South, SHIM_DMA_PORTS[channel.direction][channel.number])
+        return self.switch.slaves[name] if channel.direction is DmaDirection.MM2S else self.switch.masters[name]
+
+    def is_joined(self, channel: Channel) -> bool:
+        """Whether a channel has a stream; below the switch of a shim tile a multiplexer has to lead to it."""
+        if self.type is not TileType.ShimNOCTile:
+            return True
+        sends = channel.direction is DmaDirection.MM2S
+        offset, layout = (self.table.shim_mux, ShimMux) if sends else (self.table.shim_demux, ShimDemux)
         assert offset is not None
-        field = layout.fields[f"south{port}"]
-        text = f"{what} of {self} is not joined to South {port} of its switch: the multiplexer is not set"
-        while field.get([self.register(offset)]) != SHIM_STREAM_ENDS[WireBundle.DMA]:
-            yield Wait(self.mux_changed, lambda: text, self)
+        field = layout.fields[f"south{SHIM_DMA_PORTS[channel.direction][channel.number]}"]
+        return field.get([self.register(offset)]) == SHIM_STREAM_ENDS[WireBundle.DMA]
+
+    def _joined(self, channel: Channel) -> Process[None]:
+        """Wait until the multiplexer below the switch joins a South port to the DMA."""
+        while not self.is_joined(channel):
+            yield self.mux_wait(channel)
+
+    def mux_wait(self, channel: Channel) -> Wait:
+        joint = MuxJoint(channel, PortName(WireBundle.South, SHIM_DMA_PORTS[channel.direction][channel.number]))
+        reason = partial("{} has no stream: {} is not made".format, channel.transfer, joint)
+        return Wait(self.mux_changed, reason, joint, channel.transfer)
 
     def token_outlet(self) -> Slave:
         return self.switch.slaves[PortName(WireBundle.TileControl, 0)]

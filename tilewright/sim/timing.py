@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tilewright.device import Arch
+
+CLOCK_HZ: Mapping[Arch, float] = {Arch.AIE1: 1.0e9, Arch.AIE2: 1.0e9, Arch.AIE2p: 1.8e9}
+"""The array's clock under load: about 1.0 GHz on XDNA, 1.8 GHz on XDNA2. arXiv 2512.13282 section 5.2.1 (what the
+driver says); other public texts assume 1.6 and 1.0 GHz. For AIE1 an assumption."""
 
 
 @dataclass(frozen=True)

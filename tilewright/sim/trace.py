@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tilewright.sim.engine import Engine
 
 Rows = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 class Event(IntEnum):
@@ -50,6 +51,8 @@ class Event(IntEnum):
     """[number of the wait in its program]"""
     TOKEN = 15
     """The controller takes in a token [part that sent it]."""
+    FLOW = 16
+    """The first word that a descriptor moves is taken, be it a packet's header [BD]."""
 
 
 class Row(NamedTuple):
@@ -78,4 +81,51 @@ class Trace:
         return np.array(self._rows[first:], dtype=np.int64).reshape(-1, 5)
 
     def clear(self) -> None:
-        self._rows.clear()
+        self.replace(np.empty((0, 5), dtype=np.int64))
+
+    def replace(self, rows: Rows) -> None:
+        """Have these rows only."""
+        self._rows = [(row[0], row[1], row[2], row[3], row[4]) for row in rows.tolist()]
+
+    def restart(self) -> None:
+        """Forget what is over; what still goes on is written down again, as of now."""
+        rows = standing(self.since(0))
+        rows[:, 0] = self._engine.now
+        self.replace(rows)
+
+
+def standing(rows: Rows) -> Rows:
+    """The rows that tell how things stand in the end: values of locks, tasks in queues, what each part is at."""
+    event, part = rows[:, 1], rows[:, 2]
+    is_lock = event == Event.LOCK
+    kept = [_last(np.flatnonzero(is_lock), rows[is_lock, 3]), _queued(event, part)]
+    states = np.flatnonzero(np.isin(event, _STATES))
+    last = _last(states, part[states])
+    at_work = part[last[event[last] != Event.TASK_END]]
+    for beginning in (Event.TASK, Event.BD):
+        begun = np.flatnonzero((event == beginning) & np.isin(part, at_work))
+        kept.append(_last(begun, part[begun]))
+    return rows[np.unique(np.concatenate([*kept, last[event[last] != Event.TASK_END]]))]
+
+
+_STATES = (
+    *(Event.TASK, Event.TASK_END, Event.BD, Event.MOVE, Event.FLOW, Event.BD_END, Event.LOCK_WAIT, Event.LOCK_GO),
+    *(Event.CORE, Event.CORE_END, Event.WAIT, Event.GO),
+)
+"""Events after which a channel or a core is at something else."""
+
+
+def _last(indices: Indices, keys: Indices) -> Indices:
+    """Of the indices with the same key the last one."""
+    _, first = np.unique(keys[::-1], return_index=True)
+    return indices[::-1][first]
+
+
+def _queued(event: Indices, part: Indices) -> Indices:
+    """Pushes whose task has not begun: each channel takes them in order."""
+    found = list[Indices]()
+    for number in np.unique(part[event == Event.PUSH]).tolist():
+        pushes = np.flatnonzero((event == Event.PUSH) & (part == number))
+        begun = np.count_nonzero((event == Event.TASK) & (part == number))
+        found.append(pushes[begun:])
+    return np.concatenate([*found, np.empty(0, dtype=np.int64)])

@@ -11,7 +11,7 @@ from tilewright.txn.stream import Header, Indices, Stream, Words
 
 def encode(stream: Stream) -> Words:
     """The words of a stream, header included. Sizes and counts are computed, everything else is fields."""
-    starts, end = _lay_out(stream)
+    starts, end = lay_out(stream)
     words = np.zeros(end, dtype=np.uint32)
     for opcode, group in stream.groups.items():
         at = starts[group.positions]
@@ -37,7 +37,7 @@ def header_words(header: Header, operations: int, size_bytes: int) -> list[int]:
     return [first, header.pad << 16 | header.mem_tile_rows << 8 | header.columns, operations, size_bytes]
 
 
-def _lay_out(stream: Stream) -> tuple[Indices, int]:
+def lay_out(stream: Stream) -> tuple[Indices, int]:
     """Word offset of each operation, and the end of the stream."""
     lengths = np.zeros(len(stream.opcodes), dtype=np.int64)
     for group in stream.groups.values():

@@ -23,3 +23,21 @@ aie.device(npu1) {
     aiex.control_packet {address = 1028 : ui32, length = 4 : i32, opcode = 2 : i32, stream_id = 1 : i32}
   }
 }
+
+// -----
+
+aie.device(npu1) {
+  aie.runtime_sequence() {
+    // expected-error@+1 {{'aiex.control_packet' op moves 5 words, a control packet moves 1 to 4}}
+    aiex.control_packet {address = 1028 : ui32, data = array<i32: 1, 2, 3, 4, 5>, opcode = 0 : i32, stream_id = 1 : i32}
+  }
+}
+
+// -----
+
+aie.device(npu1) {
+  aie.runtime_sequence() {
+    // expected-error@+1 {{'aiex.control_packet' op does not fit its header: return_id must be in [0, 31], got 32}}
+    aiex.control_packet {address = 1028 : ui32, length = 4 : i32, opcode = 1 : i32, stream_id = 32 : i32}
+  }
+}

@@ -242,7 +242,7 @@ def test_a_defect_of_ours_is_one_message(
         raise KeyError("oops")
 
     monkeypatch.delenv("TILEWRIGHT_TRACEBACK", raising=False)
-    monkeypatch.setattr(opt, "parse_source", broken)
+    monkeypatch.setattr(opt, "run_pipeline", broken)
     status, out, err = run(capsys, good)
     assert (status, out) == (70, "")
     assert err.startswith("tilewright: internal error: ")
@@ -257,7 +257,7 @@ def test_interrupt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(opt, "parse_source", interrupted)
+    monkeypatch.setattr(opt, "run_pipeline", interrupted)
     assert run(capsys, good) == (130, "", "")
 
 

@@ -7,29 +7,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import COPY
 
 from tilewright.cli.demo import SHIPPED
 from tilewright.cli.main import main
 
-COPY = """aie.device(npu1_1col) {
-  %shim = aie.tile(0, 0)
-  %mem = aie.tile(0, 1)
-  aie.objectfifo @in(%shim, {%mem}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
-  aie.objectfifo @out(%mem, {%shim}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
-  aie.objectfifo.link [@in] -> [@out] ([] [])
-  aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>) {
+DESIGN = COPY.replace(
+    "BODY\n",
+    """\
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<64xi32>
     aiex.npu.dma_wait {symbol = @out}
-  }
-}
-"""
+""",
+)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> str:
     path = tmp_path / "copy.mlir"
-    path.write_text(COPY)
+    path.write_text(DESIGN)
     return str(path)
 
 
@@ -49,7 +45,7 @@ def test_files_go_in_and_out(copy: str, tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_hang_says_who_waits_for_what(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path(copy).write_text(COPY.replace("%b[0, 0, 0, 0][1, 1, 1, 64]", "%b[0, 0, 0, 0][1, 1, 2, 32]").replace(
+    Path(copy).write_text(DESIGN.replace("%b[0, 0, 0, 0][1, 1, 1, 64]", "%b[0, 0, 0, 0][1, 1, 2, 32]").replace(
         "%a[0, 0, 0, 0][1, 1, 1, 64]", "%a[0, 0, 0, 0][1, 1, 1, 48]"))  # fmt: skip
     assert main(["run", copy]) == 1
     error = capsys.readouterr().err

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_cpp, interpreted, read, run_cpp
 from cpp_programs import Program, program
+from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
 from tilewright.codegen.emission import Emitter
 from tilewright.codegen.native_body import MOST_GUARDS
@@ -19,37 +20,6 @@ from tilewright.passes.emitc_style import StyleName
 
 PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
 STYLES = list(StyleName)
-
-LOOP_OF_WRITES = """
-aie.device(npu2) {
-  aie.runtime_sequence @writes(%buffer: memref<64xi32>, %n: index) {
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
-    %register = arith.constant 119300 : i32
-    scf.for %i = %zero to %n step %one {
-      %value = arith.index_cast %i : index to i32
-      aiex.npu.write32(%register, %value) : i32, i32
-    }
-  }
-}
-"""
-LINES = """
-aie.device(npu1) {
-  aie.runtime_sequence @lines(%buffer: memref<64xi32>, %lines: i32) {
-    %zero = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
-    %line_bytes = arith.constant 4096 : i32
-    %queue = arith.constant 119316 : i32
-    scf.for %line = %zero to %lines step %one : i32 {
-      %offset = arith.muli %line, %line_bytes : i32
-      aiex.npu.address_patch(%offset : i32) {addr = 118788 : ui32, arg_idx = 0 : i32}
-      aiex.npu.write32(%queue, %line) : i32, i32
-      aiex.npu.sync(%zero, %zero, %zero, %zero, %one, %one) : i32, i32, i32, i32, i32, i32
-    }
-  }
-}
-"""
-
 
 CONTROL_FLOW = ["scf.for", "scf.if", "scf.while", "scf.index_switch"]
 CHECKS = ["dma_bd_pool_pop", "dma_bd_pool_push", "assert_range", "assert_bd_field", "assert_bd_divisible"]
@@ -114,18 +84,24 @@ def test_cpp_is_what_the_interpreter_does(
             assert [next(printed) for _ in words] == words, f"{style}\n{entry.text}"
 
 
-@pytest.mark.parametrize(
+loops = pytest.mark.parametrize(
     "text, name, type, counts",
     [
-        pytest.param(LOOP_OF_WRITES, "writes", "index", {4: 28, 16: 100, 64: 388, 0: 4, -1: 4}, id="a write each time"),
-        pytest.param(LINES, "lines", "i32", {1: 26, 8: 180, 32: 708}, id="patch, push and wait for each line"),
+        pytest.param(WRITES, "writes", "index", {**WRITES_WORDS, -1: 4}, id="a write each time"),
+        pytest.param(LINES, "lines", "i32", LINES_WORDS, id="patch, push and wait for each line"),
     ],
 )
-def test_length_of_a_loop(text: str, name: str, type: str, counts: dict[int, int], tmp_path: Path) -> None:
+
+
+@loops
+def test_length_of_a_loop_in_native_code(text: str, name: str, type: str, counts: dict[int, int]) -> None:
     native = Native(read(text))
     assert [len(native([n]) or ()) for n in counts] == list(counts.values())
-    if not COMPILERS:
-        pytest.skip("no C++ compiler")
+
+
+@loops
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_length_of_a_loop_in_cpp(text: str, name: str, type: str, counts: dict[int, int], tmp_path: Path) -> None:
     entry = Program(text, name, [type], [[n] for n in counts])
     executable = compile_cpp(COMPILERS[0], call_all([entry], [StyleName.READABLE]), tmp_path)
     assert [len(words or ()) for words in run_cpp(executable)] == list(counts.values())

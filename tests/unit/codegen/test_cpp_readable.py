@@ -17,11 +17,19 @@ BODY
   }
 }
 """
+CONSTANTS = """
+%zero = arith.constant 0 : i32
+%one = arith.constant 1 : i32
+%two = arith.constant 2 : i32
+%three = arith.constant 3 : i32
+%four = arith.constant 4 : i32
+%register = arith.constant 64 : i32
+"""
 
 
 def body_of(arguments: str, body: str) -> list[str]:
-    """The lines of the function that appends, without comments on the source."""
-    text = DEVICE.replace("ARGUMENTS", arguments).replace("BODY", dedent(body))
+    """The lines of the function that appends, without comments on the source; the body may use `CONSTANTS`."""
+    text = DEVICE.replace("ARGUMENTS", arguments).replace("BODY", CONSTANTS + dedent(body))
     lines = cpp_text(text, StyleName.READABLE, "generate_sequence").splitlines()
     first = next(number for number, line in enumerate(lines) if "bool append_sequence" in line)
     shown = [line for line in lines[first : lines.index("}", first)] if not line.strip().startswith("// program.mlir")]
@@ -65,9 +73,6 @@ def test_a_whole_file():
         pytest.param(
             "%n: i32",
             """
-            %four = arith.constant 4 : i32
-            %one = arith.constant 1 : i32
-            %register = arith.constant 64 : i32
             %0 = arith.muli %n, %four : i32
             %1 = arith.addi %0, %one : i32
             aiex.npu.write32(%register, %1) : i32, i32
@@ -78,8 +83,6 @@ def test_a_whole_file():
         pytest.param(
             "%n: i32",
             """
-            %four = arith.constant 4 : i32
-            %register = arith.constant 64 : i32
             %bytes = arith.muli %n, %four : i32
             aiex.npu.write32(%register, %bytes) : i32, i32
             """,
@@ -92,7 +95,6 @@ def test_a_whole_file():
         pytest.param(
             "%for: i32, %txn: i32",
             """
-            %register = arith.constant 64 : i32
             %0 = arith.subi %for, %txn : i32
             %1 = arith.muli %0, %txn : i32
             aiex.npu.write32(%register, %1) : i32, i32
@@ -103,9 +105,7 @@ def test_a_whole_file():
         pytest.param(
             "%a: i32, %b: i32",
             """
-            %two = arith.constant 2 : i32
             %mask = arith.constant 1023 : i32
-            %register = arith.constant 64 : i32
             %0 = arith.andi %a, %mask : i32
             %1 = arith.shli %0, %two : i32
             %2 = arith.ori %1, %b : i32
@@ -117,9 +117,6 @@ def test_a_whole_file():
         pytest.param(
             "%lines: i32",
             """
-            %zero = arith.constant 0 : i32
-            %one = arith.constant 1 : i32
-            %register = arith.constant 64 : i32
             %last = scf.for %line = %zero to %lines step %one iter_args(%sum = %zero) -> (i32) : i32 {
               %next = arith.addi %sum, %line : i32
               aiex.npu.write32(%register, %next) : i32, i32
@@ -141,10 +138,6 @@ def test_a_whole_file():
         pytest.param(
             "%a: i32, %b: i32",
             """
-            %zero = arith.constant 0 : i32
-            %one = arith.constant 1 : i32
-            %three = arith.constant 3 : i32
-            %register = arith.constant 64 : i32
             %0:2 = scf.for %i = %zero to %three step %one iter_args(%x = %a, %y = %b) -> (i32, i32) : i32 {
               scf.yield %y, %x : i32, i32
             }
@@ -165,7 +158,6 @@ def test_a_whole_file():
         pytest.param(
             "%condition: i1",
             """
-            %register = arith.constant 64 : i32
             scf.if %condition {
               %data = memref.get_global @data : memref<2xi32>
               aiex.npu.blockwrite(%data) {address = 4096 : ui32} : memref<2xi32>
@@ -197,7 +189,6 @@ def test_a_whole_file():
             %c0 = arith.constant 0 : index
             %c1 = arith.constant 1 : index
             %c2 = arith.constant 2 : index
-            %register = arith.constant 64 : i32
             scf.for %row = %c0 to %rows step %c1 {
               %0 = arith.muli %bytes, %c2 : index
               aiex.npu.assert_range(%0) {min = 1 : i64, max = 1024 : i64, subject = "length"} : index
@@ -221,9 +212,6 @@ def test_a_whole_file():
         pytest.param(
             "%n: i32",
             """
-            %zero = arith.constant 0 : i32
-            %one = arith.constant 1 : i32
-            %register = arith.constant 64 : i32
             %last = scf.while (%x = %zero) : (i32) -> i32 {
               %more = arith.cmpi slt, %x, %n : i32
               scf.condition(%more) %x : i32
@@ -248,9 +236,6 @@ def test_a_whole_file():
         pytest.param(
             "%n: i32",
             """
-            %zero = arith.constant 0 : i32
-            %one = arith.constant 1 : i32
-            %register = arith.constant 64 : i32
             %last = scf.while (%x = %zero) : (i32) -> i32 {
               aiex.npu.write32(%register, %x) : i32, i32
               %next = arith.addi %x, %one : i32
@@ -275,9 +260,6 @@ def test_a_whole_file():
         pytest.param(
             "%n: i32, %m: i32",
             """
-            %one = arith.constant 1 : i32
-            %two = arith.constant 2 : i32
-            %register = arith.constant 64 : i32
             %0 = arith.cmpi eq, %n, %one : i32
             %1 = arith.cmpi eq, %n, %two : i32
             %2 = arith.andi %0, %1 : i1

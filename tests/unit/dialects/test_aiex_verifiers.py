@@ -377,7 +377,7 @@ def test_first_generation(body: str, text: str) -> None:
         ),
         (
             'aie.device(npu2) { aiex.token(0) {sym_name = "t"}\naiex.useToken @t(Acquire, 0) }',
-            "must be directly in a function, a core, or the DMA of a core or shim tile",
+            "must be in a function, a core, or the DMA of a core or shim tile",
         ),
     ],
 )

@@ -80,15 +80,34 @@ def test_memory_functions_are_the_librarys_own(tmp_path: Path):
         assert target.raw == b"\xab" * size + b"\0"
 
 
-@triples
-def test_tools_find_nothing_wrong(triple: str, tmp_path: Path):
-    path = tmp_path / "libtest.so"
+def library_for(triple: str, folder: Path) -> Path:
+    path = folder / "libtest.so"
     path.write_bytes(link_shared(object_code(squares(5), triple), "libtest.so", [f"f{n}" for n in range(5)]))
-    if shutil.which("eu-elflint"):
-        assert subprocess.check_output(["eu-elflint", "--gnu-ld", path], text=True) == "No errors\n"
-    if not shutil.which("readelf"):
-        pytest.skip("no readelf")
-    read = subprocess.run(["readelf", "-aW", path], capture_output=True, text=True, check=True)
+    return path
+
+
+@triples
+def test_nothing_is_both_written_and_run(triple: str, tmp_path: Path):
+    data = library_for(triple, tmp_path).read_bytes()
+    header = elf.FILE_HEADER.unpack_from(data)
+    offset, size, count = header[5], header[9], header[10]
+    segments = [elf.PROGRAM_HEADER.unpack_from(data, offset + size * number) for number in range(count)]
+    assert [rights for type, rights, *_ in segments if type == elf.PT_GNU_STACK] == [elf.PF_R | elf.PF_W]
+    assert not any(rights & elf.PF_W and rights & elf.PF_X for _, rights, *_ in segments)
+
+
+@triples
+@pytest.mark.skipif(not shutil.which("eu-elflint"), reason="no eu-elflint")
+def test_elflint_finds_nothing_wrong(triple: str, tmp_path: Path):
+    command = ["eu-elflint", "--gnu-ld", library_for(triple, tmp_path)]
+    assert subprocess.check_output(command, text=True) == "No errors\n"
+
+
+@triples
+@pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf")
+def test_readelf_finds_nothing_wrong(triple: str, tmp_path: Path):
+    command = ["readelf", "-aW", library_for(triple, tmp_path)]
+    read = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not read.stderr
     assert "Warning" not in read.stdout
     assert "Library soname: [libtest.so]" in read.stdout

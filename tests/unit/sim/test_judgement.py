@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from programs import COPY
 
 import tilewright as tw
 from tilewright.sim.faults import FaultKind
 
-COPY = """aie.device(npu1_1col) {
-  %shim = aie.tile(0, 0)
-  %mem = aie.tile(0, 1)
-  aie.objectfifo @in(%shim, {%mem}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
-  aie.objectfifo @out(%mem, {%shim}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
-  aie.objectfifo.link [@in] -> [@out] ([] [])
-  aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>) {
-BODY
-  }
-}
-"""
 TRANSFER = "aiex.npu.dma_memcpy_nd({buffer}[0, 0, 0, {{0}}][1, 1, 1, {{1}}][0, 0, 0, 1]) {attributes} : memref<64xi32>"
 TO, FROM = (
     TRANSFER.format(buffer=buffer, attributes=f"{{{{id = {{2}} : i64, metadata = @{fifo}}}}}")

@@ -25,7 +25,7 @@ from xdsl.irdl import (
     region_def,
     traits_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     IsTerminator,
@@ -41,13 +41,12 @@ from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
     PAREN,
+    TypedOperandsOp,
     ensure_terminated,
     parse_optional_arrow_types,
-    parse_typed_operands,
     print_attributes,
     print_operands,
     print_optional_arrow_types,
-    print_typed_operands,
     segments,
 )
 from tilewright.dialects.affine.subscripts import (
@@ -58,25 +57,16 @@ from tilewright.dialects.affine.subscripts import (
     print_map_operands,
 )
 from tilewright.dialects.memref.access import ATOMIC_KINDS, AtomicKind
-from tilewright.dialects.scf.bindings import parse_bindings, print_bindings, resolve_arguments
+from tilewright.dialects.scf.bindings import parse_carried, print_bindings, resolve_arguments
 from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
 
 @amend
-class YieldOp(xdsl_affine.YieldOp):
+class YieldOp(TypedOperandsOp, xdsl_affine.YieldOp):
     """The values that a region hands on."""
 
     traits = traits_def(IsTerminator(), ReturnLike(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
     def verify_(self) -> None:
         parent = self.parent_op()
@@ -149,15 +139,9 @@ class ForOp(xdsl_affine.ForOp):
             step = parser.parse_integer(allow_boolean=False)
             if step < 0:
                 parser.raise_error("expected step to be representable as a positive signed integer", position)
-        arguments: list[Parser.UnresolvedArgument] = []
-        initial: list[UnresolvedOperand] = []
-        types: list[Attribute] = []
         position = parser.pos
-        if parser.parse_optional_keyword("iter_args") is not None:
-            arguments, initial = parse_bindings(parser)
-            types = parse_optional_arrow_types(parser)
-            if len(arguments) != len(types):
-                parser.raise_error("mismatch between the number of loop-carried values and results", position)
+        mismatch = "mismatch between the number of loop-carried values and results"
+        arguments, initial, types = parse_carried(parser, "iter_args", mismatch)
         values = parser.resolve_operands(initial, types, position)
         body = parser.parse_region([variable.resolve(INDEX), *resolve_arguments(arguments, types)])
         ensure_terminated(body, YieldOp.create)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, UnrankedMemRefT
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import MAX_PACKET_TYPE, DeviceModel
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.attributes import BDIterationAttr
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.data_layout import element_count
@@ -17,8 +18,6 @@ from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_tile_element
 from tilewright.ir.diagnostics import VerifyError
 
-WORD_BYTES = 4
-WORD_MASK = 0xFFFFFFFF
 BODIES = ("aie.mem", "aie.memtile_dma", "aie.shim_dma", "aie.dma")
 MAX_ITERATIONS = 64  # a 6-bit field that holds iterations - 1
 SIZE_LIMIT = 513  # upstream's limits are tighter than the fields and than what its messages say

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, SymbolNameConstraint, i8, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -26,6 +26,7 @@ from tilewright.dialects._ods import (
     BlockOp,
     ImplicitTerminator,
     ParentOp,
+    SignlessAttr,
     enum_to_attr,
     enum_value,
     i8_attr,
@@ -54,6 +55,14 @@ class Port(NamedTuple):
     def __str__(self) -> str:
         return f"({self.bundle}: {self.channel})"
 
+    @classmethod
+    def of(cls, bundle: SignlessAttr, channel: SignlessAttr) -> Port:
+        return Port(enum_value(WireBundle, bundle), channel.value.data)
+
+    def properties(self, prefix: str = "") -> dict[str, Attribute]:
+        """What an operation keeps of it; the inverse of `of`."""
+        return {f"{prefix}bundle": enum_to_attr(self.bundle), f"{prefix}channel": IntegerAttr(self.channel, i32)}
+
 
 def true_or_absent(flag: bool) -> BoolAttr | None:
     return BoolAttr.from_bool(True) if flag else None
@@ -80,21 +89,16 @@ class FlowOp(IRDLOperation):
     def __init__(self, source: SSAValue, source_port: Port, dest: SSAValue, dest_port: Port):
         super().__init__(
             operands=[source, dest],
-            properties={
-                "source_bundle": enum_to_attr(source_port.bundle),
-                "source_channel": IntegerAttr(source_port.channel, i32),
-                "dest_bundle": enum_to_attr(dest_port.bundle),
-                "dest_channel": IntegerAttr(dest_port.channel, i32),
-            },
+            properties=source_port.properties("source_") | dest_port.properties("dest_"),
         )
 
     @property
     def source_port(self) -> Port:
-        return Port(enum_value(WireBundle, self.source_bundle), self.source_channel.value.data)
+        return Port.of(self.source_bundle, self.source_channel)
 
     @property
     def dest_port(self) -> Port:
-        return Port(enum_value(WireBundle, self.dest_bundle), self.dest_channel.value.data)
+        return Port.of(self.dest_bundle, self.dest_channel)
 
 
 class _PacketPortOp(IRDLOperation):
@@ -109,12 +113,12 @@ class _PacketPortOp(IRDLOperation):
     def __init__(self, tile: SSAValue, port: Port):
         super().__init__(
             operands=[tile],
-            properties={"bundle": enum_to_attr(port.bundle), "channel": IntegerAttr(port.channel, i32)},
+            properties=port.properties(),
         )
 
     @property
     def port(self) -> Port:
-        return Port(enum_value(WireBundle, self.bundle), self.channel.value.data)
+        return Port.of(self.bundle, self.channel)
 
 
 @op_definition

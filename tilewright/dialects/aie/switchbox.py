@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i8, i32
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i8
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,13 +20,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import NUM_ARBITERS, NUM_MSELS, DeviceModel, TileId, TileType, WireBundle
+from tilewright.device import NUM_ARBITERS, NUM_MSELS, DeviceModel, TileId, TileType
 from tilewright.dialects._ods import (
     BlockOp,
     ImplicitTerminator,
     ParentOp,
-    enum_to_attr,
-    enum_value,
     i8_attr,
     op_definition,
 )
@@ -54,22 +52,15 @@ class ConnectOp(IRDLOperation):
     assembly_format = "`<` $source_bundle `:` $source_channel `,` $dest_bundle `:` $dest_channel `>` attr-dict"
 
     def __init__(self, source: Port, dest: Port):
-        super().__init__(
-            properties={
-                "source_bundle": enum_to_attr(source.bundle),
-                "source_channel": IntegerAttr(source.channel, i32),
-                "dest_bundle": enum_to_attr(dest.bundle),
-                "dest_channel": IntegerAttr(dest.channel, i32),
-            }
-        )
+        super().__init__(properties=source.properties("source_") | dest.properties("dest_"))
 
     @property
     def source(self) -> Port:
-        return Port(enum_value(WireBundle, self.source_bundle), self.source_channel.value.data)
+        return Port.of(self.source_bundle, self.source_channel)
 
     @property
     def dest(self) -> Port:
-        return Port(enum_value(WireBundle, self.dest_bundle), self.dest_channel.value.data)
+        return Port.of(self.dest_bundle, self.dest_channel)
 
 
 @op_definition
@@ -119,16 +110,12 @@ class MasterSetOp(IRDLOperation):
         super().__init__(
             operands=[amsels],
             result_types=[INDEX],
-            properties={
-                "dest_bundle": enum_to_attr(dest.bundle),
-                "dest_channel": IntegerAttr(dest.channel, i32),
-                "keep_pkt_header": true_or_absent(keep_header),
-            },
+            properties={**dest.properties("dest_"), "keep_pkt_header": true_or_absent(keep_header)},
         )
 
     @property
     def dest(self) -> Port:
-        return Port(enum_value(WireBundle, self.dest_bundle), self.dest_channel.value.data)
+        return Port.of(self.dest_bundle, self.dest_channel)
 
     @property
     def arbiters(self) -> set[int]:
@@ -169,27 +156,21 @@ class PacketRulesOp(BlockOp):
 
     def __init__(self, source: Port, rules: Sequence[PacketRuleOp]):
         super().__init__(
-            properties={
-                "source_bundle": enum_to_attr(source.bundle),
-                "source_channel": IntegerAttr(source.channel, i32),
-            },
+            properties=source.properties("source_"),
             regions=[Region(Block(rules))],
         )
 
     @property
     def source(self) -> Port:
-        return Port(enum_value(WireBundle, self.source_bundle), self.source_channel.value.data)
+        return Port.of(self.source_bundle, self.source_channel)
 
     def verify_(self) -> None:
         if not self.rules.blocks:
             raise VerifyException("should have non-empty body")
 
 
-@op_definition
-class SwitchboxOp(BlockOp, TileElement):
-    """The stream switch of a tile."""
-
-    name = "aie.switchbox"
+class _ConnectionsOp(BlockOp, TileElement):
+    """What connects ports of a tile."""
 
     tile = operand_def(INDEX)
     result = result_def(INDEX)
@@ -201,6 +182,13 @@ class SwitchboxOp(BlockOp, TileElement):
 
     def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):
         super().__init__(operands=[tile], result_types=[INDEX], regions=[Region(Block(connections))])
+
+
+@op_definition
+class SwitchboxOp(_ConnectionsOp):
+    """The stream switch of a tile."""
+
+    name = "aie.switchbox"
 
     def verify_(self) -> None:
         """Ports and wiring depend on where the tile is: a logical tile's are checked once it is placed."""
@@ -295,21 +283,10 @@ class _SwitchCheck:
 
 
 @op_definition
-class ShimMuxOp(BlockOp, TileElement):
+class ShimMuxOp(_ConnectionsOp):
     """The multiplexer between a shim's stream switch and its DMA, NoC and PL ports."""
 
     name = "aie.shim_mux"
-
-    tile = operand_def(INDEX)
-    result = result_def(INDEX)
-    connections = region_def()
-
-    traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`(` $tile `)` $connections attr-dict"
-
-    def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):
-        super().__init__(operands=[tile], result_types=[INDEX], regions=[Region(Block(connections))])
 
     def verify_(self) -> None:
         if not self.require_tile("shim tile", TileType.ShimNOCTile, TileType.ShimPLTile).is_placed:

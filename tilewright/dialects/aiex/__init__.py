@@ -15,6 +15,7 @@ from . import (
     queue,
     scratchpad,
     tasks,
+    token_memcpy,
     tokens,
     write_bd,
 )
@@ -31,6 +32,7 @@ MODULES = (
     scratchpad,
     firmware,
     configure,
+    token_memcpy,
     tokens,
     cert,
 )

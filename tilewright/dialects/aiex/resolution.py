@@ -7,6 +7,7 @@ from typing import cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
 from xdsl.dialects.memref import GetGlobalOp
 
+from tilewright.device.layout import WORD_BITS, WORD_BYTES
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import Target
@@ -16,8 +17,6 @@ from tilewright.ir.diagnostics import fail
 
 from .instructions import NpuBlockWriteOp, Placed
 
-WORD_BYTES = 4
-WORD_BITS = 32
 TILE_OFFSET = 0xFFFFF  # the part of an address inside a tile
 
 

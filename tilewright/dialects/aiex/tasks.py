@@ -295,12 +295,14 @@ class DmaFreeTaskOp(TaskUser):
 class PoolUser(IRDLOperation):
     """Takes a descriptor of a tile from the pool of free ones, or gives it back. The stream's generator keeps the pool.
 
-    Where `channel` is set, the pool is that of the descriptors which the channel reaches.
+    Where `channel` is set, the pool is that of the descriptors which the channel reaches. It begins with number `first`
+    where the tile uses those before it otherwise.
     """
 
     column = prop_def(i32_attr())
     row = prop_def(i32_attr())
     channel = opt_prop_def(i32_attr())
+    first = opt_prop_def(i32_attr())
 
     @property
     def place(self) -> TileId:
@@ -308,14 +310,15 @@ class PoolUser(IRDLOperation):
 
     def numbers(self, model: DeviceModel) -> range:
         """The descriptors that are in the pool when a sequence begins. Pools with the same are the same pool."""
+        first = 0 if self.first is None else self.first.value.data
         if self.channel is None:
-            return range(model.num_bds(*self.place))
+            return range(first, model.num_bds(*self.place))
         reached = model.accessible_bds(*self.place, self.channel.value.data)
-        return range(reached[0], reached[-1] + 1)
+        return range(max(first, reached[0]), reached[-1] + 1)
 
 
-def _pool(place: TileId, channel: int | None) -> dict[str, Attribute | None]:
-    numbers = {"column": place.column, "row": place.row, "channel": channel}
+def _pool(place: TileId, channel: int | None, first: int | None) -> dict[str, Attribute | None]:
+    numbers = {"column": place.column, "row": place.row, "channel": channel, "first": first}
     return {name: None if number is None else i32_number(number) for name, number in numbers.items()}
 
 
@@ -331,8 +334,8 @@ class DmaBdPoolPopOp(PoolUser):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` attr-dict `:` type($bd_id)"
 
-    def __init__(self, place: TileId, channel: int | None = None):
-        super().__init__(properties=_pool(place, channel), result_types=[i32])
+    def __init__(self, place: TileId, channel: int | None = None, first: int | None = None):
+        super().__init__(properties=_pool(place, channel, first), result_types=[i32])
 
 
 @op_definition
@@ -347,8 +350,8 @@ class DmaBdPoolPushOp(PoolUser):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
-    def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None):
-        super().__init__(properties=_pool(place, channel), operands=[bd_id])
+    def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None, first: int | None = None):
+        super().__init__(properties=_pool(place, channel, first), operands=[bd_id])
 
 
 OPS: Sequence[type[Operation]] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IndexType, MemRefType
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IndexType, IntegerAttr, SymbolRefAttr
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, region_def, traits_def
 from xdsl.traits import SymbolOpInterface
 
@@ -11,6 +11,7 @@ from tilewright.dialects._ods import (
     BlockOp,
     ImplicitTerminator,
     ParentOp,
+    enum_to_attr,
     enum_value,
     i8_attr,
     i32_attr,
@@ -19,7 +20,7 @@ from tilewright.dialects._ods import (
 from tilewright.dialects.aie.attributes import LOCK_ACTION, WIRE_BUNDLE
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.flows import Port
-from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
+from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import VerifyError
 
 from .attributes import ATTR_DICT
@@ -54,42 +55,16 @@ class UseTokenOp(IRDLOperation):
     irdl_options = ATTR_DICT
     assembly_format = "$tokenName `(` $action `,` $value `)` attr-dict"
 
+    def __init__(self, token: SymbolRefAttr, action: LockAction, value: IntegerAttr):
+        super().__init__(properties={"tokenName": token, "action": enum_to_attr(action), "value": value})
+
     @property
     def lock_action(self) -> LockAction:
         return enum_value(LockAction, self.action)
 
     def verify_(self) -> None:
-        parent = self.parent_op()
-        if parent is None or parent.name not in TOKEN_USERS:
-            raise VerifyError("must be directly in a function, a core, or the DMA of a core or shim tile")
-
-
-@op_definition
-class MemcpyOp(IRDLOperation):
-    """Copy from a buffer of one tile to a buffer of another, between two values of a token."""
-
-    name = "aiex.memcpy"
-
-    token_name = prop_def(FlatSymbolRefAttrConstr, prop_name="tokenName")
-    acquire_value = prop_def(i32_attr(), prop_name="acqValue")
-    release_value = prop_def(i32_attr(), prop_name="relValue")
-    source_tile = operand_def(INDEX)
-    source = operand_def(MemRefType)
-    source_offset = prop_def(i32_attr(), prop_name="srcOffset")
-    source_length = prop_def(i32_attr(), prop_name="srcLen")
-    destination_tile = operand_def(INDEX)
-    destination = operand_def(MemRefType)
-    destination_offset = prop_def(i32_attr(), prop_name="dstOffset")
-    destination_length = prop_def(i32_attr(), prop_name="dstLen")
-
-    traits = traits_def(SkipAccessibilityCheck())  # it names the tiles of its buffers itself
-    irdl_options = ATTR_DICT
-    assembly_format = (
-        "$tokenName `(` $acqValue `,` $relValue `)` `(` "
-        "$source_tile `:` `<` $source `,` $srcOffset `,` $srcLen `>` `,` "
-        "$destination_tile `:` `<` $destination `,` $dstOffset `,` $dstLen `>` `)` "
-        "attr-dict `:` `(` type($source) `,` type($destination) `)`"
-    )
+        if not any(parent.name in TOKEN_USERS for parent in ancestors(self)):
+            raise VerifyError("must be in a function, a core, or the DMA of a core or shim tile")
 
 
 class TilePort(IRDLOperation):
@@ -179,7 +154,6 @@ class BpDestOp(TilePort):
 OPS = [
     TokenOp,
     UseTokenOp,
-    MemcpyOp,
     MulticastOp,
     MultiDestOp,
     BroadcastPacketOp,

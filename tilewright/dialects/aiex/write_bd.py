@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
 from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
-from tilewright.device.layout import Field
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
@@ -25,7 +25,6 @@ from .guards import range_requirement
 MAX_WRAP = 0x3FF
 MAX_STEP = 0xFFFFF
 MAX_ITERATION_WRAP = 0x3F
-WORD_BYTES = 4
 FIELD = i32_attr()
 
 REGISTER_FIELDS = {
@@ -51,17 +50,24 @@ REGISTER_FIELDS = {
     "lock_acq_val": "lock_acq_value",
     "lock_acq_id": "lock_acq_id",
 }
-"""Where each field goes. The size of d2 goes nowhere: upstream leaves the wrap that only mem tiles have at 0."""
+"""Where each field goes, in the descriptors of all tiles that have it."""
+FOURTH_DIMENSION = {"d2_size": "d2_wrap", "d3_stride": "d3_step"}
+"""What only mem tiles have. Upstream has no stride of d3 and leaves the wrap of d2 at 0, which makes no difference:
+the length ends the walk before d2 would wrap."""
 PADDING = tuple(f"d{dimension}_zero_{side}" for dimension in range(3) for side in ("before", "after"))
 
 ALL_FIELDS = REGISTER_FIELDS | {name: name for name in PADDING}
 
 
-def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int]:
-    """The words of a descriptor whose fields are named as those of `npu.writebd`."""
+def descriptor_words(device: DeviceModel, fields: Mapping[str, int], *, all_fields: bool = False) -> list[int]:
+    """The words of a descriptor whose fields are named as those of `npu.writebd`.
+
+    The size of d2 is part of them if d3 has a stride, or if all fields are asked for.
+    """
     tile_type = device.tile_type(fields["column"], fields["row"])
     layout = BD_LAYOUTS[tile_type]
-    contents = {target: fields.get(name, 0) for name, target in ALL_FIELDS.items() if target in layout.fields}
+    names = ALL_FIELDS | FOURTH_DIMENSION if all_fields or "d3_stride" in fields else ALL_FIELDS
+    contents = {target: fields.get(name, 0) for name, target in names.items() if target in layout.fields}
     offset = fields.get("buffer_offset", 0)
     if tile_type is TileType.ShimNOCTile:
         burst = device.burst_encoding(fields.get("burst_length", 0))
@@ -74,7 +80,8 @@ def descriptor_words(device: DeviceModel, fields: Mapping[str, int]) -> list[int
 def _register_ranges(tile_type: TileType, as_bits: bool) -> dict[str, tuple[int, int]]:
     """What the register field behind each field holds, without bias."""
     fields = BD_LAYOUTS[tile_type].fields
-    targets = {name: fields[target] for name, target in ALL_FIELDS.items() if target in fields}
+    names = ALL_FIELDS | FOURTH_DIMENSION
+    targets = {name: fields[target] for name, target in names.items() if target in fields}
     return {name: _range(field, as_bits) for name, field in targets.items()}
 
 
@@ -153,6 +160,7 @@ class NpuWriteBdOp(IRDLOperation):
     d1_zero_after = prop_def(FIELD)
     d2_zero_after = prop_def(FIELD)
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
+    d3_stride = opt_prop_def(FIELD)  # of mem tiles only
 
     irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
@@ -174,11 +182,11 @@ class NpuWriteBdOp(IRDLOperation):
         """All fields, with their signs."""
         return {name: attr.value.data for name, attr in self.properties.items() if isinstance(attr, IntegerAttr)}
 
-    def words(self) -> list[int]:
-        """The words of the descriptor."""
+    def words(self, *, all_fields: bool = False) -> list[int]:
+        """The words of the descriptor, with those fields that upstream leaves out, too."""
         attrs = cast("dict[str, IntegerAttr]", self.properties)
         fields = {name: attr.value.data & 0xFFFFFFFF for name, attr in attrs.items()}
-        return descriptor_words(device_model(self), fields)
+        return descriptor_words(device_model(self), fields, all_fields=all_fields)
 
     def verify_(self) -> None:
         device = device_model(self)
@@ -204,11 +212,14 @@ class NpuWriteBdOp(IRDLOperation):
             raise VerifyException("ShimTile only supports 3 dimensions of sizes.")
         if is_shim and any(self.field(name) for name in PADDING):
             raise VerifyException("ShimTile doesn't support zero padding.")
+        if self.d3_stride is not None and not device.is_mem_tile(column, row):
+            raise VerifyException("Only MemTiles have a fourth dimension.")
         if not is_shim and self.field("burst_length") != 0:
             raise VerifyException("Only ShimTiles support burst length.")
         if text := burst_violation(device, self.field("burst_length")):
             raise VerifyException(text)
 
 
-NO_FIELDS = {name: i32_number(0) for name in NpuWriteBdOp.get_irdl_definition().properties if name != "burst_length"}
+OPTIONAL = "burst_length", "d3_stride"
+NO_FIELDS = {n: i32_number(0) for n in NpuWriteBdOp.get_irdl_definition().properties if n not in OPTIONAL}
 OPS = [NpuWriteBdOp]

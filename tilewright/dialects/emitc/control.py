@@ -25,19 +25,19 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._regions import NoRegionArguments
 from tilewright.dialects._syntax import (
+    TypedOperandsOp,
     ensure_terminated,
     is_plain_terminator,
-    parse_typed_operands,
     print_attributes,
-    print_typed_operands,
     split_attributes,
 )
+from tilewright.dialects.scf.bindings import verify_cases
 
 from .types import INTEGRAL_OR_OPAQUE
 
 
 @op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(TypedOperandsOp):
     """Ends a region; with a value in expressions and conditions."""
 
     name = "emitc.yield"
@@ -48,15 +48,6 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, value: SSAValue | None = None):
         super().__init__(operands=[value])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
     def verify_(self) -> None:
         parent = self.parent_op()
@@ -250,14 +241,7 @@ class SwitchOp(IRDLOperation):
         _print_cases(printer, self, printer.print_region)
 
     def verify_(self) -> None:
-        values = self.cases.get_values()
-        if len(values) != len(self.case_regions):
-            raise VerifyException(f"has {len(self.case_regions)} case regions but {len(values)} case values")
-        seen: set[int] = set()
-        for value in values:
-            if value in seen:
-                raise VerifyException(f"has duplicate case value: {value}")
-            seen.add(value)
+        verify_cases(self.cases.get_values(), self.case_regions)
 
 
 def _print_cases(printer: Printer, op: SwitchOp, print_region: Callable[..., None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from xdsl.dialects.builtin import FunctionType, UnitAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -19,6 +19,9 @@ from tilewright.dialects._syntax import parse_bare_operands, print_attributes
 from .control import YieldOp
 from .operators import CExpression
 from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE
+
+if TYPE_CHECKING:
+    from tilewright.ir.printer import Printer as OurPrinter
 
 
 def _traits() -> tuple[OpTrait, ...]:
@@ -68,9 +71,8 @@ class ExpressionOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """As MLIR prints it: inside, the operands go by the names that they have outside."""
-        names: dict[int, str] = printer._values  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
         for argument, operand in zip(self.region.block.args, self.operands, strict=True):
-            names[id(argument)] = names[id(operand)]
+            cast("OurPrinter", printer).name_like(argument, operand)
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_attributes(printer, self, ("do_not_inline",))

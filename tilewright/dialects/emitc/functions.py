@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -38,7 +38,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import ParentOp, op_definition
-from tilewright.dialects._syntax import parse_typed_operands, print_attributes, print_typed_operands, split_attributes
+from tilewright.dialects._syntax import TypedOperandsOp, print_attributes, split_attributes
 from tilewright.dialects.func import parse_signature
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
@@ -46,6 +46,9 @@ from tilewright.ir.print_operations import print_function
 from tilewright.ir.shown import quoted
 
 from .types import ArrayType
+
+if TYPE_CHECKING:
+    from tilewright.ir.printer import Printer as OurPrinter
 
 
 @op_definition
@@ -96,7 +99,7 @@ class FuncOp(IRDLOperation):
         return cls.create(properties=properties | known, attributes=attributes, regions=[body or Region()])
 
     def print(self, printer: Printer) -> None:
-        print_function(self, printer)  # pyright: ignore[reportArgumentType], our printer is what we are given
+        print_function(self, cast("OurPrinter", printer))
 
     def verify_(self) -> None:
         outputs = self.function_type.outputs.data
@@ -110,7 +113,7 @@ class FuncOp(IRDLOperation):
 
 
 @op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(TypedOperandsOp):
     """The result of a function."""
 
     name = "emitc.return"
@@ -119,15 +122,6 @@ class ReturnOp(IRDLOperation):
 
     def __init__(self, value: SSAValue | None = None):
         super().__init__(operands=[value])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
     def verify_(self) -> None:
         function = self.parent_op()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     IndexType,
@@ -15,10 +16,9 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._syntax import (
-    PAREN,
-)
+from tilewright.dialects._syntax import PAREN, parse_optional_arrow_types
 from tilewright.ir.constraints import described
 
 LOOP_TYPE = described(SignlessIntegerConstraint | base(IndexType), "signless integer or index")
@@ -34,6 +34,25 @@ def parse_bindings(parser: Parser) -> tuple[list[Parser.UnresolvedArgument], lis
 
     pairs = parser.parse_comma_separated_list(PAREN, parse_binding)
     return [argument for argument, _ in pairs], [value for _, value in pairs]
+
+
+class Carried(NamedTuple):
+    """Arguments of a loop's body, what they are at first, and their types."""
+
+    arguments: list[Parser.UnresolvedArgument]
+    initial: list[UnresolvedOperand]
+    types: list[Attribute]
+
+
+def parse_carried(parser: Parser, keyword: str, mismatch: str | None = None) -> Carried:
+    """`keyword (%argument = %value, ...) -> (type, ...)`, or nothing; `mismatch` complains about other numbers."""
+    position = parser.pos
+    if parser.parse_optional_keyword(keyword) is None:
+        return Carried([], [], [])
+    carried = Carried(*parse_bindings(parser), parse_optional_arrow_types(parser))
+    if mismatch is not None and len(carried.arguments) != len(carried.types):
+        parser.raise_error(mismatch, position)
+    return carried
 
 
 def print_bindings(printer: Printer, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
@@ -52,6 +71,17 @@ def resolve_arguments(
     arguments: Sequence[Parser.UnresolvedArgument], types: Sequence[Attribute]
 ) -> list[Parser.Argument]:
     return [argument.resolve(type) for argument, type in zip(arguments, types, strict=True)]
+
+
+def verify_cases(values: Sequence[int], regions: Sequence[Region]) -> None:
+    """A switch has a region for each of its cases, which differ."""
+    if len(values) != len(regions):
+        raise VerifyException(f"has {len(regions)} case regions but {len(values)} case values")
+    seen: set[int] = set()
+    for value in values:
+        if value in seen:
+            raise VerifyException(f"has duplicate case value: {value}")
+        seen.add(value)
 
 
 def terminator_of(region: Region) -> Operation | None:

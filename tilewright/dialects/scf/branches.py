@@ -37,7 +37,7 @@ from tilewright.dialects._syntax import (
     print_optional_arrow_types,
     print_types,
 )
-from tilewright.dialects.scf.bindings import terminator_of
+from tilewright.dialects.scf.bindings import terminator_of, verify_cases
 from tilewright.dialects.scf.loops import YieldOp
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
@@ -187,13 +187,7 @@ class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
 
     def verify_(self) -> None:
         values = self.cases.get_values()
-        if len(values) != len(self.case_regions):
-            raise VerifyException(f"has {len(self.case_regions)} case regions but {len(values)} case values")
-        seen: set[int] = set()
-        for value in values:
-            if value in seen:
-                raise VerifyException(f"has duplicate case value: {value}")
-            seen.add(value)
+        verify_cases(values, self.case_regions)
         names = ("default region", *(f"case region #{number}" for number in range(len(values))))
         for name, region in zip(names, self.regions, strict=True):
             end = terminator_of(region)

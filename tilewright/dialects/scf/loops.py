@@ -9,7 +9,7 @@ from xdsl.dialects import scf as xdsl_scf
 from xdsl.dialects.builtin import (
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import (
     operand_def,
     opt_prop_def,
@@ -31,7 +31,6 @@ from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
     ensure_terminated,
-    parse_optional_arrow_types,
     parse_typed_operands,
     print_attributes,
     print_optional_arrow_types,
@@ -39,7 +38,14 @@ from tilewright.dialects._syntax import (
     resolve_all,
     split_attributes,
 )
-from tilewright.dialects.scf.bindings import LOOP_TYPE, parse_bindings, print_bindings, resolve_arguments, terminator_of
+from tilewright.dialects.scf.bindings import (
+    LOOP_TYPE,
+    parse_bindings,
+    parse_carried,
+    print_bindings,
+    resolve_arguments,
+    terminator_of,
+)
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
@@ -84,15 +90,9 @@ class ForOp(xdsl_scf.ForOp):
         for word in ("to", "step"):
             parser.parse_keyword(word)
             bounds.append(parser.parse_unresolved_operand())
-        arguments: list[Parser.UnresolvedArgument] = []
-        initial: list[UnresolvedOperand] = []
-        types: list[Attribute] = []
         position = parser.pos
-        if parser.parse_optional_keyword("iter_args") is not None:
-            arguments, initial = parse_bindings(parser)
-            types = parse_optional_arrow_types(parser)
-            if len(arguments) != len(types):
-                parser.raise_error("mismatch in number of loop-carried values and defined values", position)
+        mismatch = "mismatch in number of loop-carried values and defined values"
+        arguments, initial, types = parse_carried(parser, "iter_args", mismatch)
         type = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else INDEX
         operands = [*resolve_all(parser, bounds, type), *parser.resolve_operands(initial, types, position)]
         body = parser.parse_region([variable.resolve(type), *resolve_arguments(arguments, types)])

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -59,7 +59,7 @@ from tilewright.dialects._syntax import (
     segments,
     split_attributes,
 )
-from tilewright.dialects.scf.bindings import parse_bindings, print_bindings, resolve_arguments, terminator_of
+from tilewright.dialects.scf.bindings import parse_carried, print_bindings, resolve_arguments, terminator_of
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
@@ -278,13 +278,8 @@ class ForallOp(IRDLOperation):
             upper = parse_mixed_indices(parser, PAREN)
             lower = _constant_bounds(0, len(variables))
             step = _constant_bounds(1, len(variables))
-        arguments: list[Parser.UnresolvedArgument] = []
-        initial: list[UnresolvedOperand] = []
-        types: list[Attribute] = []
         position = parser.pos
-        if parser.parse_optional_keyword("shared_outs") is not None:
-            arguments, initial = parse_bindings(parser)
-            types = parse_optional_arrow_types(parser)
+        arguments, initial, types = parse_carried(parser, "shared_outs")
         outputs = parser.resolve_operands(initial, types, position)
         body = parser.parse_region(
             [*(variable.resolve(INDEX) for variable in variables), *resolve_arguments(arguments, types)]

@@ -45,11 +45,10 @@ from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
     SQUARE,
+    TypedOperandsOp,
     parse_bare_operands,
     parse_optional_arrow_types,
-    parse_typed_operands,
     print_attributes,
-    print_typed_operands,
     resolve_all,
     split_attributes,
 )
@@ -451,21 +450,12 @@ class CreateMaskOp(xdsl_vector.CreateMaskOp):
 
 
 @op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(TypedOperandsOp):
     """The results of the operation inside a `vector.mask`."""
 
     name = "vector.yield"
     values = var_operand_def()
     traits = traits_def(IsTerminator(), ReturnLike(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @op_definition

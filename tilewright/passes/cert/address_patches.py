@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from tilewright.dialects.aie.lookup import device_model, lookup_symbol, symbol_name
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.dialects.aie.lookup import device_model, lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertApplyOffset57Op
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
-from tilewright.dialects.aiex.resolution import WORD_BYTES, absolute_address, block_words
+from tilewright.dialects.aiex.resolution import absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.cert.instructions import WORD, constant_words, known_numbers
+from tilewright.ir.free_names import FreeNames
+from tilewright.passes.block_data import DataName, data_global, word_bytes
+from tilewright.passes.cert.instructions import known_numbers
 
 
 class AddressPatchToCert(RewritePattern):
@@ -25,7 +27,7 @@ class AddressPatchToCert(RewritePattern):
     """
 
     def __init__(self, device: DeviceOp):
-        self.names = {symbol_name(op) for op in device.body.ops}
+        self.names = FreeNames.beside(device.body)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuAddressPatchOp, rewriter: PatternRewriter) -> None:
@@ -45,19 +47,18 @@ class AddressPatchToCert(RewritePattern):
         self, block: NpuBlockWriteOp, source: GetGlobalOp, offset: int, rewriter: PatternRewriter
     ) -> GetGlobalOp:
         """Let a block write words in which the address of the descriptor is so much larger."""
-        words = [word & WORD for word in block_words(block)]
+        words = [word & WORD_MASK for word in block_words(block)]
         number = _address_word(block)
         words[number] += offset
-        if words[number] > WORD:
+        if words[number] > WORD_MASK:
             fail_op(block, f"has an address of {words[number]:#x} in its descriptor, which has 32 bits of it")
         name = source.name_.string_value()
-        unique = next(n for k in range(len(self.names) + 1) if (n := f"{name}_at_{offset}_{k}") not in self.names)
-        self.names.add(unique)
+        unique = self.names.numbered(f"{name}_at_{offset}_")
         original = lookup_symbol(block, source.name_)
         assert original is not None, "its words have been read"
-        signed = [word - (1 << 32) if word >> 31 else word for word in words]
-        rewriter.insert(constant_words(unique, signed), InsertPoint.after(original))
-        moved = GetGlobalOp.create(properties={"name": SymbolRefAttr(unique)}, result_types=[source.memref.type])
+        data = data_global(unique, word_bytes(words))
+        rewriter.insert(data, InsertPoint.after(original))
+        moved = DataName.of(data).read()
         rewriter.insert(moved, InsertPoint.before(block))
         block.operands = [moved.memref]
         return moved

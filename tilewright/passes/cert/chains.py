@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.aie.lookup import symbol_name
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertJobOp, CertUcDmaBdOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
 from tilewright.dialects.memref.buffers import GlobalOp
+from tilewright.ir.free_names import FreeNames
 
-WORD_BYTES = 4
 PAGE_BYTES = 8000
 """What is put into a page of 8 KiB: costs are estimates."""
 
@@ -24,15 +24,11 @@ class ChainMaker:
 
     def __init__(self, device: DeviceOp):
         self.device = device
-        self._names = {symbol_name(op) for op in device.body.ops}
-        self._next = 0
+        self._names = FreeNames.beside(device.body)
         self._last = _last_of_start(device)
 
     def make(self, bd: CertUcDmaBdOp, origin: Operation) -> str:
-        while f"chain_{self._next}" in self._names:
-            self._next += 1
-        name = f"chain_{self._next}"
-        self._names.add(name)
+        name = self._names.numbered("chain_")
         chain = CertUcDmaChainOp(name, [bd])
         for op in chain.walk():
             op.location = origin.location

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, StringAttr, TensorType, UnitAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
 from tilewright.device import DmaDirection
-from tilewright.device.completion_tokens import ACTORS, TokenTile
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.device.packets import CERT_ACTORS, cert_tile
 from tilewright.dialects.aie.lookup import constant_value, device_model, symbol_name
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import (
@@ -26,15 +26,15 @@ from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite3
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
-from tilewright.passes.cert.chains import PAGE_BYTES, WORD_BYTES, ChainMaker
-
-WORD = 0xFFFFFFFF
+from tilewright.ir.free_names import FreeNames
+from tilewright.passes.block_data import data_global, word_bytes
+from tilewright.passes.cert.chains import PAGE_BYTES, ChainMaker
 
 
 def known_numbers(op: Operation, values: Sequence[SSAValue], complaint: str) -> list[int]:
     """Words that are known when compiling, as they must be: control code has no arithmetic."""
     numbers = [constant_value(value) for value in values]
-    known = [number & WORD for number in numbers if number is not None]
+    known = [number & WORD_MASK for number in numbers if number is not None]
     if len(known) < len(numbers):
         fail_op(op, complaint, (op, "only sequences without arguments that are numbers can be made control code"))
     return known
@@ -76,12 +76,11 @@ class SyncToCert(RewritePattern):
         values = (op.column, op.row, op.direction, op.channel)
         column, row, direction, channel = known_numbers(op, values, complaint)
         way = DmaDirection.S2MM if direction == DmaDirection.S2MM else DmaDirection.MM2S
-        actors = ACTORS[device_model(op).tile_type(column, row)][way]
+        actors = CERT_ACTORS[device_model(op).tile_type(column, row)][way]
         if channel >= len(actors):
             text = f"invalid DMA channel {channel} for {way} direction in NpuSyncToCertWaitTCTS conversion"
             fail(op, text, (op, f"such a tile has {len(actors)} of them"))
-        (tile,) = TokenTile.pack(column=column, row=row)
-        rewriter.replace(op, CertWaitTCTSOp(tile, actors[channel], 1))
+        rewriter.replace(op, CertWaitTCTSOp(cert_tile(column, row), actors[channel], 1))
 
 
 class LoadPdiToCert(RewritePattern):
@@ -105,7 +104,7 @@ class BlockWriteToCert(RewritePattern):
 
     def __init__(self, device: DeviceOp):
         self.globals = {name: op for op in device.body.ops if isinstance(op, GlobalOp) and (name := symbol_name(op))}
-        self.names = {symbol_name(op) for op in device.body.ops}
+        self.names = FreeNames.beside(device.body)
         self.chains = ChainMaker(device)
 
     @op_type_rewrite_pattern
@@ -134,26 +133,11 @@ class BlockWriteToCert(RewritePattern):
         return [part for half, content in halves for part in self._parts(op, half, content, rewriter)]
 
     def _add_global(self, original: str, name: str, words: list[int], rewriter: PatternRewriter) -> str:
-        tries = (name, *(f"{name}_{number}" for number in range(len(self.names) + 1)))
-        unique = next(candidate for candidate in tries if candidate not in self.names)
-        self.names.add(unique)
-        created = constant_words(unique, words)
+        unique = self.names.like(name)
+        created = data_global(unique, word_bytes(words))
         rewriter.insert(created, InsertPoint.before(self.globals[original]))
         self.globals[unique] = created
         return unique
-
-
-def constant_words(name: str, words: Sequence[int]) -> GlobalOp:
-    """A global that holds words."""
-    return GlobalOp.create(
-        properties={
-            "sym_name": StringAttr(name),
-            "sym_visibility": StringAttr("private"),
-            "type": MemRefType(i32, [len(words)]),
-            "initial_value": DenseIntOrFPElementsAttr.from_list(TensorType(i32, [len(words)]), words),
-            "constant": UnitAttr(),
-        }
-    )
 
 
 def instruction_patterns(device: DeviceOp) -> Mapping[type[Operation], RewritePattern]:

@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from tilewright.device import MAX_TASK_REPEAT, DmaDirection
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.dma import Channel
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.passes.configuration.descriptors import descriptor_number
 from tilewright.passes.configuration.writes import TileWriter, Write, fail_as_driver
 
-WORD_MASK = 0xFFFFFFFF
 # There is no bit that enables a channel. The driver still writes this, under a mask without bits: a PDI changes
 # nothing with it, in a transaction it is a plain write. Source: `.Enable = {0U}` in xaiemlgbl_reginit.c of aie-rt.
 ENABLE, ENABLE_MASK = 1, 0

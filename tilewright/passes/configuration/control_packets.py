@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright import txn
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.passes.configuration.transaction import as_transaction, located
-from tilewright.passes.configuration.writes import WORD_BYTES, Write
+from tilewright.passes.configuration.writes import Write
 from tilewright.passes.legalize_ctrl_packet import MAX_WORDS
 
 

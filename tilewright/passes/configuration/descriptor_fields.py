@@ -13,17 +13,16 @@ from typing import NoReturn, TypeAlias
 from xdsl.ir import Block
 
 from tilewright.device import DeviceModel, LockAction, TileId
-from tilewright.device.layout import Layout
+from tilewright.device.layout import WORD_BYTES, WORD_MASK, Layout
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.dma import DmaBdPacketOp
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.passes.configuration.buffers import buffer_address
-from tilewright.passes.configuration.writes import WORD_BYTES, fail_as_driver, placed
+from tilewright.passes.configuration.writes import fail_as_driver, placed
 
 Fields: TypeAlias = dict[str, int]
-WORD_MASK = 0xFFFFFFFF
 HOST_BYTES = 1 << 48
 MEM_TILE_WINDOWS = 3  # its west neighbour's memory, its own, its east neighbour's
 

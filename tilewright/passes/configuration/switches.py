@@ -8,6 +8,7 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import MAX_PACKET_ID, NUM_SLAVE_SLOTS, DeviceModel, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.switchbox import (
@@ -19,7 +20,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.configuration.writes import WORD_BYTES, TileWriter, Write, fail_as_driver, writer_for
+from tilewright.passes.configuration.writes import TileWriter, Write, fail_as_driver, writer_for
 
 BYTE = 0xFF  # masks and values of rules are bytes, which programs may show as signed numbers
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    LocationAttr,
-    MemRefType,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    UnitAttr,
-    UnknownLoc,
-    i32,
-)
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright import txn
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
-from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
-from tilewright.passes.configuration.writes import WORD_BYTES, Write
+from tilewright.dialects.memref.buffers import GlobalOp
+from tilewright.ir.free_names import FreeNames
+from tilewright.passes.block_data import DataName, data_global
+from tilewright.passes.configuration.writes import Write
 from tilewright.passes.emission import i32_constant
 
 DATA_PREFIX = "config_blockwrite_data_"
@@ -68,9 +60,10 @@ def insert_transaction(
 
     Instructions have the locations that asked for them, or the device's where there is none.
     """
-    names, globals, instructions = _free_names(device, data_prefix), list[Operation](), list[Operation]()
+    name_data = partial(FreeNames.beside(device.body).numbered, data_prefix)
+    globals, instructions = list[Operation](), list[Operation]()
     for op, location in as_transaction(writes):
-        made = list(_instructions(op, names))
+        made = list(_instructions(op, name_data))
         for instruction in made:
             instruction.location = located(location, device)
         if isinstance(made[0], GlobalOp):
@@ -85,11 +78,11 @@ def located(location: LocationAttr, device: DeviceOp) -> LocationAttr:
     return device.location if isinstance(location, UnknownLoc) else location
 
 
-def _instructions(op: txn.Operation, names: Iterator[str]) -> Iterator[Operation]:
+def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[Operation]:
     """An instruction after what it reads; a block write after its data."""
     if op.opcode == txn.Opcode.BLOCKWRITE:
-        data = _data_global(next(names), op)
-        source = GetGlobalOp.create(properties={"name": SymbolRefAttr(data.sym_name)}, result_types=[data.type])
+        data = data_global(name_data(), op.payload.astype("<u4").tobytes())
+        source = DataName.of(data).read()
         yield from (data, source, NpuBlockWriteOp(source.results[0], op.address))
         return
     masked = op.opcode == txn.Opcode.MASKWRITE
@@ -97,23 +90,3 @@ def _instructions(op: txn.Operation, names: Iterator[str]) -> Iterator[Operation
     yield from constants
     address, value = constants[0].result, constants[1].result
     yield NpuMaskWrite32Op(address, value, constants[2].result) if masked else NpuWrite32Op(address, value)
-
-
-def _data_global(name: str, op: txn.Operation) -> GlobalOp:
-    shape = [len(op.payload)]
-    contents = DenseIntOrFPElementsAttr(TensorType(i32, shape), BytesAttr(op.payload.astype("<u4").tobytes()))
-    return GlobalOp.create(
-        properties={
-            "sym_name": StringAttr(name),
-            "sym_visibility": StringAttr("private"),
-            "type": MemRefType(i32, shape),
-            "initial_value": contents,
-            "constant": UnitAttr(),
-        }
-    )
-
-
-def _free_names(device: DeviceOp, prefix: str) -> Iterator[str]:
-    """Names for globals, numbered from 0, that no global of the device has."""
-    taken = {op.sym_name.data for op in device.body.ops if isinstance(op, GlobalOp)}
-    return (name for number in count() if (name := f"{prefix}{number}") not in taken)

@@ -12,10 +12,9 @@ from xdsl.ir import Operation
 
 from tilewright import txn
 from tilewright.device import DeviceModel, TileId
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.ir.diagnostics import Where, fail_op
-
-WORD_BYTES = 4
 
 
 class Write(NamedTuple):

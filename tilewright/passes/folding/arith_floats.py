@@ -11,28 +11,21 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.passes.folding import floats
 from tilewright.passes.folding.arith_integers import operand_if_same
-from tilewright.passes.folding.constant_folding import Folded, fold_binary, fold_unary
-from tilewright.passes.folding.constants import FloatType, constant_of, element_type, float_value
+from tilewright.passes.folding.constant_folding import Folded, Rule, fold_binary, fold_unary, folder_with
+from tilewright.passes.folding.constants import FloatType, element_type, float_value
 from tilewright.passes.folding.floats import format_of
 from tilewright.passes.folding.matching import defining
 
 
-def float_folder(
-    compute: Callable[[float, float], float], *rules: Callable[[Any, Attribute | None], Folded]
-) -> Callable[[Operation], Folded]:
-    """A folder of `lhs op rhs` on floats that tries `rules`, given the constant on the right, then computes."""
+def float_folder(compute: Callable[[float, float], float], *rules: Rule) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` on floats that tries `rules`, then computes."""
 
-    def folder(op: Operation) -> Folded:
-        rhs = constant_of(op.operands[1])
-        for rule in rules:
-            folded = rule(op, rhs)
-            if folded is not None:
-                return folded
+    def fold(op: Operation) -> Folded:
         if format_of(cast(FloatType, element_type(op.results[0].type))) is None:
             return None
         return fold_binary(op, compute)
 
-    return folder
+    return folder_with(rules, fold)
 
 
 def _lhs_if_float(is_neutral: Callable[[float | None], bool]) -> Callable[[Operation, Attribute | None], Folded]:

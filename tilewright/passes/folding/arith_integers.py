@@ -10,7 +10,7 @@ from typing import Any, cast
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.passes.folding.constant_folding import Folded, fold_binary
+from tilewright.passes.folding.constant_folding import Folded, Rule, fold_binary, folder_with
 from tilewright.passes.folding.constants import (
     constant_of,
     fits_signed,
@@ -27,23 +27,16 @@ from tilewright.passes.folding.constants import (
 from tilewright.passes.folding.matching import defining
 
 
-def int_folder(
-    compute: Callable[[int, int, int], int | None], *rules: Callable[[Any, Attribute | None], Folded]
-) -> Callable[[Operation], Folded]:
-    """A folder of `lhs op rhs` that tries `rules`, given the constant on the right, then computes. `compute` takes both
-    operands as bits, and their width; it gives None where the result is undefined.
+def int_folder(compute: Callable[[int, int, int], int | None], *rules: Rule) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` that tries `rules`, then computes. `compute` takes both operands as bits, and their
+    width; it gives None where the result is undefined.
     """
 
-    def folder(op: Operation) -> Folded:
-        rhs = constant_of(op.operands[1])
-        for rule in rules:
-            folded = rule(op, rhs)
-            if folded is not None:
-                return folded
+    def fold(op: Operation) -> Folded:
         width = width_of(op.operands[0].type)
         return fold_binary(op, lambda a, b: compute(a, b, width) if width is not None else None)
 
-    return folder
+    return folder_with(rules, fold)
 
 
 def _lhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:

@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects.cf import case_numbers
 from tilewright.passes.branches import sizes_attr
 from tilewright.passes.folding.building import create, insert_constant, insert_value, select
 from tilewright.passes.folding.constants import bool_attr, constant_bits, constant_of, is_one, mask, signed, width_of
@@ -149,9 +150,7 @@ def drop_true_assertion(op: cf.AssertOp, rewriter: PatternRewriter) -> None:
 def _case_values(op: cf.SwitchOp) -> Sequence[int]:
     """The values of the cases, as bits."""
     width = width_of(op.flag.type)
-    if op.case_values is None or width is None:
-        return ()
-    return [value & mask(width) for value in cast(DenseIntOrFPElementsAttr, op.case_values).get_values()]  # type: ignore[operator]
+    return [number & mask(width) for number in case_numbers(op)] if width is not None else ()
 
 
 def _cases(op: cf.SwitchOp) -> list[tuple[int, Target]]:

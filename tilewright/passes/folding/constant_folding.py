@@ -13,10 +13,26 @@ from tilewright.passes.folding.constants import Number, constant_of, fold_elemen
 Folded: TypeAlias = "Sequence[SSAValue | Attribute] | None"
 """What an operation folds to: a replacement for each result, none if it was changed in place; None if it stays."""
 IN_PLACE: Folded = ()
+Rule: TypeAlias = "Callable[[Any, Attribute | None], Folded]"
+"""What an operation folds to, given it and the constant on its right."""
 
 
 def is_poison(attribute: Attribute | None) -> bool:
     return isinstance(attribute, ub.PoisonAttr)
+
+
+def folder_with(rules: Sequence[Rule], otherwise: Callable[[Operation], Folded]) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` that tries `rules`, in order, before anything else."""
+
+    def folder(op: Operation) -> Folded:
+        rhs = constant_of(op.operands[1])
+        for rule in rules:
+            folded = rule(op, rhs)
+            if folded is not None:
+                return folded
+        return otherwise(op)
+
+    return folder
 
 
 def fold_unary(op: Operation, compute: Callable[[Any], Number | None]) -> Folded:

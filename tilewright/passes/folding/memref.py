@@ -20,6 +20,7 @@ from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.regions import only_block, terminator
 from tilewright.passes.folding.strided_views import (
     Mixed,
+    MixedLists,
     dropped_dimensions,
     is_in_bounds,
     known_int,
@@ -233,15 +234,7 @@ def subview_with_constants(op: memref.SubviewOp, rewriter: PatternRewriter) -> N
     known = with_constants(offsets), with_constants(sizes), with_constants(strides, allow_negative=True)
     if all(static(a) == static(b) for a, b in zip(lists, known, strict=True)):
         return
-    source = cast(MemRefType, op.source.type)
-    if not is_in_bounds(source.get_shape(), *known):
-        return
-    dropped = dropped_dimensions(source, op.result.type, sizes)
-    type = subview_type(source, *known)
-    type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
-    if type is not None:
-        view = insert_value(rewriter, make_view("memref.subview", type, op.source, *known))
-        rewriter.replace(op, _cast_to(view, op.result.type))
+    _view_instead(op, op.source, known, rewriter)
 
 
 def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
@@ -251,15 +244,19 @@ def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
         return
     if any(constant_of(operand) is not None for operand in op.operands):
         return
-    lists = mixed_lists(op)
-    source = cast(MemRefType, cast_op.source.type)
-    if not is_in_bounds(source.get_shape(), *lists):
+    _view_instead(op, cast_op.source, mixed_lists(op), rewriter)
+
+
+def _view_instead(op: memref.SubviewOp, source: SSAValue, lists: MixedLists, rewriter: PatternRewriter) -> None:
+    """Replace a view by one of `source`, with these offsets, sizes and strides, if they are in bounds."""
+    buffer = cast(MemRefType, source.type)
+    if not is_in_bounds(buffer.get_shape(), *lists):
         return
-    dropped = dropped_dimensions(cast(MemRefType, op.source.type), op.result.type, lists[1])
-    type = subview_type(source, *lists)
+    dropped = dropped_dimensions(cast(MemRefType, op.source.type), op.result.type, mixed_lists(op)[1])
+    type = subview_type(buffer, *lists)
     type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
     if type is not None:
-        view = insert_value(rewriter, make_view("memref.subview", type, cast_op.source, *lists))
+        view = insert_value(rewriter, make_view("memref.subview", type, source, *lists))
         rewriter.replace(op, _cast_to(view, op.result.type))
 
 

@@ -12,12 +12,13 @@ from xdsl.rewriter import InsertPoint
 
 def is_inside(op: Operation, region: Region) -> bool:
     """Whether `op` is nested in `region`, at any depth."""
-    found = op.parent_region()
-    while found is not None:
-        if found is region:
-            return True
-        found = found.parent.parent_region() if found.parent is not None else None
-    return False
+    return _is_within(op.parent_region(), region)
+
+
+def _is_within(inner: Region | None, region: Region) -> bool:
+    while inner is not None and inner is not region:
+        inner = inner.parent.parent_region() if inner.parent is not None else None
+    return inner is region
 
 
 def parent_region(value: SSAValue) -> Region | None:
@@ -29,12 +30,7 @@ def parent_region(value: SSAValue) -> Region | None:
 
 def is_defined_in(value: SSAValue, region: Region) -> bool:
     """Whether `value` is defined in `region`, at any depth."""
-    found = parent_region(value)
-    while found is not None:
-        if found is region:
-            return True
-        found = found.parent.parent_region() if found.parent is not None else None
-    return False
+    return _is_within(parent_region(value), region)
 
 
 def only_block(region: Region) -> Block:

@@ -17,6 +17,8 @@ from tilewright.passes.folding.constants import scalar_int
 
 Mixed: TypeAlias = "int | SSAValue"
 View: TypeAlias = SubviewOp | ReinterpretCastOp
+MixedLists: TypeAlias = "tuple[list[Mixed], list[Mixed], list[Mixed]]"
+"""Offsets, sizes and strides of a view."""
 
 
 def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Mixed]:
@@ -25,8 +27,7 @@ def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> l
     return [next(values) if number == DYNAMIC_INDEX else number for number in static.get_values()]
 
 
-def mixed_lists(op: View) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
-    """Offsets, sizes and strides."""
+def mixed_lists(op: View) -> MixedLists:
     return (
         mixed(op.static_offsets, op.offsets),
         mixed(op.static_sizes, op.sizes),

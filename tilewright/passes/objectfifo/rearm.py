@@ -15,6 +15,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error
+from tilewright.ir.free_names import FreeNames
 from tilewright.passes.objectfifo.ends import End, Ends
 
 
@@ -55,7 +56,7 @@ def _bind(
             text = f"objectFIFO '{fifo.sym_name.data}' has no resident core/mem DMA channels or locks to re-arm"
             emit_op_error(user, text).note(fifo, "what the shim tile runs is for the host to start again")
         return
-    name = _free_name(ends, f"{fifo.sym_name.data}_rearm")
+    name = FreeNames(ends.design.symbols).like(f"{fifo.sym_name.data}_rearm")
     binding = ObjectFifoRearmBindingOp(
         operands=[[end.tile.result for end in moving], [lock.result for lock in locks]],
         properties={
@@ -79,13 +80,3 @@ def _locks(resident: Sequence[End]) -> Iterator[LockOp]:
     for end in resident:
         if end.own_storage is not None and not end.own_storage.tile.is_shim:
             yield from end.own_storage.locks
-
-
-def _free_name(ends: Ends, wanted: str) -> str:
-    """A symbol of the device that nothing has; upstream counts from 0 where the wanted one is taken."""
-    symbols, name, number = ends.design.symbols, wanted, 0
-    while name in symbols:
-        name = f"{wanted}_{number}"
-        number += 1
-    symbols.add(name)
-    return name

@@ -10,13 +10,14 @@ from xdsl.rewriter import InsertPoint
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.device.event_unit import EventUnit
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import ShimChannelControl
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.trace_config import TraceStartConfigOp
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
-from tilewright.dialects.aiex.write_bd import WORD_BYTES, NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.passes.tracing.egress import Channel, Egress
 from tilewright.passes.tracing.host_buffers import HostBuffer
 from tilewright.passes.tracing.register_writes import RegisterWriter

@@ -1,0 +1,59 @@
+// Two cores get the same blocks over one stream that forks; what they make of them is joined.
+aie.device(npu2_1col) {
+  %shim = aie.tile(0, 0)
+  %mem = aie.tile(0, 1)
+  %a = aie.tile(0, 2)
+  %c = aie.tile(0, 4)
+  aie.objectfifo @in(%shim, {%a, %c}, 2 : i32) : !aie.objectfifo<memref<8xi32>>
+  aie.objectfifo @plus(%a, {%mem}, 2 : i32) : !aie.objectfifo<memref<8xi32>>
+  aie.objectfifo @minus(%c, {%mem}, 2 : i32) : !aie.objectfifo<memref<8xi32>>
+  aie.objectfifo @out(%mem, {%shim}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
+  aie.objectfifo.link [@plus, @minus] -> [@out]([0, 8] [])
+  %core_a = aie.core(%a) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %k = arith.constant 3 : i32
+    %forever = arith.constant 9223372036854775807 : index
+    scf.for %round = %c0 to %forever step %c1 {
+      %source = aie.objectfifo.acquire @in(Consume, 1) : !aie.objectfifosubview<memref<8xi32>>
+      %source0 = aie.objectfifo.subview.access %source[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+      %result = aie.objectfifo.acquire @plus(Produce, 1) : !aie.objectfifosubview<memref<8xi32>>
+      %result0 = aie.objectfifo.subview.access %result[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+      scf.for %i = %c0 to %c8 step %c1 {
+        %x = memref.load %source0[%i] : memref<8xi32>
+        %y = arith.addi %x, %k : i32
+        memref.store %y, %result0[%i] : memref<8xi32>
+      }
+      aie.objectfifo.release @in(Consume, 1)
+      aie.objectfifo.release @plus(Produce, 1)
+    }
+    aie.end
+  }
+  %core_c = aie.core(%c) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %k = arith.constant -3 : i32
+    %forever = arith.constant 9223372036854775807 : index
+    scf.for %round = %c0 to %forever step %c1 {
+      %source = aie.objectfifo.acquire @in(Consume, 1) : !aie.objectfifosubview<memref<8xi32>>
+      %source0 = aie.objectfifo.subview.access %source[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+      %result = aie.objectfifo.acquire @minus(Produce, 1) : !aie.objectfifosubview<memref<8xi32>>
+      %result0 = aie.objectfifo.subview.access %result[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+      scf.for %i = %c0 to %c8 step %c1 {
+        %x = memref.load %source0[%i] : memref<8xi32>
+        %y = arith.addi %x, %k : i32
+        memref.store %y, %result0[%i] : memref<8xi32>
+      }
+      aie.objectfifo.release @in(Consume, 1)
+      aie.objectfifo.release @minus(Produce, 1)
+    }
+    aie.end
+  }
+  aie.runtime_sequence @both(%in: memref<32xi32>, %out: memref<64xi32>) {
+    aiex.npu.dma_memcpy_nd(%out[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<64xi32>
+    aiex.npu.dma_memcpy_nd(%in[0, 0, 0, 0][1, 1, 1, 32][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<32xi32>
+    aiex.npu.dma_wait {symbol = @out}
+  }
+}

@@ -1,0 +1,19 @@
+// A token that nobody waits for stays, and ends a later wait of the same channel too early.
+// RAISES: left-over
+// LEVEL: left-over=fault
+// GIVES: b == a
+aie.device(npu1_1col) {
+  %shim = aie.tile(0, 0)
+  %mem = aie.tile(0, 1)
+  aie.objectfifo @in(%shim, {%mem}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
+  aie.objectfifo @out(%mem, {%shim}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
+  aie.objectfifo.link [@in] -> [@out] ([] [])
+  aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>) {
+    aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, issue_token = true, metadata = @in} : memref<64xi32>  // BUG
+    aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>  // FIX
+    // SAYS error: nobody waited for a token of MM2S 0 of tile (0, 0)
+    // SAYS note: wait for this task, or issue no token
+    aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<64xi32>
+    aiex.npu.dma_wait {symbol = @out}
+  }
+}

@@ -1,0 +1,123 @@
+"""Mistakes that designs for these devices have, one in a file of `seeded_bugs`, each beside its correction.
+
+A line that ends in `// BUG` is only in the wrong design, one that ends in `// FIX` only in the right one. In comments
+`RAISES` says what the wrong design ends with: `hang`, `compile`, or a kind of fault; each `SAYS` below a line is part
+of a message about that line, and each `SAYS` before the first line is part of some message. `GIVES` is what holds after
+a run of the right design, whose first argument is 1, 2, 3 and so on and whose others are zeros. `LEVEL` sets what is
+made of a hazard, `KERNEL` binds one, `TXN` adds an operation to the end of the sequence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tilewright as tw
+from tilewright.sim.faults import FaultKind
+from tilewright.sim.runs import RunResult
+from tilewright.txn.text import assemble, disassemble
+
+Array = npt.NDArray[np.int32]
+
+FILES = sorted((Path(__file__).parent / "seeded_bugs").glob("*.mlir"))
+MODELS = ["plain", "fast"]
+ERRORS = {"hang": tw.Hang, "compile": tw.CompileError}
+_DIRECTIVE = re.compile(r"\s*// (RAISES|GIVES|SAYS|LEVEL|KERNEL|TXN):? (.*)")
+
+
+@dataclass
+class Seeded:
+    """One file: a design, right or wrong, and what is said about it."""
+
+    text: str = ""
+    directives: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    says: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
+    """Line, if it matters, and a part of the message."""
+
+    @property
+    def levels(self) -> dict[str, str]:
+        return dict(tuple(level.split("=", 1)) for level in self.directives.get("LEVEL", []))
+
+    @property
+    def kernels(self) -> dict[str, Any]:
+        named = (kernel.split(" = ", 1) for kernel in self.directives.get("KERNEL", []))
+        return {name: eval(function, {"np": np}) for name, function in named}
+
+
+def read(path: Path, keep: str) -> Seeded:
+    """The design with the lines that end in `keep`; all lines stay where they are."""
+    seeded, kept, at = Seeded(), list[str](), None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code, marker = line.rsplit("  // ", 1) if re.search(r"  // (BUG|FIX)$", line) else (line, keep)
+        found = _DIRECTIVE.match(code) if marker == keep else None
+        kept.append(code if marker == keep and not found else "")
+        if found and found[1] == "SAYS":
+            seeded.says.append((at, found[2]))
+        elif found:
+            seeded.directives.setdefault(found[1], []).append(found[2])
+        elif marker == keep and not code.lstrip().startswith("//"):
+            at = number
+    seeded.text = "\n".join(kept)
+    return seeded
+
+
+def run(seeded: Seeded, model: str) -> tuple[RunResult, dict[str, Array]]:
+    design = tw.compile(seeded.text)
+    arrays, words = dict(_arrays(seeded.text)), None
+    if added := seeded.directives.get("TXN"):
+        words = tw.txn.encode(assemble("\n".join([*disassemble(tw.txn.decode(design.txn())), *added])))
+    result = design.run(*arrays.values(), txn=words, kernels=seeded.kernels, levels=seeded.levels, model=model)
+    return result, arrays
+
+
+def _arrays(text: str) -> Iterator[tuple[str, Array]]:
+    """The sequence's arguments: numbers from 1 on, then zeros."""
+    found = re.search(r"aie.runtime_sequence @\w+\((.*?)\) {", text)
+    for number, (name, count) in enumerate(re.findall(r"%(\w+): memref<(\d+)xi32>", found[1] if found else "")):
+        yield name, np.arange(1, int(count) + 1, dtype=np.int32) * np.int32(number == 0)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_wrong_design_is_explained(path: Path, model: str) -> None:
+    seeded = read(path, "BUG")
+    (expected,) = seeded.directives["RAISES"]
+    with pytest.raises(tw.CompileError) as raised:
+        run(seeded, model)
+    error = raised.value
+    assert type(error) is ERRORS.get(expected, tw.Fault), error
+    assert not isinstance(error, tw.Fault) or error.kind.option == expected, error
+    assert missing(seeded, str(error)) == [], error
+
+
+def missing(seeded: Seeded, message: str) -> list[tuple[int | None, str]]:
+    """What a message should say and does not."""
+    places = [(at, text, f"<text>:{at}:" if at else "") for at, text in seeded.says]
+    lines = message.splitlines()
+    return [
+        (at, text)
+        for at, text, place in places
+        if not any(line.startswith(place) and text in line for line in lines)
+    ]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_right_design_runs_clean(path: Path, model: str) -> None:
+    seeded = read(path, "FIX")
+    result, arrays = run(seeded, model)
+    assert [str(note) for note in result.notes] == []
+    for claim in seeded.directives.get("GIVES", []):
+        assert np.all(eval(claim, {"np": np}, arrays)), f"{claim} does not hold: {arrays}"
+
+
+def test_every_kind_of_fault_is_there() -> None:
+    raised = {kind for path in FILES for kind in read(path, "BUG").directives["RAISES"]}
+    assert raised >= {kind.option for kind in FaultKind} - {"core"}

@@ -1,0 +1,55 @@
+"""Comparing what a pass leaves with what MLIR's pass of that name leaves, line by line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from difflib import unified_diff
+from pathlib import Path
+from shutil import which
+
+import pytest
+from random_programs import Family, program
+
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.printer import module_text
+from tilewright.ir.verifier import verify
+
+MLIR_OPT = which("mlir-opt-22")
+needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
+PROGRAMS = Path(__file__).parents[2] / "filecheck" / "passes"
+SEEDS = range(int(os.environ.get("TILEWRIGHT_DIFFERENTIAL", "25")))
+FUNCTION_SIZE = 15
+
+
+def done_by_mlir(text: str, flag: str) -> str:
+    assert MLIR_OPT is not None
+    command = [MLIR_OPT, "--allow-unregistered-dialect", flag, "-"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def done_by_us(text: str, run: Pass) -> str:
+    ctx = make_context(allow_unregistered=True)
+    module = parse_source(ctx, text, "random.mlir")
+    run.apply(ctx, module)
+    assert not verify(module)
+    return module_text(module)
+
+
+def difference(text: str, run: Pass, flag: str) -> str:
+    expected, got = done_by_mlir(text, flag).strip().splitlines(), done_by_us(text, run).strip().splitlines()
+    return "\n".join(unified_diff(expected, got, "mlir-opt", "tilewright", n=4, lineterm=""))
+
+
+def check_random_programs(family: type[Family], run: Pass, flag: str) -> None:
+    """Compare on programs of a family: on all at once, and one by one if there is a difference to be shown."""
+    if not difference(program(family, SEEDS, FUNCTION_SIZE), run, flag):
+        return
+    for seed in SEEDS:
+        text = program(family, range(seed, seed + 1), FUNCTION_SIZE)
+        differs = difference(text, run, flag)
+        assert not differs, f"{family.__name__}({seed}):\n{differs}\n{text}"

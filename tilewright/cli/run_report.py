@@ -1,0 +1,103 @@
+"""How `tilewright run` tells what happens: progress while it runs, then the outcome, for people or for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tilewright.cli.errors import show_diagnostics
+from tilewright.ir.diagnostics import Diagnostic, file_position
+from tilewright.sim.streams import operation_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xdsl.dialects.builtin import LocationAttr
+
+    from tilewright.sim.runs import Progress
+    from tilewright.simulation import Array
+
+SHOWN_VALUES = 8
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    name: str
+    """`finished`, `hang`, `fault`, `stopped` or `interrupted`."""
+    cycles: int
+    seconds: float
+    diagnostics: Sequence[Diagnostic] = ()
+    notes: Sequence[Diagnostic] = ()
+    buffers: Mapping[str, Array] = field(default_factory=dict[str, "Array"])
+    kind: str | None = None
+    """Which hazard a fault is, by the name that options have for it."""
+
+    def to_json(self, stream: str | None) -> dict[str, Any]:
+        found: dict[str, Any] = {"outcome": self.name, "cycles": self.cycles, "seconds": round(self.seconds, 6)}
+        if self.kind is not None:
+            found["kind"] = self.kind
+        for diagnostic in self.diagnostics:
+            found |= _as_json(diagnostic, stream)
+        found["remarks"] = [_as_json(note, stream) for note in self.notes]
+        return found | {"buffers": list(self.buffers)}
+
+
+def _as_json(diagnostic: Diagnostic, stream: str | None) -> dict[str, Any]:
+    notes = [{"message": note.text, **_place(note.location, stream)} for note in diagnostic.notes]
+    return {"message": diagnostic.text, **_place(diagnostic.location, stream), "notes": notes}
+
+
+def _place(location: LocationAttr, stream: str | None) -> dict[str, Any]:
+    if (operation := operation_number(location)) is not None:
+        return {"file": stream, "operation": operation}
+    position = file_position(location)
+    return dict(zip(("file", "line", "column"), position, strict=True)) if position else {}
+
+
+def report(outcome: Outcome, sources: Mapping[str, str], stream: str | None, as_json: bool) -> None:
+    """Errors and remarks go to stderr, the outcome to stdout."""
+    show(outcome.notes, sources, stream)
+    show(outcome.diagnostics, sources, stream)
+    if as_json:
+        print(json.dumps(outcome.to_json(stream)))
+    elif not outcome.diagnostics:
+        print(f"{outcome.cycles} cycles, simulated in {outcome.seconds:.2f} s")
+        for name, array in outcome.buffers.items():
+            values = ", ".join(map(str, array.reshape(-1)[:SHOWN_VALUES]))
+            print(f"  {name}: {values}{', ...' if array.size > SHOWN_VALUES else ''}")
+
+
+def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: str | None) -> None:
+    """Print diagnostics; those about a stream name its operation instead of a line."""
+    for diagnostic in diagnostics:
+        parts = (diagnostic, *diagnostic.notes)
+        if all(operation_number(part.location) is None for part in parts):
+            show_diagnostics([diagnostic], sources)
+            continue
+        for part in parts:
+            if (operation := operation_number(part.location)) is not None:
+                print(f"{stream}: operation {operation}: {part.severity}: {part.text}", file=sys.stderr)
+            else:
+                show_diagnostics([Diagnostic(part.severity, part.text, part.location)], sources)
+
+
+@contextmanager
+def progress_line() -> Generator[Callable[[Progress], None] | None]:
+    """Something to call with progress, where somebody looks at stderr; it is gone in the end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        yield lambda now: live.update(
+            Text(f"cycle {now.cycles:,}, operation {now.executed:,} of {now.total:,}"), refresh=True
+        )

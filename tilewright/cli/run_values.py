@@ -1,0 +1,183 @@
+"""What `tilewright run` is given, as values: scalars, arrays for buffers, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.cli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.ir import Attribute
+
+    from tilewright.simulation import Array
+
+SPECS = "zeros, arange, random:SEED, FILE.npy"
+MOST_BYTES = 1 << 34
+BROKEN_FILE = (SyntaxError, ImportError, NameError, AttributeError, LookupError, TypeError, ValueError, OSError)
+"""What reading a Python file raises that has a mistake in it."""
+
+
+def usage(text: str) -> UsageError:
+    return UsageError(f"tilewright run: {text}")
+
+
+def pairs(flag: str, texts: Iterable[str]) -> dict[str, str]:
+    """NAME=VALUE options as a dictionary."""
+    found = dict[str, str]()
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise usage(f"{flag} takes NAME=VALUE, got '{text}'")
+        found[name] = value
+    return found
+
+
+def integer(flag: str, name: str, text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError as error:
+        raise usage(f"{flag} {name}: '{text}' is no integer") from error
+
+
+def number(flag: str, name: str, text: str) -> int | float:
+    """An integer, or else a floating point number."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError as error:
+        raise usage(f"{flag} {name}: '{text}' is no number") from error
+
+
+def numbered(flag: str, texts: Iterable[str]) -> dict[int, str]:
+    """N=VALUE options, where N is the number of an argument."""
+    found = dict[int, str]()
+    for name, value in pairs(flag, texts).items():
+        if not name.isdecimal():
+            raise usage(f"{flag}: a stream's arguments have numbers, as in {flag} 0={value}; got '{name}'")
+        found[int(name)] = value
+    return found
+
+
+def check_known(flag: str, given: Iterable[str], known: list[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        raise usage(f"{flag}: no such argument: {unknown[0]}; there is {listed(known)}")
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def typed_buffer(name: str, spec: str, type: Any) -> Array:
+    """A new array for an argument of a memref type, filled as `spec` says."""
+    from tilewright.sim.core_types import dtype_of
+
+    try:
+        shape: tuple[int, ...] = type.get_shape()
+        dtype = dtype_of(type.element_type)
+    except TypeError as error:
+        raise InputError(f"argument {name} is {type}: {error}") from error
+    if spec.endswith(".npy"):
+        return read_array(spec)
+    if -1 in shape:
+        raise usage(f"the size of {name} is not known; give it as a file: --arg {name}=FILE.npy")
+    return filled(name, spec, shape, dtype)
+
+
+def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array, filled as `spec` says."""
+    import numpy as np
+
+    if spec == "zeros":
+        return np.zeros(shape, dtype)
+    if spec == "arange":
+        return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
+    kind, _, seed = spec.partition(":")
+    if kind != "random" or not seed.isdecimal():
+        raise usage(f"--arg {name}: '{spec}' is none of {SPECS}")
+    generator = np.random.default_rng(int(seed))
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    return generator.standard_normal(shape).astype(dtype)
+
+
+def read_array(path: str) -> Array:
+    import numpy as np
+
+    try:
+        return np.ascontiguousarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from error
+
+
+def typed_arguments(
+    names: list[str], types: list[Attribute], scalars: dict[str, str], specs: dict[str, str], given_words: bool
+) -> list[Array | int]:
+    """Values for the arguments of a sequence, in order. Words that are given have no use for scalars."""
+    from xdsl.dialects.builtin import MemRefType
+
+    buffers = [name for name, type in zip(names, types, strict=True) if isinstance(type, MemRefType)]
+    others = [name for name in names if name not in buffers]
+    check_known("--set", scalars, others)
+    check_known("--arg", specs, buffers)
+    missing = [] if given_words else [name for name in others if name not in scalars]
+    if missing:
+        raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=INT")
+    return [
+        typed_buffer(name, specs.get(name, "zeros"), type)
+        if name in buffers
+        else integer("--set", name, scalars.get(name, "0"))
+        for name, type in zip(names, types, strict=True)
+    ]
+
+
+def numbered_arguments(needs: dict[int, int], specs: dict[int, str], sizes: dict[int, str]) -> dict[int, Array]:
+    """Arrays for the arguments of a stream, as large as it needs them, or as is said."""
+    return {
+        argument: _numbered_array(argument, specs.get(argument, "zeros"), needs.get(argument, 0), sizes.get(argument))
+        for argument in sorted({*needs, *specs, *sizes})
+    }
+
+
+def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> Array:
+    import numpy as np
+
+    if spec.endswith(".npy"):
+        if size is not None:
+            raise usage(f"argument {argument} is a file; --bytes {argument}={size} has no use")
+        return read_array(spec)
+    count = needed if size is None else integer("--bytes", str(argument), size)
+    if not 0 < count <= MOST_BYTES:
+        reason = "how large it must be cannot be told from the stream" if size is None else f"{count} is no such size"
+        raise usage(f"argument {argument}: {reason}; give it: --bytes {argument}=INT")
+    dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)
+    return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
+
+
+def load_kernel(name: str, where: str) -> Callable[..., Any]:
+    """A function of a Python file, or of a C source that is compiled for this computer."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from tilewright.sim.kernels import CKernel
+
+    path, _, function = where.partition(":")
+    if not path.endswith(".py"):
+        return CKernel(path, function or name)
+    spec = spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise InputError(f"cannot open kernel file '{path}'")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BROKEN_FILE as error:
+        raise InputError(f"kernel file '{path}' cannot be run: {type(error).__name__}: {error}") from error
+    found = getattr(module, function or name, None)
+    if not callable(found):
+        raise InputError(f"'{path}' has no function '{function or name}'")
+    return found

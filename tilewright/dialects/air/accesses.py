@@ -1,0 +1,159 @@
+"""Parts of buffers that transfers read and write: offsets, sizes and strides, each an integer or a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._syntax import INDEX, SQUARE, Integers, print_mixed_indices, segments
+from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
+from tilewright.ir.interned import integer_array
+
+Mixed: TypeAlias = "list[SSAValue | int]"
+LISTS = "offsets", "sizes", "strides"
+MAX_PADDING = 65535
+"""What a descriptor's padding field holds."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A buffer and the part of it that is moved; empty lists stand for all of it, in order."""
+
+    memref: SSAValue
+    offsets: Mixed
+    sizes: Mixed
+    strides: Mixed
+
+    @property
+    def lists(self) -> tuple[Mixed, Mixed, Mixed]:
+        return self.offsets, self.sizes, self.strides
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.offsets or self.sizes or self.strides)
+
+
+class Transfer(AsyncOp):
+    """An operation that moves parts of buffers; `SIDES` gives the place of each buffer among the operand groups."""
+
+    SIDES: ClassVar[dict[str, int]]
+
+    @property
+    def _groups(self) -> list[list[SSAValue]]:
+        groups: list[list[SSAValue]] = []
+        start = 0
+        for size in cast(Integers, self.properties[SEGMENT_SIZES]).get_values():
+            groups.append(list(self.operands[start : start + size]))
+            start += size
+        return groups
+
+    def access(self, side: str) -> Access:
+        """What is read (`src`) or written (`dst`)."""
+        groups, first = self._groups, self.SIDES[side]
+        lists = (
+            _mixed(cast(Integers, self.properties[f"static_{side}_{name}"]), groups[first + number])
+            for number, name in enumerate(LISTS, 1)
+        )
+        return Access(groups[first][0], *lists)
+
+    def set_access(self, side: str, access: Access) -> None:
+        """Read or write this instead."""
+        groups, first = self._groups, self.SIDES[side]
+        groups[first] = [access.memref]
+        for number, (name, entries) in enumerate(zip(LISTS, access.lists, strict=True), 1):
+            groups[first + number] = [entry for entry in entries if isinstance(entry, SSAValue)]
+            self.properties[f"static_{side}_{name}"] = static_list(entries)
+        self.operands = [value for group in groups for value in group]
+        self.properties[SEGMENT_SIZES] = segments(*map(len, groups))
+
+    def verify_access(self, side: str) -> None:
+        """There are as many strides as sizes; offsets may be fewer, the outer ones being 0 then."""
+        access = self.access(side)
+        if len(access.sizes) != len(access.strides):
+            raise VerifyException(
+                f"{side} sizes and strides must have the same number of dimensions, "
+                f"but got {len(access.sizes)} and {len(access.strides)}"
+            )
+
+    def verify_padding(self) -> None:
+        """Both sides of the padding or none, of one length, each within its field."""
+        before, after = (self._padding(name) for name in ("pad_before", "pad_after"))
+        if (before is None) != (after is None):
+            raise VerifyException("pad_before and pad_after must both be present or both absent")
+        if before is None or after is None:
+            return
+        if len(before) != len(after):
+            raise VerifyException("pad_before and pad_after must have the same number of dimensions")
+        for pads in zip(before, after, strict=True):
+            if min(pads) < 0:
+                raise VerifyException("padding values must be non-negative")
+            if max(pads) > MAX_PADDING:
+                raise VerifyException(f"padding values must be <= {MAX_PADDING}")
+
+    def _padding(self, name: str) -> Sequence[int] | None:
+        pads = self.properties.get(name)
+        return None if pads is None else cast("DenseArrayBase[IntegerType]", pads).get_values()
+
+
+def _mixed(static: Integers, dynamic: Sequence[SSAValue]) -> Mixed:
+    """A list whose entries are integers or values: `static` has a marker where the next of `dynamic` belongs."""
+    integers = static.get_values()
+    expected = integers.count(DYNAMIC_INDEX)
+    if expected != len(dynamic):
+        raise VerifyException(f"expected {expected} dynamic offset, size or stride values, got {len(dynamic)}")
+    remaining = iter(dynamic)
+    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers]
+
+
+def static_list(entries: Mixed) -> Integers:
+    """The integers of a list, with a marker where a value stands."""
+    return integer_array(i64, tuple(DYNAMIC_INDEX if isinstance(entry, SSAValue) else entry for entry in entries))
+
+
+@dataclass
+class WrittenAccess:
+    """An access as it is read, before the type of the buffer is known."""
+
+    memref: UnresolvedOperand
+    lists: list[Mixed]
+
+    def operand_groups(self, memref: SSAValue) -> list[list[SSAValue]]:
+        """The buffer, then the values of each list."""
+        dynamic = ([entry for entry in entries if isinstance(entry, SSAValue)] for entries in self.lists)
+        return [[memref], *dynamic]
+
+    def properties(self, side: str) -> dict[str, Attribute]:
+        return {f"static_{side}_{name}": static_list(list) for name, list in zip(LISTS, self.lists, strict=True)}
+
+
+def parse_access(parser: Parser) -> WrittenAccess:
+    """`%buffer[offsets] [sizes] [strides]`."""
+    memref = parser.parse_unresolved_operand()
+
+    def parse_entry() -> SSAValue | int:
+        operand = parser.parse_optional_unresolved_operand()
+        return parser.parse_integer(allow_boolean=False) if operand is None else parser.resolve_operand(operand, INDEX)
+
+    return WrittenAccess(memref, [parser.parse_comma_separated_list(SQUARE, parse_entry) for _ in LISTS])
+
+
+def print_access(printer: Printer, op: Transfer, side: str) -> None:
+    """The inverse of `parse_access`."""
+    groups, first = op._groups, op.SIDES[side]  # pyright: ignore[reportPrivateUsage]
+    printer.print_ssa_value(groups[first][0])
+    for number, name in enumerate(LISTS, 1):
+        printer.print_string("" if number == 1 else " ")
+        static = cast(Integers, op.properties[f"static_{side}_{name}"])
+        print_mixed_indices(printer, groups[first + number], static)
+
+
+def list_names(*sides: str) -> tuple[str, ...]:
+    """The properties that the lists of these sides are kept in."""
+    return tuple(f"static_{side}_{name}" for side in sides for name in LISTS)

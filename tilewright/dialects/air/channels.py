@@ -1,0 +1,305 @@
+"""Channels by name, and the two ends of a transfer through one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import (
+    INDEX,
+    parse_indices,
+    print_attributes,
+    print_operands,
+    segments,
+    split_attributes,
+)
+from tilewright.dialects.air.accesses import Transfer, list_names, parse_access, print_access
+from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, parse_dependencies, print_dependencies
+from tilewright.dialects.air.channel_checks import verify_broadcast, verify_packet_ids, verify_refeed_count
+from tilewright.dialects.air.levels import RankOp
+from tilewright.dialects.air.types import ANY_TOKEN, TOKEN, MemorySpace, memory_space
+from tilewright.dialects.memref.types import ANY_MEMREF
+from tilewright.ir.constraints import described
+from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import lookup_symbol
+
+STREAM, PACKET, CASCADE, MMIO, SYMMETRIC = CHANNEL_TYPES = (
+    "npu_dma_stream",
+    "npu_dma_packet",
+    "npu_cascade",
+    "npu_mmio",
+    "gpu_symmetric_heap",
+)
+"""How data travels: by DMA, by DMA in packets, between neighbours, written by the host, between ranks."""
+
+I64_ARRAY = described(ArrayAttr.constr(IntegerAttr.constr(i64)), "64-bit integer array attribute")
+INDICES = DenseArrayBase.constr(i64)
+PADS = DenseArrayBase.constr(i32)
+
+
+@op_definition
+class ChannelOp(IRDLOperation):
+    """A channel, or an array of them of shape `size`."""
+
+    name = "air.channel"
+
+    sym_name = prop_def(StringAttr)
+    size = prop_def(I64_ARRAY, ArrayAttr(()))
+    channel_type = prop_def(StringAttr, StringAttr(STREAM))
+
+    traits = traits_def(SymbolOpInterface())
+
+    @property
+    def broadcast_shape(self) -> Attribute | None:
+        """The shape of the array at the receiving end, where that is larger."""
+        return self.attributes.get("broadcast_shape")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name()
+        position = parser.pos
+        entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
+        if not all(isinstance(entry, IntegerAttr) and cast(IntegerAttr, entry).type == i64 for entry in entries):
+            parser.raise_error("expects the sizes to be integers", position)
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        properties |= {"sym_name": name, "size": ArrayAttr(entries)}
+        return cls.create(properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(" [")
+        printer.print_list(self.size, lambda size: printer.print_string(str(size.value.data)))
+        printer.print_string("]")
+        print_attributes(printer, self, ("sym_name", "size"))
+
+    def verify_(self) -> None:
+        kind = self.channel_type.data
+        if kind not in CHANNEL_TYPES:
+            *first, last = (f'"{known}"' for known in CHANNEL_TYPES)
+            raise VerifyException(
+                f'unsupported channel_type "{kind}"; expected one of {", ".join(first)}, or {last}'
+            )
+        if isinstance(self.broadcast_shape, ArrayAttr):
+            verify_broadcast(self.size.data, cast("ArrayAttr[Attribute]", self.broadcast_shape).data)
+        verify_refeed_count(self)
+        verify_packet_ids(self, is_packet=kind == PACKET)
+
+
+class ChannelEnd(Transfer):
+    """Puts a part of a buffer into a channel, or gets it from there."""
+
+    SIDE: ClassVar[str]
+
+    @property
+    def channel_name(self) -> SymbolRefAttr:
+        return cast(SymbolRefAttr, self.properties["chan_name"])
+
+    @property
+    def indices_in_bundle(self) -> Sequence[SSAValue]:
+        """Which channel of an array of them."""
+        return self._groups[1]
+
+    @property
+    def channel(self) -> ChannelOp | None:
+        """The channel, if it is declared."""
+        table: Operation | None = self.parent_op()
+        while table is not None and not table.has_trait(SymbolTable, value_if_unregistered=False):
+            table = table.parent_op()
+        found = lookup_symbol(table, self.channel_name) if table is not None else None
+        return found if isinstance(found, ChannelOp) else None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        is_async, tokens = parse_dependencies(parser)
+        name = SymbolRefAttr(parser.parse_symbol_name())
+        indices = parse_indices(parser)
+        with parser.in_parens():
+            access = parse_access(parser)
+        extra = cls._parse_extra_operands(parser)
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        with parser.in_parens():
+            memref = parser.resolve_operand(access.memref, parser.parse_type())
+        groups = [tokens, indices, *access.operand_groups(memref), *extra]
+        properties |= {"chan_name": name, SEGMENT_SIZES: segments(*map(len, groups))}
+        return cls.create(
+            operands=[value for group in groups for value in group],
+            result_types=[TOKEN] if is_async else [],
+            properties=properties | access.properties(cls.SIDE),
+            attributes=attributes,
+        )
+
+    @classmethod
+    def _parse_extra_operands(cls, parser: Parser) -> list[list[SSAValue]]:
+        return []
+
+    def print(self, printer: Printer) -> None:
+        print_dependencies(printer, self)
+        printer.print_string(" ")
+        printer.print_attribute(self.channel_name)
+        print_operands(printer, self.indices_in_bundle)
+        printer.print_string(" (")
+        print_access(printer, self, self.SIDE)
+        printer.print_string(")")
+        self._print_extra_operands(printer)
+        print_attributes(printer, self, ("chan_name", *list_names(self.SIDE)))
+        printer.print_string(" : (")
+        printer.print_attribute(self.access(self.SIDE).memref.type)
+        printer.print_string(")")
+
+    def _print_extra_operands(self, printer: Printer) -> None:
+        pass
+
+    def verify_(self) -> None:
+        self.verify_access(self.SIDE)
+        verify_refeed_count(self)
+        self._verify_indices()
+        channel = self.channel
+        if channel is not None:
+            self._verify_channel_type(channel)
+        self.verify_padding()
+
+    def _verify_indices(self) -> None:
+        """Which channel is used is a matter of space, not of time."""
+        for number, index in enumerate(self.indices_in_bundle):
+            owner = index.owner
+            loop = owner.parent_op() if isinstance(index, BlockArgument) else None
+            if isinstance(loop, ForOp) and index is loop.body.block.args[0]:
+                raise VerifyError(
+                    f"channel index {number} is an scf.for induction variable; channel bundle indices must not be "
+                    "temporal scf.for induction variables",
+                    (loop, "unroll this loop, or make it an scf.parallel"),
+                )
+
+    def _verify_channel_type(self, channel: ChannelOp) -> None:
+        kind = channel.channel_type.data
+        if kind == MMIO:
+            self._verify_mmio()
+        if kind == SYMMETRIC and not _is_in_rank(self):
+            raise VerifyError(
+                f'channel_type="{SYMMETRIC}" {self.verb} requires an enclosing air.rank scope',
+                (channel, f"the channel is declared here as {quoted(channel.channel_type)}"),
+            )
+
+    @property
+    def verb(self) -> str:
+        return self.name.removeprefix("air.channel.")
+
+    def _verify_mmio(self) -> None:
+        """The host writes a constant of its own memory into the memory of a core."""
+        wanted, what = (MemorySpace.L3, "source") if self.SIDE == "src" else (MemorySpace.L1, "destination")
+        type = self.access(self.SIDE).memref.type
+        space = memory_space(type)
+        if isinstance(type, MemRefType) and space is not None and space != wanted:
+            raise VerifyException(
+                f'channel_type="{MMIO}" {self.verb} {what} must be in {wanted.name} (memory_space={int(wanted)}), '
+                f"got memory_space={space}"
+            )
+
+
+def _is_in_rank(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, RankOp):
+        parent = parent.parent_op()
+    return parent is not None
+
+
+@op_definition
+class ChannelPutOp(ChannelEnd):
+    """Send a part of a buffer; `dest` chooses among the receivers of a packet channel."""
+
+    name = "air.channel.put"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    indices = var_operand_def(INDEX)
+    src = operand_def(ANY_MEMREF)
+    dynamic_src_offsets = var_operand_def(INDEX)
+    dynamic_src_sizes = var_operand_def(INDEX)
+    dynamic_src_strides = var_operand_def(INDEX)
+    dest = opt_operand_def(INDEX)
+    chan_name = prop_def(FlatSymbolRefAttrConstr)
+    static_src_offsets = prop_def(INDICES)
+    static_src_sizes = prop_def(INDICES)
+    static_src_strides = prop_def(INDICES)
+    pad_before = opt_prop_def(PADS)
+    pad_after = opt_prop_def(PADS)
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SIDES: ClassVar[dict[str, int]] = {"src": 2}
+    SIDE: ClassVar[str] = "src"
+
+    @classmethod
+    def _parse_extra_operands(cls, parser: Parser) -> list[list[SSAValue]]:
+        if parser.parse_optional_keyword("dest") is None:
+            return [[]]
+        with parser.in_parens():
+            return [[parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)]]
+
+    def _print_extra_operands(self, printer: Printer) -> None:
+        if self.dest is not None:
+            printer.print_string(" dest(")
+            printer.print_ssa_value(self.dest)
+            printer.print_string(")")
+
+
+@op_definition
+class ChannelGetOp(ChannelEnd):
+    """Receive into a part of a buffer."""
+
+    name = "air.channel.get"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    indices = var_operand_def(INDEX)
+    dst = operand_def(ANY_MEMREF)
+    dynamic_dst_offsets = var_operand_def(INDEX)
+    dynamic_dst_sizes = var_operand_def(INDEX)
+    dynamic_dst_strides = var_operand_def(INDEX)
+    chan_name = prop_def(FlatSymbolRefAttrConstr)
+    static_dst_offsets = prop_def(INDICES)
+    static_dst_sizes = prop_def(INDICES)
+    static_dst_strides = prop_def(INDICES)
+    pad_before = opt_prop_def(PADS)
+    pad_after = opt_prop_def(PADS)
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SIDES: ClassVar[dict[str, int]] = {"dst": 2}
+    SIDE: ClassVar[str] = "dst"
+
+
+OPS: Sequence[type[IRDLOperation]] = [ChannelOp, ChannelPutOp, ChannelGetOp]

@@ -1,0 +1,188 @@
+"""Where work runs: ranks on devices, launches on a device, segments in it, herds of processing elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+
+from tilewright.dialects._ods import ImplicitTerminator, ParentOp, op_definition
+from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.dialects.air.memory_checks import verify_allocations, verify_direct_accesses
+from tilewright.dialects.air.types import ANY_TOKEN, ANY_UNIVERSE, UNIVERSE, MemorySpace
+from tilewright.ir.diagnostics import VerifyError
+
+SEGMENTS = (AttrSizedOperandSegments(as_property=True),)
+
+
+@op_definition
+class RankTerminatorOp(IRDLOperation):
+    """The end of a rank's body."""
+
+    name = "air.rank_terminator"
+    traits = traits_def(ParentOp("air.rank"), IsTerminator(), Pure())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class LaunchTerminatorOp(IRDLOperation):
+    """The end of a launch's body."""
+
+    name = "air.launch_terminator"
+    traits = traits_def(ParentOp("air.launch"), IsTerminator(), Pure())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class SegmentTerminatorOp(IRDLOperation):
+    """The end of a segment's body."""
+
+    name = "air.segment_terminator"
+    traits = traits_def(ParentOp("air.segment"), IsTerminator(), Pure())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class HerdTerminatorOp(IRDLOperation):
+    """The end of a herd's body."""
+
+    name = "air.herd_terminator"
+    traits = traits_def(ParentOp("air.herd"), IsTerminator(), Pure())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class RankOp(Hierarchy):
+    """A world of processes, each with a device of its own; every one of them runs the body once, with its own id."""
+
+    name = "air.rank"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    universe = opt_operand_def(ANY_UNIVERSE)
+    sizes = var_operand_def(INDEX)
+    kernel_operands = var_operand_def()
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def()
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = SEGMENTS
+    traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(RankTerminatorOp))
+
+    @classmethod
+    def _parse_extra_operands(cls, parser: Parser) -> list[SSAValue]:
+        if parser.parse_optional_keyword("universe") is None:
+            return []
+        with parser.in_parens():
+            return [parser.resolve_operand(parser.parse_unresolved_operand(), UNIVERSE)]
+
+    def _print_extra_operands(self, printer: Printer) -> None:
+        if self.universe is not None:
+            printer.print_string(" universe(")
+            printer.print_ssa_value(self.universe)
+            printer.print_string(")")
+
+    def verify_(self) -> None:
+        self.verify_body()
+        parent = self.parent_op()
+        while parent is not None:
+            if isinstance(parent, RankOp | SegmentOp | HerdOp):
+                raise VerifyError(
+                    "cannot be nested inside air.segment, air.herd, or another air.rank",
+                    (parent, "a rank stands for a whole device: put it around this"),
+                )
+            parent = parent.parent_op()
+
+
+@op_definition
+class LaunchOp(Hierarchy):
+    """Work handed to a device: independent points that may run in any order."""
+
+    name = "air.launch"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    sizes = var_operand_def(INDEX)
+    kernel_operands = var_operand_def()
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def()
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = SEGMENTS
+    traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(LaunchTerminatorOp))
+
+    def verify_(self) -> None:
+        self.verify_body()
+
+
+@op_definition
+class SegmentOp(Hierarchy):
+    """Processing elements that run together and share L2 memory; `unroll` makes several such groups."""
+
+    name = "air.segment"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    sizes = var_operand_def(INDEX)
+    kernel_operands = var_operand_def()
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def()
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = SEGMENTS
+    traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(SegmentTerminatorOp))
+
+    SPACE_KEYWORD: ClassVar[str | None] = "unroll"
+    SPACE_IS_OPTIONAL: ClassVar[bool] = True
+    SPACE_GAP: ClassVar[str] = ""
+
+    def verify_(self) -> None:
+        self.verify_body()
+        verify_allocations(self, self.body, MemorySpace.L2)
+
+
+@op_definition
+class HerdOp(Hierarchy):
+    """An array of processing elements that run the same body at the same time."""
+
+    name = "air.herd"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    sizes = var_operand_def(INDEX)
+    kernel_operands = var_operand_def()
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def()
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = SEGMENTS
+    traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(HerdTerminatorOp))
+
+    SPACE_KEYWORD: ClassVar[str | None] = "tile"
+
+    def verify_(self) -> None:
+        self.verify_body()
+        verify_allocations(self, self.body, MemorySpace.L1)
+        verify_direct_accesses(self, self.body)
+
+
+TERMINATORS: dict[type[Hierarchy], type[Operation]] = {
+    RankOp: RankTerminatorOp,
+    LaunchOp: LaunchTerminatorOp,
+    SegmentOp: SegmentTerminatorOp,
+    HerdOp: HerdTerminatorOp,
+}
+
+OPS: Sequence[type[IRDLOperation]] = [*TERMINATORS, *TERMINATORS.values()]  # pyright: ignore[reportAssignmentType]

@@ -1,0 +1,158 @@
+"""Copies between two buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import DenseArrayBase, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._ods import i64_attr, op_definition
+from tilewright.dialects._syntax import INDEX, print_attributes, segments, split_attributes
+from tilewright.dialects.air.accesses import Transfer, list_names, parse_access, print_access
+from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, parse_dependencies, print_dependencies
+from tilewright.dialects.air.levels import RankOp
+from tilewright.dialects.air.types import ANY_TOKEN, TOKEN, is_symmetric
+from tilewright.dialects.memref.types import ANY_MEMREF
+from tilewright.ir.diagnostics import VerifyError
+
+INDICES = DenseArrayBase.constr(i64)
+PADS = DenseArrayBase.constr(i32)
+SYMMETRIC = "air.symmetric"
+"""The older way to say that an allocation is on the symmetric heap: an attribute of `memref.alloc`."""
+
+
+class CopyEffects(MemoryEffect):
+    """Reads the source and writes the destination."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        assert isinstance(op, DmaMemcpyNdOp)
+        return {EffectInstance(MemoryEffectKind.WRITE, op.dst), EffectInstance(MemoryEffectKind.READ, op.src)}
+
+
+@op_definition
+class DmaMemcpyNdOp(Transfer):
+    """Copy a part of one buffer to a part of another.
+
+    `src_rank` and `dst_rank` say that a buffer is meant on the symmetric heap of another rank.
+    """
+
+    name = "air.dma_memcpy_nd"
+
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    dst = operand_def(ANY_MEMREF)
+    dynamic_dst_offsets = var_operand_def(INDEX)
+    dynamic_dst_sizes = var_operand_def(INDEX)
+    dynamic_dst_strides = var_operand_def(INDEX)
+    src = operand_def(ANY_MEMREF)
+    dynamic_src_offsets = var_operand_def(INDEX)
+    dynamic_src_sizes = var_operand_def(INDEX)
+    dynamic_src_strides = var_operand_def(INDEX)
+    static_dst_offsets = prop_def(INDICES)
+    static_dst_sizes = prop_def(INDICES)
+    static_dst_strides = prop_def(INDICES)
+    static_src_offsets = prop_def(INDICES)
+    static_src_sizes = prop_def(INDICES)
+    static_src_strides = prop_def(INDICES)
+    pad_before = opt_prop_def(PADS)
+    pad_after = opt_prop_def(PADS)
+    src_rank = opt_prop_def(i64_attr())
+    dst_rank = opt_prop_def(i64_attr())
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(CopyEffects())
+
+    SIDES: ClassVar[dict[str, int]] = {"dst": 1, "src": 5}
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        is_async, tokens = parse_dependencies(parser)
+        parser.parse_punctuation("(")
+        written = {"dst": parse_access(parser)}
+        parser.parse_punctuation(",")
+        written["src"] = parse_access(parser)
+        parser.parse_punctuation(")")
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        groups: list[list[SSAValue]] = [tokens]
+        parser.parse_punctuation("(")
+        for number, (side, access) in enumerate(written.items()):
+            if number:
+                parser.parse_punctuation(",")
+            groups += access.operand_groups(parser.resolve_operand(access.memref, parser.parse_type()))
+            properties |= access.properties(side)
+        parser.parse_punctuation(")")
+        properties[SEGMENT_SIZES] = segments(*map(len, groups))
+        return cls.create(
+            operands=[value for group in groups for value in group],
+            result_types=[TOKEN] if is_async else [],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_dependencies(printer, self)
+        printer.print_string(" (")
+        print_access(printer, self, "dst")
+        printer.print_string(", ")
+        print_access(printer, self, "src")
+        printer.print_string(")")
+        print_attributes(printer, self, list_names(*self.SIDES))
+        printer.print_string(" : (")
+        printer.print_attribute(self.dst.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.src.type)
+        printer.print_string(")")
+
+    def verify_(self) -> None:
+        self.verify_access("src")
+        self.verify_access("dst")
+        self.verify_padding()
+        if self.src_rank is not None or self.dst_rank is not None:
+            self._verify_ranks()
+
+    def _verify_ranks(self) -> None:
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, RankOp):
+            parent = parent.parent_op()
+        if parent is None:
+            raise VerifyException("src_rank/dst_rank attributes require an enclosing air.rank scope")
+        ranks = {"src": self.src_rank, "dst": self.dst_rank}
+        for side, rank in ranks.items():
+            if rank is not None and rank.value.data < 0:
+                raise VerifyException(f"{side}_rank must be >= 0, got {rank.value.data}")
+        for side, rank in ranks.items():
+            if rank is not None:
+                _verify_symmetric(self.src if side == "src" else self.dst, side)
+
+
+def _verify_symmetric(buffer: SSAValue, side: str) -> None:
+    """What is allocated here must be on the symmetric heap; buffers from elsewhere are trusted."""
+    maker = buffer.owner
+    if not isinstance(maker, Operation) or maker.name != "memref.alloc":
+        return
+    if SYMMETRIC not in maker.attributes and not is_symmetric(buffer.type):
+        raise VerifyError(
+            f'{side} memref is referenced cross-rank but its memref.alloc lacks the "{SYMMETRIC}" attribute',
+            (maker, "give the buffer the memory space #air.symmetric_heap"),
+        )
+
+
+OPS: Sequence[type[IRDLOperation]] = [DmaMemcpyNdOp]

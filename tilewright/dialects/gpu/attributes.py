@@ -1,0 +1,170 @@
+"""Types and attributes of the `gpu` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.irdl import base, irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from tilewright.ir.constraints import described
+
+
+@irdl_attr_definition
+class AsyncTokenType(ParametrizedAttribute, TypeAttribute):
+    """Stands for the end of work on a device."""
+
+    name = "gpu.async.token"
+
+
+class Dimension(StrEnum):
+    """The dimensions of grids and blocks."""
+
+    X = "x"
+    Y = "y"
+    Z = "z"
+
+
+class ShuffleMode(StrEnum):
+    """How a lane finds the lane that it reads from."""
+
+    XOR = "xor"
+    UP = "up"
+    DOWN = "down"
+    IDX = "idx"
+
+
+class Reduction(StrEnum):
+    """How values of threads are combined."""
+
+    ADD = "add"
+    MUL = "mul"
+    MINUI = "minui"
+    MINSI = "minsi"
+    MINNUMF = "minnumf"
+    MAXUI = "maxui"
+    MAXSI = "maxsi"
+    MAXNUMF = "maxnumf"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    MINIMUMF = "minimumf"
+    MAXIMUMF = "maximumf"
+
+
+class AddressSpace(StrEnum):
+    """Who shares a buffer."""
+
+    GLOBAL = "global"
+    WORKGROUP = "workgroup"
+    PRIVATE = "private"
+    CONSTANT = "constant"
+
+
+@irdl_attr_definition
+class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
+    name = "gpu.dim"
+
+
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    name = "gpu.shuffle_mode"
+
+
+@irdl_attr_definition
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
+    name = "gpu.all_reduce_op"
+
+
+@irdl_attr_definition
+class AddressSpaceAttr(EnumAttribute[AddressSpace]):
+    name = "gpu.address_space"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> AddressSpace:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(AddressSpace)
+
+
+@irdl_attr_definition
+class SelectObjectAttr(ParametrizedAttribute):
+    """Which object of a binary is loaded: by number, by target, or the first."""
+
+    name = "gpu.select_object"
+    target: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        if parser.parse_optional_punctuation("<") is None:
+            return [NoneAttr()]
+        target = parser.parse_attribute()
+        parser.parse_punctuation(">")
+        return [target]
+
+    def print_parameters(self, printer: Printer) -> None:
+        if not isinstance(self.target, NoneAttr):
+            with printer.in_angle_brackets():
+                printer.print_attribute(self.target)
+
+
+OBJECT_FORMATS = "offload", "assembly", "bin", "fatbin"
+FATBIN = "fatbin"
+"""The format that is not written."""
+
+
+@irdl_attr_definition
+class ObjectAttr(ParametrizedAttribute):
+    """A compiled kernel module."""
+
+    name = "gpu.object"
+    target: Attribute
+    format: StringAttr
+    object: StringAttr
+    properties: DictionaryAttr | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        properties: Attribute = NoneAttr()
+        with parser.in_angle_brackets():
+            target = parser.parse_attribute()
+            parser.parse_punctuation(",")
+            if parser.parse_optional_keyword("properties") is not None:
+                parser.parse_punctuation("=")
+                properties = parser.parse_attribute()
+                parser.parse_punctuation(",")
+            format = parser.parse_optional_keyword_in(OBJECT_FORMATS)
+            if format is not None:
+                parser.parse_punctuation("=")
+            contents = StringAttr(parser.parse_str_literal())
+        return [target, StringAttr(format or FATBIN), contents, properties]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.target)
+            if isinstance(self.properties, DictionaryAttr):
+                printer.print_string(", properties = ")
+                printer.print_attribute(self.properties)
+            printer.print_string(", " if self.format.data == FATBIN else f", {self.format.data} = ")
+            printer.print_attribute(self.object)
+
+
+TOKEN = AsyncTokenType()
+ANY_TOKEN = described(base(AsyncTokenType), "async token type")
+
+ATTRS: list[type[Attribute]] = [
+    AsyncTokenType,
+    DimensionAttr,
+    ShuffleModeAttr,
+    ReductionAttr,
+    AddressSpaceAttr,
+    SelectObjectAttr,
+    ObjectAttr,
+]

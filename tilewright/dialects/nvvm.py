@@ -1,0 +1,255 @@
+"""The nvvm dialect: what NVIDIA GPUs do beyond LLVM, with the syntax of upstream MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, IntAttr, StringAttr, UnitAttr, i1, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Dialect, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from tilewright.dialects._intrinsics import register_read
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects._syntax import parse_enum_word, print_attributes, segments, split_attributes
+from tilewright.dialects._targets import TargetAttr
+
+
+@irdl_attr_definition
+class NVVMTargetAttr(TargetAttr):
+    """An NVIDIA GPU to compile for."""
+
+    name = "nvvm.target"
+    entries: DictionaryAttr
+
+    DEFAULTS: ClassVar[Mapping[str, Attribute | type[Attribute]]] = {
+        "O": IntAttr(2),
+        "triple": StringAttr("nvptx64-nvidia-cuda"),
+        "chip": StringAttr("sm_50"),
+        "features": StringAttr(""),
+        "flags": DictionaryAttr,
+        "link": ArrayAttr,
+        "verifyTarget": BoolAttr.from_bool(True),
+    }
+
+
+class ShflKind(StrEnum):
+    """How a lane finds the lane that it reads from."""
+
+    BFLY = "bfly"
+    UP = "up"
+    DOWN = "down"
+    IDX = "idx"
+
+
+class VoteKind(StrEnum):
+    """What a vote of the lanes gives."""
+
+    ANY = "any"
+    ALL = "all"
+    BALLOT = "ballot"
+    UNI = "uni"
+
+
+class MemScope(StrEnum):
+    """Who sees what a fence orders."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+    GPU = "gpu"
+    SYS = "sys"
+
+
+@irdl_attr_definition
+class ShflKindAttr(EnumAttribute[ShflKind], SpacedOpaqueSyntaxAttribute):
+    name = "nvvm.shfl_kind"
+
+
+@irdl_attr_definition
+class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
+    name = "nvvm.vote_sync_kind"
+
+
+@irdl_attr_definition
+class MemScopeAttr(EnumAttribute[MemScope]):
+    name = "nvvm.mem_scope"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemScope:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(MemScope)
+
+
+@op_definition
+class Barrier0Op(IRDLOperation):
+    """Wait for all threads of the block, with what they have written."""
+
+    name = "nvvm.barrier0"
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class BarrierOp(IRDLOperation):
+    """Wait at one of the block's barriers, for some or all of its threads."""
+
+    name = "nvvm.barrier"
+
+    barrier_id = opt_operand_def(i32)
+    number_of_threads = opt_operand_def(i32)
+    reduction_predicate = opt_operand_def(i32)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        groups = [_parse_named(parser, word) for word in ("id", "number_of_threads")]
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        properties["operandSegmentSizes"] = segments(*map(len, groups), 0)
+        return cls.create(operands=[*groups[0], *groups[1]], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        for word, value in (("id", self.barrier_id), ("number_of_threads", self.number_of_threads)):
+            if value is not None:
+                printer.print_string(f" {word} = ")
+                printer.print_ssa_value(value)
+        print_attributes(printer, self)
+
+
+def _parse_named(parser: Parser, word: str):
+    if parser.parse_optional_keyword(word) is None:
+        return []
+    parser.parse_punctuation("=")
+    return [parser.resolve_operand(parser.parse_unresolved_operand(), i32)]
+
+
+@op_definition
+class ShflOp(IRDLOperation):
+    """Read a value of another lane."""
+
+    name = "nvvm.shfl.sync"
+
+    thread_mask = operand_def(i32)
+    val = operand_def()
+    offset = operand_def(i32)
+    mask_and_clamp = operand_def(i32)
+    kind = prop_def(ShflKindAttr)
+    return_value_and_is_valid = opt_prop_def(UnitAttr)
+    res = result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        kind = ShflKindAttr(parse_enum_word(parser, list(ShflKind), "kind"))
+        operands = [parser.parse_unresolved_operand()]
+        for _ in range(3):
+            parser.parse_punctuation(",")
+            operands.append(parser.parse_unresolved_operand())
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        parser.parse_punctuation("->")
+        return cls.create(
+            operands=parser.resolve_operands(operands, [i32, type, i32, i32], parser.pos),
+            result_types=[parser.parse_type()],
+            properties={"kind": kind, **properties},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f"  {self.kind.data} ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_attributes(printer, self, ("kind",))
+        printer.print_string(" : ")
+        printer.print_attribute(self.val.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.res.type)
+
+
+@op_definition
+class VoteSyncOp(IRDLOperation):
+    """Ask the lanes of a mask, and tell all of them the outcome."""
+
+    name = "nvvm.vote.sync"
+
+    mask = operand_def(i32)
+    pred = operand_def(i1)
+    kind = prop_def(VoteKindAttr)
+    res = result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        kind = VoteKindAttr(parse_enum_word(parser, list(VoteKind), "kind"))
+        mask = parser.resolve_operand(parser.parse_unresolved_operand(), i32)
+        parser.parse_punctuation(",")
+        pred = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation("->")
+        return cls.create(
+            operands=[mask, pred],
+            result_types=[parser.parse_type()],
+            properties={"kind": kind},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f"  {self.kind.data} ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_attributes(printer, self, ("kind",))
+        printer.print_string(" -> ")
+        printer.print_attribute(self.res.type)
+
+
+@op_definition
+class MemoryBarrierOp(IRDLOperation):
+    """Order this thread's accesses for everyone in `scope`."""
+
+    name = "nvvm.memory.barrier"
+
+    scope = prop_def(MemScopeAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        if parser._current_token.text == "<":
+            scope: Attribute = MemScopeAttr(MemScopeAttr.parse_parameter(parser))
+        else:
+            scope = parser.parse_attribute()
+        return cls.create(properties={"scope": scope}, attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self.scope.print_parameter(printer)
+        print_attributes(printer, self, ("scope",))
+
+
+REGISTERS = [
+    register_read(f"nvvm.read.ptx.sreg.{what}.{dimension}")
+    for what in ("tid", "ctaid", "ntid", "nctaid")
+    for dimension in "xyz"
+]
+OPERATIONS: Sequence[type[IRDLOperation]] = [
+    *REGISTERS,
+    register_read("nvvm.read.ptx.sreg.laneid"),
+    register_read("nvvm.read.ptx.sreg.warpsize"),
+    Barrier0Op,
+    BarrierOp,
+    ShflOp,
+    VoteSyncOp,
+    MemoryBarrierOp,
+]
+
+NVVM = Dialect("nvvm", list(OPERATIONS), [NVVMTargetAttr, ShflKindAttr, VoteKindAttr, MemScopeAttr])

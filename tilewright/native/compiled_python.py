@@ -1,0 +1,379 @@
+"""Functions written in a small part of Python as native code.
+
+All values are 64-bit integers. The first parameter of each function is a `SharedState`, whose numbers and columns it
+reads and writes. There are assignments, `if`, `while`, `for` over `range`, arithmetic on integers (division only of
+what is not negative), comparisons, `and`, `or`, `not`, calls of each other, and the functions of `INTRINSICS`. The same
+functions run as Python too, only slower: that is how to look into one.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NoReturn
+
+from llvmlite import ir
+
+from tilewright.native.declarations import declared
+from tilewright.native.host import NativeModule
+from tilewright.native.shared_state import NUMBER_BYTES, SharedState
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = ir.PointerType()
+Function = Callable[..., Any]
+
+
+class NotCompilable(Exception):
+    """A function uses something outside of the small part of Python."""
+
+
+def load32(address: int) -> int:
+    """The 32-bit word at an address of this process."""
+    return ctypes.c_uint32.from_address(address).value
+
+
+def store32(address: int, value: int) -> None:
+    ctypes.c_uint32.from_address(address).value = value
+
+
+def load64(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def lowest_bit(bits: int) -> int:
+    """The number of the lowest bit that is set; there has to be one."""
+    return (bits & -bits).bit_length() - 1
+
+
+def call_address(function: int, argument: int) -> None:
+    """Call native code that takes one address and gives nothing."""
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(function)(argument)
+
+
+class CompiledFunctions:
+    """The functions, as machine code. `entries` can be called from Python, with the state and integers."""
+
+    def __init__(self, state: type[SharedState], functions: Sequence[Function], entries: Sequence[Function]):
+        module = ir.Module("functions")
+        declarations = {function.__name__: _declare(module, function) for function in functions}
+        for function in functions:
+            _FunctionCompiler(module, declarations, state, function).compile()
+        for function in functions:
+            if function not in entries:
+                declarations[function.__name__].linkage = "internal"
+        self.module = module
+        self._native = NativeModule(module)
+        self._entries = {entry.__name__: self._entry(entry) for entry in entries}
+
+    def _entry(self, function: Function) -> Callable[..., int]:
+        count = len(inspect.signature(function).parameters) - 1
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * count)
+        return prototype(self._native.address(function.__name__))
+
+    def __getitem__(self, function: Function) -> Callable[..., int]:
+        return self._entries[function.__name__]
+
+
+def _declare(module: ir.Module, function: Function) -> ir.Function:
+    count = len(inspect.signature(function).parameters) - 1
+    type = ir.FunctionType(I64, [POINTER, *[I64] * count])
+    found = ir.Function(module, type, function.__name__)
+    found.attributes.add("nounwind")
+    return found
+
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "udiv",
+    ast.Mod: "urem",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "ashr",
+}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+class _FunctionCompiler:
+    def __init__(
+        self, module: ir.Module, functions: dict[str, ir.Function], state: type[SharedState], function: Function
+    ):
+        self.module, self.functions, self.state, self.source = module, functions, state, function
+        self.function = functions[function.__name__]
+        self.entry = self.function.append_basic_block("entry")
+        self.builder = ir.IRBuilder(self.entry)
+        self.locals: dict[str, ir.Value] = {}
+        self.loops: list[tuple[ir.Block, ir.Block]] = []
+        """Where `continue` and `break` lead."""
+
+    def compile(self) -> None:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(self.source)))
+        definition = tree.body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        names = [argument.arg for argument in definition.args.args]
+        self.state_name = names[0]
+        for name, value in zip(names[1:], self.function.args[1:], strict=True):
+            self.builder.store(value, self._local(name))
+        self._block(definition.body)
+        if not self.builder.block.is_terminated:
+            self.builder.ret(_number(0))
+
+    def _local(self, name: str) -> ir.Value:
+        if name not in self.locals:
+            with self.builder.goto_entry_block():
+                self.locals[name] = self.builder.alloca(I64, name=name)
+        return self.locals[name]
+
+    def _refuse(self, node: ast.AST) -> NoReturn:
+        line = getattr(node, "lineno", 0)
+        raise NotCompilable(f"{self.source.__qualname__}, line {line}: {ast.unparse(node)}")
+
+    # Statements.
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            if self.builder.block.is_terminated:
+                return
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, self._value(value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assign(target, self._value(value))
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._assign(target, self._binary(op, self._value(target), self._value(value)))
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                pass
+            case ast.Expr(value=ast.Call() as call):
+                self._call(call)
+            case ast.Return(value=None):
+                self.builder.ret(_number(0))
+            case ast.Return(value=ast.expr() as value):
+                self.builder.ret(self._value(value))
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._if(test, body, orelse)
+            case ast.While(test=test, body=body, orelse=[]):
+                self._while(test, body)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
+                self._for(name, args, node.body)
+            case ast.Break():
+                self.builder.branch(self.loops[-1][1])
+            case ast.Continue():
+                self.builder.branch(self.loops[-1][0])
+            case _:
+                self._refuse(node)
+
+    def _assign(self, target: ast.expr, value: ir.Value) -> None:
+        address = self._local(target.id) if isinstance(target, ast.Name) else self._address(target)
+        self.builder.store(value, address)
+
+    def _if(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
+        then, otherwise, after = (self.function.append_basic_block(name) for name in ("then", "else", "after"))
+        self.builder.cbranch(self._condition(test), then, otherwise)
+        for block, statements in ((then, body), (otherwise, orelse)):
+            self.builder.position_at_end(block)
+            self._block(statements)
+            self._branch(after)
+        self.builder.position_at_end(after)
+
+    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        head, inside, after = (self.function.append_basic_block(name) for name in ("head", "body", "after"))
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        self.builder.cbranch(self._condition(test), inside, after)
+        self._loop(inside, body, head, after, head)
+
+    def _for(self, name: str, args: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
+        """`range` with one or two arguments, which are looked at once."""
+        values = [self._value(argument) for argument in args]
+        first, end = (_number(0), values[0]) if len(values) == 1 else values
+        head, inside, step, after = (self.function.append_basic_block(n) for n in ("head", "body", "step", "after"))
+        counter = self._local(f"{name} counter {len(self.locals)}")
+        self.builder.store(first, counter)
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        at = self.builder.load(counter, typ=I64)
+        self.builder.store(at, self._local(name))
+        self.builder.cbranch(self.builder.icmp_signed("<", at, end), inside, after)
+        self.builder.position_at_end(step)
+        self.builder.store(self.builder.add(self.builder.load(counter, typ=I64), _number(1)), counter)
+        self.builder.branch(head)
+        self._loop(inside, body, step, after, step)
+
+    def _loop(
+        self, inside: ir.Block, body: Sequence[ast.stmt], again: ir.Block, after: ir.Block, follow: ir.Block
+    ) -> None:
+        self.loops.append((again, after))
+        self.builder.position_at_end(inside)
+        self._block(body)
+        self._branch(follow)
+        self.loops.pop()
+        self.builder.position_at_end(after)
+
+    def _branch(self, block: ir.Block) -> None:
+        if not self.builder.block.is_terminated:
+            self.builder.branch(block)
+
+    # Expressions.
+
+    def _value(self, node: ast.expr) -> ir.Value:
+        match node:
+            case ast.Constant(value=int() | bool() as value):
+                return _number(int(value))
+            case ast.Name(id=name) if name in self.locals:
+                return self.builder.load(self.locals[name], typ=I64)
+            case ast.Name() | ast.Attribute() if (known := self._constant(node)) is not None:
+                return _number(known)
+            case ast.Attribute() | ast.Subscript():
+                return self.builder.load(self._address(node), typ=I64)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(op, self._value(left), self._value(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.builder.neg(self._value(operand))
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return self.builder.not_(self._value(operand))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.builder.select(self._condition(test), self._value(body), self._value(orelse))
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+                return self.builder.zext(self._condition(node), I64)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                self._refuse(node)
+
+    def _binary(self, op: ast.operator, left: ir.Value, right: ir.Value) -> ir.Value:
+        return getattr(self.builder, _OPERATORS[type(op)])(left, right)
+
+    def _constant(self, node: ast.expr) -> int | None:
+        """An integer of the module around the function, or a member of an IntEnum there."""
+        names = self.source.__globals__
+        match node:
+            case ast.Name(id=name):
+                found = names.get(name)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner != self.state_name:
+                found = getattr(names.get(owner), name, None)
+            case _:
+                return None
+        return int(found) if isinstance(found, int) else None
+
+    def _address(self, node: ast.expr) -> ir.Value:
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == self.state_name:
+                return self._slot(node, name, False)
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=owner), attr=name), slice=index) if (
+                owner == self.state_name
+            ):
+                column = self.builder.load(self._slot(node, name, True), typ=POINTER)
+                column.set_metadata("invariant.load", self.module.add_metadata([]))
+                return self.builder.gep(column, [self._value(index)], source_etype=I64)
+            case _:
+                self._refuse(node)
+
+    def _slot(self, node: ast.expr, name: str, is_column: bool) -> ir.Value:
+        slot, kind = self.state.slot(name)
+        if kind is not is_column:
+            self._refuse(node)
+        return self.builder.gep(self.function.args[0], [_number(slot * NUMBER_BYTES)], source_etype=I8)
+
+    def _condition(self, node: ast.expr) -> ir.Value:
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.builder.not_(self._condition(operand))
+            case ast.BoolOp(op=op, values=values):
+                return self._short_circuit(isinstance(op, ast.And), values)
+            case ast.Compare(left=left, ops=ops, comparators=rest):
+                values = [self._value(value) for value in (left, *rest)]
+                return reduce(self.builder.and_, map(self._compare, ops, values, values[1:]))
+            case _:
+                return self.builder.icmp_signed("!=", self._value(node), _number(0))
+
+    def _compare(self, op: ast.cmpop, left: ir.Value, right: ir.Value) -> ir.Value:
+        return self.builder.icmp_signed(_COMPARISONS[type(op)], left, right)
+
+    def _short_circuit(self, is_and: bool, values: Sequence[ast.expr]) -> ir.Value:
+        after = self.function.append_basic_block("decided")
+        decided = list[ir.Block]()
+        for value in values[:-1]:
+            condition, following = self._condition(value), self.function.append_basic_block("next")
+            decided.append(self.builder.block)
+            self.builder.cbranch(condition, *((following, after) if is_and else (after, following)))
+            self.builder.position_at_end(following)
+        last = self._condition(values[-1])
+        ending = self.builder.block
+        self.builder.branch(after)
+        self.builder.position_at_end(after)
+        result = self.builder.phi(I1)
+        for block in decided:
+            result.add_incoming(ir.Constant(I1, int(not is_and)), block)
+        result.add_incoming(last, ending)
+        return result
+
+    def _call(self, node: ast.Call) -> ir.Value:
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            self._refuse(node)
+        if node.func.id in INTRINSICS:
+            return INTRINSICS[node.func.id](self, *(self._value(argument) for argument in node.args))
+        called = self.functions.get(node.func.id)
+        if called is None:
+            self._refuse(node)
+        arguments = [self._value(argument) for argument in node.args[1:]]
+        return self.builder.call(called, [self.function.args[0], *arguments])
+
+    # Intrinsics.
+
+    def load32(self, address: ir.Value) -> ir.Value:
+        loaded = self.builder.load(self.builder.inttoptr(address, POINTER), typ=I32, align=1)
+        return self.builder.zext(loaded, I64)
+
+    def load64(self, address: ir.Value) -> ir.Value:
+        return self.builder.load(self.builder.inttoptr(address, POINTER), typ=I64, align=1)
+
+    def store(self, address: ir.Value, value: ir.Value) -> ir.Value:
+        self.builder.store(self.builder.trunc(value, I32), self.builder.inttoptr(address, POINTER), align=1)
+        return _number(0)
+
+    def trailing_zeros(self, bits: ir.Value) -> ir.Value:
+        count = declared(self.module, "llvm.cttz.i64", I64, [I64, I1])
+        return self.builder.call(count, [bits, ir.Constant(I1, 1)])
+
+    def minimum(self, first: ir.Value, second: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed("<", first, second), first, second)
+
+    def maximum(self, first: ir.Value, second: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed(">", first, second), first, second)
+
+    def call_pointer(self, function: ir.Value, argument: ir.Value) -> ir.Value:
+        pointer = self.builder.inttoptr(function, ir.PointerType(ir.FunctionType(ir.VoidType(), [POINTER])))
+        self.builder.call(pointer, [self.builder.inttoptr(argument, POINTER)])
+        return _number(0)
+
+
+INTRINSICS: dict[str, Callable[..., ir.Value]] = {
+    "load32": _FunctionCompiler.load32,
+    "load64": _FunctionCompiler.load64,
+    "store32": _FunctionCompiler.store,
+    "lowest_bit": _FunctionCompiler.trailing_zeros,
+    "min": _FunctionCompiler.minimum,
+    "max": _FunctionCompiler.maximum,
+    "call_address": _FunctionCompiler.call_pointer,
+}
+
+
+def _number(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)

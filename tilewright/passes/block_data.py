@@ -1,0 +1,70 @@
+"""The words of a block write: a constant global of the device, and operations that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from struct import pack
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute
+
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
+
+
+class DataName(NamedTuple):
+    """A global as what reads it refers to it."""
+
+    symbol: SymbolRefAttr
+    type: Attribute
+
+    @staticmethod
+    def of(data: GlobalOp) -> DataName:
+        return DataName(SymbolRefAttr(data.sym_name), data.type)
+
+    def read(self) -> GetGlobalOp:
+        return GetGlobalOp.create(properties={"name": self.symbol}, result_types=[self.type])
+
+
+def word_bytes(words: Iterable[int]) -> bytes:
+    """Words, of either sign, as they lie in memory."""
+    patterns = [word & WORD_MASK for word in words]
+    return pack(f"<{len(patterns)}I", *patterns)
+
+
+def data_global(name: str, data: bytes) -> GlobalOp:
+    """A global that holds words, given as they lie in memory."""
+    count = len(data) // WORD_BYTES
+    return GlobalOp.create(
+        properties={
+            "sym_name": StringAttr(name),
+            "sym_visibility": StringAttr("private"),
+            "type": _data_type(count),
+            "initial_value": DenseIntOrFPElementsAttr(TensorType(i32, [count]), BytesAttr(data)),
+            "constant": UnitAttr(),
+        }
+    )
+
+
+@cache
+def _data_type(count: int) -> MemRefType:
+    return MemRefType(i32, [count])
+
+
+def global_data(op: GlobalOp) -> bytes | None:
+    """The contents of a global that a block write can have as its data."""
+    value, type = op.initial_value, op.type
+    if not isinstance(value, DenseIntOrFPElementsAttr) or len(type.get_shape()) != 1:
+        return None
+    return value.data.data if type == _data_type(type.get_shape()[0]) else None

@@ -1,0 +1,119 @@
+"""Lowers token-gated copies: tokens become locks, copies become streams and DMA tasks on both sides.
+
+Copies in runtime sequences are for devices with counting locks. Those that stand in the device itself are programs of
+its DMAs, and keep their tokens; so it is in mlir-aie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+
+from xdsl.context import Context
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import Arch
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.lookup import parent_of_type
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.dialects.aiex.tokens import UseTokenOp
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.device_tiles import tiles_by_place
+from tilewright.passes.insertion import building
+from tilewright.passes.loop_unrolling import iterations, loops_innermost_first, unroll
+from tilewright.passes.memcpy.compat import lower_as_first_version
+from tilewright.passes.memcpy.copies import read_copy
+from tilewright.passes.memcpy.cores import start_over, use_locks
+from tilewright.passes.memcpy.programs import program_copies
+from tilewright.passes.memcpy.rehearsal import rehearse
+from tilewright.passes.memcpy.schedule import Scheduler
+from tilewright.passes.memcpy.sites import LockName, TokenSites, check_sides
+from tilewright.passes.memcpy.streams import Streams
+from tilewright.passes.memcpy.token_checks import check_tokens
+
+
+@dataclass(frozen=True)
+class LowerMemcpyPass(Pass):
+    name = "aie-lower-memcpy"
+    anchor = "aie.device"
+
+    compat: bool = field(default=False, metadata={"help": "write the registers that the first version of this wrote"})
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        copies = [copy for copy in op.walk() if isinstance(copy, MemcpyOp)]
+        in_sequences = [copy for copy in copies if parent_of_type(copy, RuntimeSequenceOp) is not None]
+        if self.compat:
+            lower_as_first_version(op, copies)
+            return
+        if in_device := [copy for copy in copies if copy.parent is op.body]:
+            program_copies(op, in_device)
+        if op.model.arch is not Arch.AIE1 and (in_sequences or not in_device):
+            lower_sequence_copies(op)
+
+
+def lower_sequence_copies(device: DeviceOp) -> None:
+    """Put tokens on tiles, find channels, and have sequences start and await the copies."""
+    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    for sequence in sequences:
+        _unroll(sequence)
+    ops = [op for sequence in sequences for op in sequence.walk() if isinstance(op, MemcpyOp)]
+    copies = {op: read_copy(op) for op in ops}
+    sites = TokenSites(device, list(copies.values()))
+    if not copies and not any(sites.demands.values()):
+        return
+    check_tokens(sites)
+    sites.settle()
+    check_sides(list(copies.values()))
+    locks = _make_locks(device, sites)
+    streams = Streams(device, list(copies.values()))
+    streams.connect()
+    cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
+    for core in cores:
+        start_over(core)
+    use_locks(sites.uses, locks)
+    steps = [Scheduler(device, streams, locks, copies).run(sequence) for sequence in sequences]
+    _erase_tokens(device, sites)
+    if len(moving := [of_one for of_one in steps if of_one is None or of_one]) == 1:
+        rehearse(locks, cores, moving[0] or ())  # who runs several decides about their order
+
+
+def _unroll(sequence: RuntimeSequenceOp) -> None:
+    """Write out the loops around copies whose number of iterations is known."""
+    for loop in list(loops_innermost_first(sequence)):
+        times = iterations(loop)
+        if times and any(isinstance(op, MemcpyOp) for op in loop.walk()):
+            unroll(loop, times)
+
+
+def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
+    """A lock for each token on each of its tiles, behind the tile; it starts with the token's value."""
+    tiles, locks = tiles_by_place(device), dict[LockName, LockOp]()
+    last: dict[object, Operation] = {}
+    for name in (names := sites.locks):
+        token, tile = sites.tokens[name.token], tiles[name.place]
+        lock = LockOp(tile.result, init=token.value.value.data, sym_name=_lock_name(device, name, names))
+        building(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
+        locks[name] = last[tile] = lock
+    return locks
+
+
+def _lock_name(device: DeviceOp, name: LockName, names: Sequence[LockName]) -> str:
+    """The token's name; with the tile's place where it has several locks."""
+    wanted = f"{name.token}_lock"
+    if sum(other.token == name.token for other in names) > 1:
+        wanted += f"_{name.place.column}_{name.place.row}"
+    numbered = (f"{wanted}_{number}" for number in count())
+    return next(free for free in chain([wanted], numbered) if device.lookup(free) is None)
+
+
+def _erase_tokens(device: DeviceOp, sites: TokenSites) -> None:
+    for use in [op for op in device.walk() if isinstance(op, UseTokenOp)]:
+        Rewriter.erase_op(use)  # of nothing
+    for token in sites.tokens.values():
+        Rewriter.erase_op(token)

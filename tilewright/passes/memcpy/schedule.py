@@ -1,0 +1,164 @@
+"""When a sequence waits for its copies: when their channels, queues or descriptors are needed again, and at its end.
+
+A copy is done when its destinations are. The tokens of a channel come in the order of its tasks and all look the same,
+so copies are awaited in the order in which they were started on each channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsTerminator
+
+from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, TileId
+from tilewright.dialects.aie.dma import DmaBody
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
+from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.passes.insertion import building, building_before
+from tilewright.passes.memcpy.copies import Channel, Copy, Side
+from tilewright.passes.memcpy.streams import Streams
+from tilewright.passes.memcpy.tasks import Locks, configure_side
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a sequence does next: start a copy, or wait until one is done."""
+
+    copy: Copy
+    is_start: bool
+
+
+@dataclass(eq=False)
+class Running:
+    """A copy that has been started."""
+
+    copy: Copy
+    tasks: list[DmaConfigureTaskOp]
+    """For each side, the source first."""
+
+    @property
+    def destinations(self) -> set[Channel]:
+        return {side.channel for side in self.copy.destinations}
+
+    @property
+    def channels(self) -> set[Channel]:
+        return {side.channel for side in self.copy.sides}
+
+    @property
+    def places(self) -> set[TileId]:
+        return {side.place for side in self.copy.sides}
+
+
+class Scheduler:
+    """Replaces the copies of a sequence by tasks and waits."""
+
+    def __init__(self, device: DeviceOp, streams: Streams, locks: Locks, copies: dict[MemcpyOp, Copy]):
+        self.model: DeviceModel = device.model
+        self.streams, self.locks, self.copies = streams, locks, copies
+        self.programmed = _programmed_descriptors(device)
+        self.running: list[Running] = []
+        self.steps: list[Step] = []
+        self.is_straight = True
+
+    def run(self, sequence: RuntimeSequenceOp) -> list[Step] | None:
+        """Replace them. Returns all that happens, in order; none if loops or branches decide about it."""
+        for block in sequence.body.blocks:
+            self._walk(block)
+        return self.steps if self.is_straight else None
+
+    def _walk(self, block: Block) -> None:
+        """Start the copies of a block. At its end none of them runs any more."""
+        outer, self.running = self.running, []
+        for op in list(block.ops):
+            if isinstance(op, MemcpyOp):
+                self._start(self.copies[op])
+            elif inner := [self.copies[nested] for nested in _nested_copies(op)]:
+                self.is_straight = False
+                self._settle(op, {side.place for copy in inner for side in copy.sides})
+                for region in op.regions:
+                    for nested in region.blocks:
+                        self._walk(nested)
+        for running in list(self.running):
+            self._await(running, _end_of(block))
+        self.running = outer
+
+    def _settle(self, op: Operation, places: set[TileId]) -> None:
+        """Wait for what runs on tiles that a loop or a branch uses: what it awaits itself must be its own."""
+        for running in list(self.running):
+            if running.places & places and running in self.running:
+                self._await(running, InsertPoint.before(op))
+
+    def _start(self, copy: Copy) -> None:
+        op = copy.op
+        for side in copy.sides:
+            self._make_room(side, InsertPoint.before(op))
+        build, stream = building_before(op), self.streams.of[copy]
+        tasks = dict[Side, DmaConfigureTaskOp]()
+        for side in (*copy.destinations, copy.source):
+            tasks[side] = configure_side(build, side, self.locks, stream.packet)
+            build.insert(DmaStartTaskOp(tasks[side].result))
+        self.running.append(Running(copy, [tasks[side] for side in copy.sides]))
+        self.steps.append(Step(copy, is_start=True))
+        Rewriter.erase_op(op)
+
+    def _make_room(self, side: Side, at: InsertPoint) -> None:
+        """Wait until the queue has a place and the tile a descriptor, and nobody else's data are on their way here."""
+        stream = self.streams.of[self.copies[side.op]]
+        if side in self.copies[side.op].destinations:
+            for running in [r for r in self.running if side.channel in r.destinations]:
+                if self.streams.of[running.copy] is not stream and running in self.running:
+                    self._await(running, at)
+        while len(queued := [r for r in self.running if side.channel in r.channels]) >= TASK_QUEUE_DEPTH:
+            self._await(queued[0], at)
+        while len(owners := [r for r in self.running if self._draws_alike(r, side)]) >= self._descriptors(side):
+            self._await(owners[0], at)
+
+    def _draws_alike(self, running: Running, side: Side) -> bool:
+        """Whether a copy has a descriptor that a side could have."""
+        reached = self.model.accessible_bds(*side.place, side.number)
+        return any(
+            place == side.place and self.model.accessible_bds(*place, number) == reached
+            for place, _, number in running.channels
+        )
+
+    def _descriptors(self, side: Side) -> int:
+        """How many descriptors there are for copies; those of the tile's own program are not."""
+        count = len(self.model.accessible_bds(*side.place, side.number))
+        return max(1, count - self.programmed.get(side.place, 0))
+
+    def _await(self, running: Running, at: InsertPoint) -> None:
+        """Wait for a copy, and before it for all whose tokens come earlier."""
+        for earlier in self.running[: self.running.index(running)]:
+            if earlier in self.running and earlier.destinations & running.destinations:
+                self._await(earlier, at)
+        build = building(at, running.copy.op.location)
+        for task in running.tasks[1:]:
+            build.insert(DmaAwaitTaskOp(task.result))
+        for task in running.tasks:
+            build.insert(DmaFreeTaskOp(task.result))
+        self.running.remove(running)
+        self.steps.append(Step(running.copy, is_start=False))
+
+
+def _nested_copies(op: Operation) -> Iterator[MemcpyOp]:
+    return (nested for nested in op.walk() if isinstance(nested, MemcpyOp))
+
+
+def _end_of(block: Block) -> InsertPoint:
+    last = block.last_op
+    return InsertPoint.before(last) if last is not None and last.has_trait(IsTerminator) else InsertPoint.at_end(block)
+
+
+def _programmed_descriptors(device: DeviceOp) -> dict[TileId, int]:
+    """How many descriptors the own programs of tiles' DMAs have."""
+    return {
+        op.place: sum(isinstance(bd, DmaBdOp) for bd in op.walk())
+        for op in device.body.ops
+        if isinstance(op, DmaBody) and op.place is not None
+    }

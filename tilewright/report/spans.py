@@ -1,0 +1,194 @@
+"""Rows of a trace -> spans: what each part was at from when to when, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.device import DmaDirection, TileType
+from tilewright.report.phases import BUSY, WAITS, Phase
+from tilewright.sim.record import RunRecord
+from tilewright.sim.roster import Part, PartKind, roster_of
+from tilewright.sim.trace import Event
+from tilewright.txn.opcodes import Opcode
+
+Column = npt.NDArray[np.int64]
+AFTER: Mapping[Event, Phase] = {
+    Event.OPERATION: Phase.EXECUTE,
+    Event.OPERATION_END: Phase.IDLE,
+    Event.TASK: Phase.PREPARE,
+    Event.TASK_END: Phase.IDLE,
+    Event.BD: Phase.PREPARE,
+    Event.MOVE: Phase.WORDS,
+    Event.FLOW: Phase.MOVE,
+    Event.BD_END: Phase.PREPARE,
+    Event.LOCK_WAIT: Phase.LOCK,
+    Event.LOCK_GO: Phase.PREPARE,
+    Event.CORE: Phase.COMPUTE,
+    Event.CORE_END: Phase.IDLE,
+    Event.WAIT: Phase.KERNEL,
+    Event.GO: Phase.COMPUTE,
+}
+"""What a part is at after an event; rows with other events change nothing."""
+WAITING_OPERATIONS = {Opcode.TCT: Phase.TOKEN, Opcode.MASKPOLL: Phase.POLL, Opcode.MASKPOLL_BUSY: Phase.POLL}
+STOPS = {
+    "aie.put_stream": Phase.ROOM,
+    "aie.get_stream": Phase.WORDS,
+    "aie.put_cascade": Phase.CASCADE,
+    "aie.get_cascade": Phase.CASCADE,
+}
+"""What a core is at in an operation that reaches out of it."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Spans ordered by part and time; `detail` is the operation, descriptor, lock or stop that one is about."""
+
+    part: Column
+    phase: Column
+    start: Column
+    end: Column
+    detail: Column
+    words: Column
+    """Words that a moving channel moves in the span, else 0."""
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+    @cached_property
+    def cycles(self) -> Column:
+        return self.end - self.start
+
+    def __getitem__(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | slice) -> Spans:
+        columns = (self.part, self.phase, self.start, self.end, self.detail, self.words)
+        return Spans(*(column[which] for column in columns))
+
+
+def spans_of(record: RunRecord) -> Spans:
+    """Everything that parts were at, idle spans left out."""
+    rows = record.trace[np.isin(record.trace[:, 1], list(AFTER))]
+    rows = rows[np.argsort(rows[:, 2], kind="stable")]
+    time, event, part = rows[:, 0], rows[:, 1], rows[:, 2]
+    last = np.append(part[1:] != part[:-1], True) if len(part) else np.empty(0, dtype=np.bool_)
+    end = np.where(last, record.cycles, np.append(time[1:], record.cycles)[: len(time)])
+    phase = np.zeros(max(Event) + 1, dtype=np.int64)
+    phase[list(AFTER)] = list(AFTER.values())
+    words = np.where(event == Event.FLOW, _moved_words(event, rows[:, 4]), 0)
+    spans = Spans(part, phase[event], time, end, rows[:, 3], words)
+    return _settle(record, spans, rows)
+
+
+def _moved_words(event: Column, words: Column) -> Column:
+    """At each row the words of the next row of its part, which ends what begins here; an open one has moved some."""
+    following = np.append(words[1:], 0)[: len(words)]
+    return np.where(np.append(event[1:], -1)[: len(event)] == Event.BD_END, following, 0)
+
+
+def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
+    """Say more exactly what parts were at where that depends on who they are."""
+    parts = roster_of(record.model.name).parts
+    phase = spans.phase.copy()
+    is_core = np.array([part.kind is PartKind.CORE for part in parts], dtype=np.bool_)[spans.part]
+    sends = np.array([_sends(part) for part in parts], dtype=np.bool_)[spans.part]
+    phase[is_core & (rows[:, 1] == Event.LOCK_GO)] = Phase.COMPUTE
+    phase[sends & (rows[:, 1] == Event.MOVE)] = Phase.ROOM
+    for index in np.flatnonzero(rows[:, 1] == Event.WAIT).tolist():
+        phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
+    settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
+    settled = _split_operations(record, settled, rows)
+    settled = _split_host_reads(record, settled, parts)
+    settled = _split_stuck(record, settled)
+    return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
+
+
+def _sends(part: Part) -> bool:
+    return part.kind is PartKind.CHANNEL and isinstance(part.detail, tuple) and part.detail[0] is DmaDirection.MM2S
+
+
+def _stop_phase(record: RunRecord, part: Part, number: int) -> Phase:
+    stops = record.names.stops.get(part.tile, ()) if part.tile else ()
+    return STOPS.get(stops[number].operation, Phase.KERNEL) if number < len(stops) else Phase.KERNEL
+
+
+def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
+    """The controller first spends what every operation costs; what it still needs then, it waits."""
+    waits = np.full(256, Phase.EXECUTE, dtype=np.int64)
+    waits[list(WAITING_OPERATIONS)] = list(WAITING_OPERATIONS.values())
+    is_operation = rows[:, 1] == Event.OPERATION
+    later = np.where(is_operation, waits[np.where(is_operation, rows[:, 4], 0) & 0xFF], spans.phase)
+    return _split(spans, is_operation & (later != Phase.EXECUTE), record.timing.instruction, later)
+
+
+def _split_host_reads(record: RunRecord, spans: Spans, parts: list[Part]) -> Spans:
+    """A shim channel that reads waits for host memory first, then for room in the stream."""
+    reads = np.array([_sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
+    latency = reads & (spans.phase == Phase.ROOM)
+    first = np.where(latency, Phase.HOST, spans.phase)
+    changed = Spans(spans.part, first, spans.start, spans.end, spans.detail, spans.words)
+    return _split(changed, latency, record.timing.host_read, np.full(len(spans), Phase.ROOM, dtype=np.int64))
+
+
+def _split_stuck(record: RunRecord, spans: Spans) -> Spans:
+    """A channel that is stuck in the middle of a descriptor moves nothing from then on."""
+    parts = roster_of(record.model.name).parts
+    since = np.full(len(parts), record.cycles, dtype=np.int64)
+    for wait in record.waits:
+        since[wait.part] = wait.since
+    stuck = (spans.phase == Phase.MOVE) & (spans.end == record.cycles) & (since[spans.part] < record.cycles)
+    later = np.where(np.array([_sends(part) for part in parts])[spans.part], Phase.ROOM, Phase.WORDS)
+    return _split(spans, stuck, since[spans.part] - spans.start, later)
+
+
+def _is_shim(record: RunRecord, part: Part) -> bool:
+    return part.tile is not None and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
+
+
+def _split(spans: Spans, which: npt.NDArray[np.bool_], after: int | Column, later: Column) -> Spans:
+    """Cut the chosen spans in two after some cycles; the second part is at something else."""
+    cycles = np.broadcast_to(after, (len(spans),))
+    cut = which & (spans.cycles > cycles)
+    order = np.repeat(np.arange(len(spans)), 1 + cut)
+    second = np.append(False, order[1:] == order[:-1]) if len(order) else np.empty(0, dtype=np.bool_)
+    first = np.append(order[1:] == order[:-1], False) if len(order) else second
+    middle = spans.start[order] + cycles[order]
+    return Spans(
+        spans.part[order],
+        np.where(second, later[order], spans.phase[order]),
+        np.where(second, middle, spans.start[order]),
+        np.where(first, middle, spans.end[order]),
+        spans.detail[order],
+        np.where(second, 0, spans.words[order]),
+    )
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Cycles that each part was at each phase; a moving channel moves for as many cycles as it has words."""
+
+    cycles: npt.NDArray[np.int64]
+    """By part and phase."""
+    total: int
+
+    def busy(self, part: int) -> int:
+        return int(self.cycles[part, BUSY].sum())
+
+    def waiting(self, part: int) -> int:
+        return int(self.cycles[part, WAITS].sum())
+
+
+def shares_of(record: RunRecord, spans: Spans) -> Shares:
+    parts = roster_of(record.model.name).parts
+    cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
+    moving = spans.phase == Phase.MOVE
+    used = np.where(moving & (spans.words > 0), np.minimum(spans.words, spans.cycles), spans.cycles)
+    np.add.at(cycles, (spans.part, spans.phase), used)
+    sends = np.array([_sends(part) for part in parts], dtype=np.bool_)[spans.part]
+    writes_host = np.array([_is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part] & ~sends & moving
+    host = np.where(writes_host, np.minimum(spans.cycles - used, record.timing.host_write), 0)
+    np.add.at(cycles[:, Phase.HOST], spans.part, host)
+    np.add.at(cycles, (spans.part, np.where(sends, Phase.ROOM, Phase.WORDS)), spans.cycles - used - host)
+    return Shares(cycles, record.cycles)

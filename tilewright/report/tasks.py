@@ -1,0 +1,109 @@
+"""Tasks of DMA channels from push to completion, and the token that tells the controller."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.device import DmaDirection, TileId
+from tilewright.report.spans import Column
+from tilewright.sim.record import RunRecord
+from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.trace import Event
+from tilewright.txn.opcodes import Opcode
+from tilewright.txn.stream import Operation
+
+TASK_EVENTS = (Event.OPERATION, Event.OPERATION_END, Event.PUSH, Event.TASK, Event.TASK_END, Event.TOKEN)
+
+
+@dataclass
+class Task:
+    """What one push asked for. Cycles are None where it has not come to that, or came before the run."""
+
+    part: int
+    bd: int
+    pushed: int | None = None
+    operation: int | None = None
+    """The operation that pushed it, if it was the controller."""
+    start: int | None = None
+    end: int | None = None
+    sends_token: bool = False
+    token: int | None = None
+    """When the controller took in its token."""
+    awaited_by: int | None = None
+    """The operation that waited for the token."""
+
+
+def tasks_of(record: RunRecord) -> list[Task]:
+    """All tasks of a run, in the order of their pushes."""
+    rows = record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]
+    found = list(_Reader().read(rows))
+    _find_waits(record, found)
+    return found
+
+
+class _Reader:
+    """Follows the rows: channels take pushes in order, tokens arrive in the order of their tasks."""
+
+    def __init__(self) -> None:
+        self.queued = defaultdict[int, deque[Task]](deque)
+        self.running: dict[int, Task] = {}
+        self.untold = defaultdict[int, deque[Task]](deque)
+        self.operation: int | None = None
+
+    def read(self, rows: Column) -> Iterator[Task]:
+        numbers: list[list[int]] = rows.tolist()
+        for cycle, event, part, a, b in numbers:
+            match event:
+                case Event.OPERATION:
+                    self.operation = a
+                case Event.OPERATION_END:
+                    self.operation = None
+                case Event.PUSH:
+                    yield self._push(Task(part, a, cycle, self.operation))
+                case Event.TASK if not self.queued[part] or self.queued[part][0].bd != a:
+                    self.running[part] = Task(part, a, start=cycle)
+                    yield self.running[part]
+                case Event.TASK:
+                    self.running[part] = self.queued[part].popleft()
+                    self.running[part].start = cycle
+                case Event.TASK_END if part in self.running:
+                    self._end(self.running.pop(part), cycle, bool(b))
+                case Event.TOKEN if self.untold[a]:
+                    self.untold[a].popleft().token = cycle
+                case _:
+                    pass
+
+    def _push(self, task: Task) -> Task:
+        self.queued[task.part].append(task)
+        return task
+
+    def _end(self, task: Task, cycle: int, sends_token: bool) -> None:
+        task.end, task.sends_token = cycle, sends_token
+        if sends_token:
+            self.untold[task.part].append(task)
+
+
+def _find_waits(record: RunRecord, tasks: list[Task]) -> None:
+    """Each wait for a channel takes the next of its tokens."""
+    told = defaultdict[int, deque[Task]](deque)
+    for task in sorted((task for task in tasks if task.token is not None), key=lambda task: task.token or 0):
+        told[task.part].append(task)
+    for number in np.flatnonzero(record.stream.opcodes == Opcode.TCT).tolist():
+        for part in awaited_parts(record, record.stream.operations[number]):
+            if told[part]:
+                told[part].popleft().awaited_by = number
+
+
+def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
+    """The channels that a wait for tokens is about."""
+    roster = roster_of(record.model.name)
+    for column in range(op.column, op.column + max(op.column_count, 1)):
+        for row in range(op.row, op.row + max(op.row_count, 1)):
+            detail = (DmaDirection(op.direction), op.channel)
+            part = roster.find(PartKind.CHANNEL, TileId(column, row), detail)
+            if part is not None:
+                yield part

@@ -1,0 +1,97 @@
+"""Bytes that moved: over each channel, and from and to each host buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.device import DmaDirection, TileId, TileType
+from tilewright.report.operations import operation_times
+from tilewright.report.spans import Column
+from tilewright.sim.record import RunRecord
+from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.trace import Event
+from tilewright.txn.opcodes import WORD_BYTES, Opcode
+
+
+def channel_bytes(record: RunRecord) -> Mapping[int, int]:
+    """Bytes of the descriptors that each channel has run to their end."""
+    ended = record.trace[record.trace[:, 1] == Event.BD_END]
+    words = np.bincount(ended[:, 2], weights=ended[:, 4]) if len(ended) else np.empty(0)
+    return {part: WORD_BYTES * int(words[part]) for part in np.flatnonzero(words).tolist()}
+
+
+@dataclass(frozen=True)
+class Use:
+    """What became of a host buffer."""
+
+    read_bytes: int
+    written_bytes: int
+    channels: Sequence[int]
+    """Parts that moved it."""
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """From a cycle on, a descriptor of a shim tile is about an argument."""
+
+    cycle: int
+    argument: int
+
+
+def host_uses(record: RunRecord) -> Mapping[int, Use]:
+    """How the array used each argument, as the addresses that the controller put into descriptors tell."""
+    patches, parts = _patches(record), roster_of(record.model.name).parts
+    read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
+    for part, bd, cycle, words in _host_transfers(record):
+        tile, detail = parts[part].tile, parts[part].detail
+        known = [patch for patch in patches.get((tile, bd), ()) if patch.cycle <= cycle] if tile else []
+        if known and detail is not None:
+            argument = known[-1].argument
+            moved = read if detail[0] is DmaDirection.MM2S else written
+            moved[argument] = moved.get(argument, 0) + WORD_BYTES * words
+            channels.setdefault(argument, set()).add(part)
+    return {n: Use(read.get(n, 0), written.get(n, 0), sorted(channels[n])) for n in sorted(channels)}
+
+
+def _patches(record: RunRecord) -> Mapping[tuple[TileId, int], list[_Patch]]:
+    """The arguments that descriptors were about, in the order of time."""
+    found = dict[tuple[TileId, int], list[_Patch]]()
+    _, ended = operation_times(record)
+    for number in np.flatnonzero(record.stream.opcodes == Opcode.DDR_PATCH).tolist():
+        op, cycle = record.stream.operations[number], int(ended[number])
+        tile, offset = record.model.locate(op.address)
+        bd = _descriptor_at(record, tile, offset)
+        if bd is not None and cycle >= 0:
+            found.setdefault((tile, bd), []).append(_Patch(cycle, op.argument_index))
+    return found
+
+
+def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
+    """The descriptor that a register belongs to."""
+    if not record.model.is_valid_tile(*tile):
+        return None
+    bds = record.model.registers(*tile).bds
+    return next((bd for bd in range(record.model.num_bds(*tile)) if bds[bd] <= offset < bds[bd + 1]), None)
+
+
+def _host_transfers(record: RunRecord) -> Iterator[tuple[int, int, int, int]]:
+    """Part, descriptor, cycle of its beginning and words, for each descriptor that a shim channel ran to its end."""
+    parts = roster_of(record.model.name).parts
+    is_host = np.array(
+        [
+            part.kind is PartKind.CHANNEL
+            and part.tile is not None
+            and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
+            for part in parts
+        ],
+        dtype=np.bool_,
+    )
+    rows = record.trace[is_host[record.trace[:, 2]] & np.isin(record.trace[:, 1], (Event.BD, Event.BD_END))]
+    rows: Column = rows[np.argsort(rows[:, 2], kind="stable")]
+    begun, ended = rows[:-1], rows[1:]
+    pairs = (begun[:, 1] == Event.BD) & (ended[:, 1] == Event.BD_END) & (begun[:, 2] == ended[:, 2])
+    columns = (ended[pairs, 2], ended[pairs, 3], begun[pairs, 0], ended[pairs, 4])
+    return zip(*(column.tolist() for column in columns), strict=True)

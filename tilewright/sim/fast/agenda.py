@@ -1,0 +1,165 @@
+"""Who acts next: the engine's queue and its signals, for parts by their number."""
+
+from __future__ import annotations
+
+from tilewright.native.compiled_python import lowest_bit
+from tilewright.sim.fast.state import MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting
+
+
+def schedule(s: State, part: int, at: int) -> int:
+    """Give a part its turn in a cycle that is not over."""
+    s.part_due[part] = at
+    if at - s.now < WHEEL:
+        mark(s, part, at)
+    else:
+        push_far(s, part, at)
+    return 0
+
+
+def mark(s: State, part: int, at: int) -> int:
+    slot = at & MASKS
+    word = part // WORD_BITS
+    s.wheel[slot * s.wheel_words + word] |= 1 << (part & (WORD_BITS - 1))
+    s.summary[slot * s.summary_words + word // WORD_BITS] |= 1 << (word & (WORD_BITS - 1))
+    return 0
+
+
+def push_far(s: State, part: int, at: int) -> int:
+    """A heap by time."""
+    hole = s.far_count
+    s.far_count += 1
+    while hole > 0 and s.far_time[(hole - 1) // 2] > at:
+        up = (hole - 1) // 2
+        s.far_time[hole] = s.far_time[up]
+        s.far_part[hole] = s.far_part[up]
+        hole = up
+    s.far_time[hole] = at
+    s.far_part[hole] = part
+    return 0
+
+
+def pop_far(s: State) -> int:
+    """Take out the part whose time comes first."""
+    found = s.far_part[0]
+    s.far_count -= 1
+    last = s.far_count
+    at = s.far_time[last]
+    hole = 0
+    while 2 * hole + 1 < last:
+        down = 2 * hole + 1
+        if down + 1 < last and s.far_time[down + 1] < s.far_time[down]:
+            down += 1
+        if s.far_time[down] >= at:
+            break
+        s.far_time[hole] = s.far_time[down]
+        s.far_part[hole] = s.far_part[down]
+        hole = down
+    s.far_time[hole] = at
+    s.far_part[hole] = s.far_part[last]
+    return found
+
+
+def marked_now(s: State) -> int:
+    """The first part that has a mark in this cycle, which is taken away; NONE if there is none."""
+    slot = s.now & MASKS
+    for group in range(s.summary_words):
+        words = s.summary[slot * s.summary_words + group]
+        if words != 0:
+            word = group * WORD_BITS + lowest_bit(words)
+            bits = s.wheel[slot * s.wheel_words + word]
+            left = bits & (bits - 1)
+            s.wheel[slot * s.wheel_words + word] = left
+            if left == 0:
+                s.summary[slot * s.summary_words + group] = words & (words - 1)
+            return word * WORD_BITS + lowest_bit(bits)
+    return NONE
+
+
+def slot_is_used(s: State, slot: int) -> int:
+    for group in range(s.summary_words):
+        if s.summary[slot * s.summary_words + group] != 0:
+            return 1
+    return 0
+
+
+def advance(s: State) -> int:
+    """Go on to the next cycle in which somebody acts; 0 if there is none."""
+    at = NONE
+    for ahead in range(1, WHEEL):
+        if slot_is_used(s, (s.now + ahead) & MASKS):
+            at = s.now + ahead
+            break
+    if s.far_count > 0 and (at == NONE or s.far_time[0] < at):
+        at = s.far_time[0]
+    if at == NONE:
+        return 0
+    s.now = at
+    while s.far_count > 0 and s.far_time[0] == at:
+        mark(s, pop_far(s), at)
+    return 1
+
+
+def next_part(s: State) -> int:
+    """Whose turn it is; NONE if nobody will ever act again."""
+    while True:
+        part = marked_now(s)
+        if part == NONE:
+            if advance(s) == 0:
+                return NONE
+        elif s.part_due[part] == s.now:
+            s.part_due[part] = NONE
+            return part
+
+
+def wait_for(s: State, part: int, signal: int, why: int) -> int:
+    """Let a part have its turn when a signal is fired."""
+    s.part_wait[part] = why
+    s.part_signal[part] = signal
+    s.part_next[part] = s.signal_first[signal]
+    s.signal_first[signal] = part
+    return 0
+
+
+def fire(s: State, signal: int) -> int:
+    """Give all who wait for a signal their turn in this cycle."""
+    part = s.signal_first[signal]
+    s.signal_first[signal] = NONE
+    while part != NONE:
+        following = s.part_next[part]
+        s.part_wait[part] = Waiting.NOTHING
+        s.part_signal[part] = NONE
+        schedule(s, part, s.now)
+        part = following
+    return 0
+
+
+def forget(s: State, part: int) -> int:
+    """Take a part out of everything."""
+    s.part_due[part] = NONE
+    s.part_kind[part] = Kind.NOBODY
+    s.part_looks[part] = 0
+    signal = s.part_signal[part]
+    if signal != NONE:
+        if s.signal_first[signal] == part:
+            s.signal_first[signal] = s.part_next[part]
+        else:
+            other = s.signal_first[signal]
+            while other != NONE and s.part_next[other] != part:
+                other = s.part_next[other]
+            if other != NONE:
+                s.part_next[other] = s.part_next[part]
+    s.part_signal[part] = NONE
+    s.part_wait[part] = Waiting.NOTHING
+    return 0
+
+
+def record(s: State, event: int, part: int, a: int, b: int) -> int:
+    """Write down a row of the trace; there is always room for what one turn writes."""
+    at = s.trace_count * ROW
+    s.trace_rows[at] = s.now
+    s.trace_rows[at + 1] = event
+    s.trace_rows[at + 2] = part
+    s.trace_rows[at + 3] = a
+    s.trace_rows[at + 4] = b
+    s.trace_count += 1
+    return 0

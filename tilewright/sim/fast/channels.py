@@ -1,0 +1,282 @@
+"""DMA channels: `dma` once more, as steps that each end with a wait or some cycles."""
+
+from __future__ import annotations
+
+from tilewright.native.compiled_python import load32, store32
+from tilewright.sim.fast.agenda import record, schedule, wait_for
+from tilewright.sim.fast.locks import is_in_range, set_lock
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, Waiting
+from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
+from tilewright.sim.fast.transfers import find_region, move_words
+from tilewright.sim.trace import Event
+
+WORD_BYTES = 4
+MOVING_ON = 100
+"""A step that is done in this cycle: the next one follows at once."""
+
+
+def step_channel(s: State, part: int) -> int:
+    """Do what can be done in this cycle."""
+    channel = s.part_index[part]
+    while True:
+        code = one_step(s, part, channel)
+        if code != MOVING_ON:
+            return code
+
+
+def one_step(s: State, part: int, channel: int) -> int:
+    step = s.channel_step[channel]
+    if step == ChannelStep.SEND:
+        return send(s, part, channel)
+    if step == ChannelStep.RECEIVE:
+        return receive(s, part, channel)
+    if step == ChannelStep.IDLE:
+        return Exit.TASK
+    if step == ChannelStep.LOAD:
+        return load_descriptor(s, part, channel)
+    if step == ChannelStep.ACQUIRE:
+        return acquire_lock(s, part, channel)
+    if step == ChannelStep.MOVE:
+        return begin_move(s, part, channel)
+    if step == ChannelStep.GATHER:
+        return gather(s, channel)
+    if step == ChannelStep.JOIN:
+        return join_stream(s, part, channel)
+    if step == ChannelStep.SCATTER:
+        return scatter(s, part, channel)
+    if step == ChannelStep.RELEASE:
+        return release_lock(s, part, channel)
+    if step == ChannelStep.TOKEN:
+        return Exit.TOKEN
+    if step == ChannelStep.SEND_TOKEN:
+        return send_token(s, part, channel)
+    return Exit.TASK_DONE
+
+
+def field_of(s: State, channel: int, field: int) -> int:
+    return s.channel_descriptor[channel * BD_NUMBERS + field]
+
+
+def load_descriptor(s: State, part: int, channel: int) -> int:
+    number = s.channel_bd[channel]
+    bd = s.channel_bds[channel] + number
+    if s.bd_known[bd] == 0:
+        s.exit_value = number
+        return Exit.DESCRIPTOR
+    record(s, Event.BD, part, number, 0)
+    for field in range(BD_NUMBERS):
+        s.channel_descriptor[channel * BD_NUMBERS + field] = s.bd_number[bd * BD_NUMBERS + field]
+    if field_of(s, channel, BdField.VALID) == 0:
+        return Exit.INVALID
+    iteration = field_of(s, channel, BdField.ITERATION) + 1
+    if iteration >= field_of(s, channel, BdField.ITERATIONS):
+        iteration = 0
+    s.bd_number[bd * BD_NUMBERS + BdField.ITERATION] = iteration
+    s.channel_waited[channel] = 0
+    s.channel_step[channel] = ChannelStep.ACQUIRE
+    schedule(s, part, s.now + s.descriptor_cycles)
+    return Exit.GO_ON
+
+
+def acquire_lock(s: State, part: int, channel: int) -> int:
+    lock = field_of(s, channel, BdField.ACQUIRE)
+    if lock == NONE:
+        s.channel_step[channel] = ChannelStep.MOVE
+        return MOVING_ON
+    value = field_of(s, channel, BdField.ACQUIRE_VALUE)
+    has = s.lock_value[lock]
+    is_granted = (value < 0 and has >= -value) or (value >= 0 and has == value)
+    if not is_granted:
+        if s.channel_waited[channel] == 0:
+            s.channel_waited[channel] = 1
+            record(s, Event.LOCK_WAIT, part, lock, 0)
+        wait_for(s, part, lock, Waiting.LOCK)
+        return Exit.GO_ON
+    if value < 0:
+        set_lock(s, lock, has + value)
+    if s.channel_waited[channel] != 0:
+        record(s, Event.LOCK_GO, part, lock, 0)
+    s.channel_step[channel] = ChannelStep.MOVE
+    schedule(s, part, s.now + s.lock_cycles)
+    return Exit.GO_ON
+
+
+def begin_move(s: State, part: int, channel: int) -> int:
+    record(s, Event.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
+    s.channel_at[channel] = 0
+    s.channel_checked[channel] = 0
+    s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
+    if s.channel_start_cost[channel] != 0:
+        schedule(s, part, s.now + s.channel_start_cost[channel])
+        return Exit.GO_ON
+    return MOVING_ON
+
+
+def has_room(s: State, channel: int) -> int:
+    """Whether there is room for the words of the descriptor and the header before them."""
+    needed = field_of(s, channel, BdField.LENGTH) + 1
+    if needed <= s.channel_room[channel]:
+        return 1
+    s.exit_value = needed
+    return 0
+
+
+def begin_access(s: State, channel: int) -> int:
+    """Note where in memory the transfer is at work; 0 if it is about to read where others write."""
+    at = channel * BD_NUMBERS
+    start = s.channel_descriptor[at + BdField.BASE] + WORD_BYTES * (
+        s.channel_descriptor[at + BdField.ITERATION] * s.channel_descriptor[at + BdField.ITERATION_STEP]
+    )
+    low = start + s.channel_descriptor[at + BdField.LOW]
+    high = start + s.channel_descriptor[at + BdField.HIGH]
+    region = find_region(s, channel, low)
+    if region == NONE or high > s.region_high[region]:
+        s.channel_low[channel] = NONE
+        return 1
+    memory = s.region_data[region] - s.region_low[region]
+    s.channel_low[channel] = memory + low
+    s.channel_high[channel] = memory + high
+    if s.channel_sends[channel] == 0:
+        s.channel_checked[channel] = 0
+        return 1
+    if s.channel_checked[channel] != 0:
+        return 1
+    return not meets_others(s, channel)
+
+
+def meets_others(s: State, channel: int) -> int:
+    """Whether a transfer that is done may meet another one, or one that begins to read a writer."""
+    low = s.channel_low[channel]
+    if s.watches == 0 or low == NONE:
+        return 0
+    high = s.channel_high[channel]
+    sends = s.channel_sends[channel]
+    for other in range(s.channels):
+        if (
+            s.channel_low[other] != NONE
+            and other != channel
+            and s.channel_low[other] < high
+            and low < s.channel_high[other]
+            and (sends == 0 or s.channel_sends[other] == 0)
+        ):
+            return 1
+    return 0
+
+
+def gather(s: State, channel: int) -> int:
+    if not has_room(s, channel):
+        return Exit.BUFFER
+    if not begin_access(s, channel):
+        return Exit.MEETING
+    if not move_words(s, channel):
+        return Exit.GATHER
+    s.channel_step[channel] = ChannelStep.JOIN
+    return MOVING_ON
+
+
+def join_stream(s: State, part: int, channel: int) -> int:
+    if s.channel_joined[channel] == 0:
+        wait_for(s, part, s.signal_mux + s.channel_tile[channel], Waiting.MUX)
+        return Exit.GO_ON
+    if not has_room(s, channel):
+        return Exit.BUFFER
+    if not s.channel_sends[channel]:
+        begin_access(s, channel)
+    s.channel_step[channel] = ChannelStep.SEND if s.channel_sends[channel] else ChannelStep.RECEIVE
+    return MOVING_ON
+
+
+def send(s: State, part: int, channel: int) -> int:
+    """One word, the header of a packet first. `channel_at` counts what is sent."""
+    header = field_of(s, channel, BdField.HEADER)
+    total = field_of(s, channel, BdField.LENGTH)
+    at = s.channel_at[channel]
+    before = 0
+    if header != NONE:
+        before = 1
+    if at == total + before:
+        s.channel_low[channel] = NONE
+        s.channel_step[channel] = ChannelStep.RELEASE
+        return MOVING_ON
+    word = header
+    if at >= before:
+        word = load32(s.channel_data[channel] + WORD_BYTES * (at - before))
+    last = at + 1 == total + before and field_of(s, channel, BdField.SUPPRESS_LAST) == 0
+    code = pass_on(s, part, s.channel_port[channel], word, last, NONE)
+    if code == Exit.GO_ON and s.part_signal[part] == NONE:
+        s.channel_at[channel] = at + 1
+        if at == 0:
+            record(s, Event.FLOW, part, s.channel_bd[channel], 0)
+    return code
+
+
+def receive(s: State, part: int, channel: int) -> int:
+    at = s.channel_at[channel]
+    if at == field_of(s, channel, BdField.LENGTH):
+        s.channel_step[channel] = ChannelStep.SCATTER
+        return MOVING_ON
+    fifo = s.channel_port[channel]
+    if head_is_ready(s, part, fifo):
+        if at == 0:
+            record(s, Event.FLOW, part, s.channel_bd[channel], 0)
+        store32(s.channel_data[channel] + WORD_BYTES * at, s.beat_word[fifo * s.ring + s.fifo_head[fifo]])
+        s.channel_at[channel] = at + 1
+        pop_beat(s, fifo)
+        schedule(s, part, s.now + 1)
+    return Exit.GO_ON
+
+
+def scatter(s: State, part: int, channel: int) -> int:
+    if s.channel_checked[channel] == 0 and meets_others(s, channel):
+        return Exit.MEETING
+    s.channel_low[channel] = NONE
+    if not move_words(s, channel):
+        return Exit.SCATTER
+    return after_scatter(s, part, channel)
+
+
+def after_scatter(s: State, part: int, channel: int) -> int:
+    s.channel_step[channel] = ChannelStep.RELEASE
+    if s.channel_end_cost[channel] != 0:
+        schedule(s, part, s.now + s.channel_end_cost[channel])
+        return Exit.GO_ON
+    return MOVING_ON
+
+
+def release_lock(s: State, part: int, channel: int) -> int:
+    lock = field_of(s, channel, BdField.RELEASE)
+    if lock != NONE:
+        value = s.lock_value[lock] + field_of(s, channel, BdField.RELEASE_VALUE)
+        if not is_in_range(s, value):
+            s.exit_value = lock
+            return Exit.LOCK_RANGE
+        set_lock(s, lock, value)
+    return end_descriptor(s, part, channel)
+
+
+def end_descriptor(s: State, part: int, channel: int) -> int:
+    """Go on with the chain, with the next run of the task, or to its end."""
+    record(s, Event.BD_END, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
+    return follow_chain(s, channel, field_of(s, channel, BdField.NEXT))
+
+
+def follow_chain(s: State, channel: int, following: int) -> int:
+    s.channel_step[channel] = ChannelStep.LOAD
+    if following != NONE:
+        s.channel_bd[channel] = following
+        return MOVING_ON
+    s.channel_left[channel] -= 1
+    if s.channel_left[channel] > 0:
+        s.channel_bd[channel] = s.channel_task_bd[channel]
+    elif s.channel_token[channel] != 0:
+        s.channel_step[channel] = ChannelStep.TOKEN
+    else:
+        s.channel_step[channel] = ChannelStep.DONE
+    return MOVING_ON
+
+
+def send_token(s: State, part: int, channel: int) -> int:
+    code = pass_on(s, part, s.channel_token_port[channel], s.channel_token_word[channel], 1, NONE)
+    if code == Exit.GO_ON and s.part_signal[part] == NONE:
+        s.channel_step[channel] = ChannelStep.DONE
+    return code

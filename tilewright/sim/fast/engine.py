@@ -1,0 +1,102 @@
+"""The engine of the fast model: turns are given by native code, which comes back for what only Python can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
+from tilewright.sim.fast import agenda, streams
+from tilewright.sim.fast.loop import BREATH, compiled, go
+from tilewright.sim.fast.state import NONE, Exit, Kind, State
+
+if TYPE_CHECKING:
+    from tilewright.sim.fast.blocks import FastFifo, FastSlave
+
+Handler = Callable[[int, int], int]
+"""Does what native code came back for, given the part and a number; gives the part that goes on at once, or NONE."""
+
+
+class FastEngine(Engine):
+    """Time, and everybody's turns, are in the state."""
+
+    def __init__(self, state: State):
+        self.state = state
+        state.patience = PATIENCE
+        state.breath = BREATH
+        self.slaves: dict[int, FastSlave] = {}
+        self.fifos: dict[int, FastFifo] = {}
+        self.by_part: dict[int, Actor] = {}
+        """The processes of Python."""
+        self.acting = 0
+        """The part whose turn it is."""
+        self.handlers: dict[int, Handler] = {}
+        self.find_route: Callable[[int], None]
+        self.wait_of: Callable[[int, object], Wait | None]
+        self.views: Callable[[], Sequence[Actor]] = list
+        self.after_step: Callable[[int, Actor], int]
+        self.before_run: Callable[[], None]
+        functions = compiled()
+        address = state.address
+        self._go = partial(functions[go], address)
+        self._schedule = partial(functions[agenda.schedule], address)
+        self._wait_for = partial(functions[agenda.wait_for], address)
+        self.fire = partial(functions[agenda.fire], address)
+        self._forget = partial(functions[agenda.forget], address)
+        self.record = partial(functions[agenda.record], address)
+        self.push_beat = partial(functions[streams.push_beat], address)
+        self.pop_beat = partial(functions[streams.pop_beat], address)
+        self._pass_on = partial(functions[streams.pass_on], address)
+        super().__init__()
+
+    @property
+    def now(self) -> int:
+        return self.state.now
+
+    @property
+    def events(self) -> int:
+        return self.state.events
+
+    @property
+    def actors(self) -> Sequence[Actor]:
+        return [*self.processes, *self.views()]
+
+    def schedule(self, at: int, actor: Actor) -> None:
+        self.state.part_kind[actor.rank] = Kind.PYTHON
+        self.state.part_looks[actor.rank] = int(actor.looks)
+        self.by_part[actor.rank] = actor
+        self._schedule(actor.rank, at)
+
+    def schedule_part(self, part: int, at: int) -> None:
+        self._schedule(part, at)
+
+    def wait_for(self, part: int, signal: int, why: int) -> None:
+        self._wait_for(part, signal, why)
+
+    def forget(self, part: int) -> None:
+        self._forget(part)
+
+    def pass_on(self, part: int, slave: int, word: int, last: int) -> int:
+        return self._pass_on(part, slave, word, last, NONE)
+
+    def count_look(self, looks: bool) -> None:
+        """Native code counts."""
+
+    def run(self, until: Callable[[], bool]) -> bool:
+        self.before_run()
+        first = NONE
+        while not until():
+            code = self._go(first)
+            part, value = self.state.exit_part, self.state.exit_value
+            if code == Exit.NOBODY_MOVES:
+                return False
+            first = self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
+        return True
+
+    def step(self, part: int) -> int:
+        """Let a process have its turn."""
+        self.acting = part
+        actor = self.by_part[part]
+        actor.step()
+        return self.after_step(part, actor)

@@ -1,0 +1,135 @@
+"""The loop that lets one part after the other act, until Python is needed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tilewright.native.compiled_python import CompiledFunctions
+from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers
+from tilewright.sim.fast.agenda import next_part
+from tilewright.sim.fast.channels import step_channel
+from tilewright.sim.fast.cores import step_core
+from tilewright.sim.fast.state import NONE, Exit, Kind, State
+from tilewright.sim.fast.streams import step_stream
+
+BREATH = 1 << 20
+"""Events after which Python gets a chance to look around."""
+
+
+def act(s: State, part: int) -> int:
+    """Let a part have its turn."""
+    kind = s.part_kind[part]
+    s.exit_part = part
+    if kind == Kind.STREAM:
+        return step_stream(s, part)
+    if kind == Kind.CHANNEL:
+        return step_channel(s, part)
+    if kind == Kind.CORE:
+        return step_core(s, part)
+    if kind == Kind.PYTHON:
+        return Exit.STEP
+    return Exit.GO_ON
+
+
+def go(s: State, first: int) -> int:
+    """Let `first` go on, unless it is NONE, then everybody else in turn; gives why it stopped: an `Exit`."""
+    if first != NONE:
+        code = act(s, first)
+        if code != Exit.GO_ON:
+            return code
+    while True:
+        if s.looks > s.patience:
+            return Exit.NOBODY_MOVES
+        if s.trace_count >= s.trace_limit:
+            return Exit.TRACE
+        if s.events >= s.breath:
+            s.breath = s.events + BREATH
+            return Exit.BREATHE
+        part = next_part(s)
+        if part == NONE:
+            return Exit.NOBODY_MOVES
+        s.events += 1
+        if s.part_looks[part] != 0:
+            s.part_looks[part] = 0
+            s.looks += 1
+        else:
+            s.looks = 0
+        code = act(s, part)
+        if code != Exit.GO_ON:
+            return code
+
+
+FUNCTIONS = [
+    agenda.schedule,
+    agenda.mark,
+    agenda.push_far,
+    agenda.pop_far,
+    agenda.marked_now,
+    agenda.slot_is_used,
+    agenda.advance,
+    agenda.next_part,
+    agenda.wait_for,
+    agenda.fire,
+    agenda.forget,
+    agenda.record,
+    streams.push_beat,
+    streams.pop_beat,
+    streams.head_is_ready,
+    streams.step_stream,
+    streams.pass_on,
+    streams.close_packet,
+    streams.find_rule,
+    transfers.find_region,
+    transfers.move_words,
+    transfers.move_line,
+    transfers.move_pattern,
+    locks.is_in_range,
+    locks.set_lock,
+    channels.step_channel,
+    channels.one_step,
+    channels.field_of,
+    channels.load_descriptor,
+    channels.acquire_lock,
+    channels.begin_move,
+    channels.has_room,
+    channels.begin_access,
+    channels.meets_others,
+    channels.gather,
+    channels.join_stream,
+    channels.send,
+    channels.receive,
+    channels.scatter,
+    channels.after_scatter,
+    channels.release_lock,
+    channels.end_descriptor,
+    channels.follow_chain,
+    channels.send_token,
+    cores.step_core,
+    cores.after_stop,
+    cores.dispatch,
+    cores.release_for_core,
+    cores.acquire_for_core,
+    act,
+    go,
+]
+ENTRIES = [
+    go,
+    agenda.schedule,
+    agenda.wait_for,
+    agenda.fire,
+    agenda.forget,
+    agenda.record,
+    streams.push_beat,
+    streams.pop_beat,
+    streams.pass_on,
+    channels.after_scatter,
+    channels.end_descriptor,
+    channels.follow_chain,
+]
+"""What Python calls."""
+
+
+@cache
+def compiled() -> CompiledFunctions:
+    """Machine code of all this, made once."""
+    return CompiledFunctions(State, FUNCTIONS, ENTRIES)

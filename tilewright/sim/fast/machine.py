@@ -1,0 +1,264 @@
+"""A machine whose parts are played by native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.sim.core import BoundCore
+from tilewright.sim.dma import Channel
+from tilewright.sim.engine import Engine, Signal
+from tilewright.sim.fast.blocks import FastChannel, FastFifo, FastLock, FastSlave, FastStreamBlocks, NativeSignal
+from tilewright.sim.fast.engine import FastEngine
+from tilewright.sim.fast.numbering import HOST_BUFFERS, numbering_of
+from tilewright.sim.fast.services import Services
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, SLOTS, BdField, ChannelStep, CoreStep, Kind, Waiting
+from tilewright.sim.fast.switch import FastSwitch
+from tilewright.sim.fast.trace import FastTrace
+from tilewright.sim.fast.views import Views
+from tilewright.sim.faults import Judge
+from tilewright.sim.fifo import Fifo
+from tilewright.sim.locks import Lock
+from tilewright.sim.machine import Machine
+from tilewright.sim.ports import PortName
+from tilewright.sim.register_roles import RegisterRole, Role
+from tilewright.sim.roster import PartKind
+from tilewright.sim.switch import Arbiter, Switch
+from tilewright.sim.tile import Tile
+from tilewright.sim.timing import Timing
+from tilewright.sim.trace import Trace
+
+assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"
+WORD_BYTES = 4
+
+
+class FastMachine(Machine):
+    """The machine of `sim.machine`, faster."""
+
+    def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
+        self.numbering = numbering_of(model.name)
+        self.state = self.numbering.new_state(timing or Timing())
+        self.fast = FastEngine(self.state)
+        self.fast_trace = FastTrace(self.fast)
+        self.services = Services(self)
+        self.fast.find_route = self._tell_route
+        self.fast.before_run = self._tell_host
+        self.fast.after_step = self.services.after_step
+        views = Views(self)
+        self.fast.views, self.fast.wait_of = views.actors, views.wait_of
+        self._is_beyond = False
+        self._locks: list[Lock] = []
+        self._channels: dict[int, FastChannel] = {}
+        super().__init__(model, judge, timing)
+
+    # What the machine is made of.
+
+    def make_engine(self) -> Engine:
+        return self.fast
+
+    def make_trace(self) -> Trace:
+        return self.fast_trace
+
+    def make_locks(self, place: TileId, count: int) -> list[Lock]:
+        first = self.numbering.locks_of_tiles if self._is_beyond else self.first_lock(place)
+        made: list[Lock] = [FastLock(self.fast, place, n, first + n, self.judge, self.trace) for n in range(count)]
+        self._locks[first : first + count] = made
+        return made
+
+    def make_switch(self, place: TileId, register: Callable[[int], int]) -> Switch:
+        if self._is_beyond:
+            return super().make_switch(place, register)
+        blocks = FastStreamBlocks(self.fast, self.numbering)
+        switch = FastSwitch(self.fast, self.model, place, register, self.judge, self.timing, blocks)
+        number = self.numbering.tiles[place]
+        switch.bind(self.fast, number)
+        switch.configured = NativeSignal(self.fast, self.state.signal_switch + number)
+        return switch
+
+    def make_channel(self, tile: Tile, direction: DmaDirection, number: int) -> Channel:
+        if self._is_beyond:
+            return super().make_channel(tile, direction, number)
+        part = self.roster.number(PartKind.CHANNEL, tile.place, (direction, number))
+        index = self.numbering.channels[tile.place, direction, number]
+        made = self._channels[part] = FastChannel(self.fast, tile, direction, number, part, index)
+        return made
+
+    def make_mux_signal(self, place: TileId) -> Signal:
+        return NativeSignal(self.fast, self.state.signal_mux + self.numbering.tiles[place])
+
+    def mem_tile(self, place: TileId) -> Tile | None:
+        """The one west of a partition has no streams and no channels that anybody uses."""
+        self._is_beyond = place not in self.tiles
+        found = super().mem_tile(place)
+        self._is_beyond = False
+        return found
+
+    def channel_of(self, part: int) -> FastChannel:
+        return self._channels[part]
+
+    def lock_at(self, index: int) -> Lock:
+        return self._locks[index]
+
+    def arbiter_at(self, index: int) -> Arbiter:
+        tiles = list(self.tiles.values())
+        count = len(tiles[0].switch.arbiters)
+        return tiles[index // count].switch.arbiters[index % count]
+
+    # Reset.
+
+    def reset(self) -> None:
+        for part in list(self.services.activations):
+            self.services.end_activation(part)
+        self._empty()
+        super().reset()
+        for tile in self.tiles.values():
+            self._tell_memory(tile)
+
+    def _empty(self) -> None:
+        """Let nobody be anywhere, and nothing be known."""
+        state = self.state
+        for name in state.columns():
+            if name != "trace_rows":
+                state.array(name)[:] = 0
+        for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
+            state.array(name)[:] = NONE
+        state.far_count = 0
+        state.lock_cycles, state.descriptor_cycles = self.timing.lock, self.timing.descriptor
+        self._stops = 0
+
+    def _tell_memory(self, tile: Tile) -> None:
+        """Write down which memories the DMA of a tile reaches."""
+        number, state = self.numbering.tiles[tile.place], self.state
+        state.tile_is_shim[number] = int(tile.type is TileType.ShimNOCTile)
+        if tile.type is not TileType.MemTile:
+            self._put_region(number * REGIONS, 0, tile.memory)
+            return
+        state.tile_adjacent[number] = self.model.adjacent_mem_tile_channels
+        size = len(tile.memory)
+        for region, window in enumerate((1, 0, 2)):
+            other = self.tiles.get(TileId(tile.place.column + window - 1, tile.place.row))
+            if other is not None:
+                self._put_region(number * REGIONS + region, window * size, other.memory)
+
+    def _put_region(self, region: int, low: int, memory: np.ndarray) -> None:
+        self.state.region_low[region] = low
+        self.state.region_high[region] = low + len(memory) // WORD_BYTES * WORD_BYTES
+        self.state.region_data[region] = memory.ctypes.data if len(memory) else 0
+
+    def _tell_host(self) -> None:
+        """Write down where host buffers are; before a run, since they do not change during one."""
+        state = self.state
+        buffers = self.host.buffers[:HOST_BUFFERS]
+        for region, buffer in enumerate(buffers, state.host_first):
+            self._put_region(region, buffer.address, buffer.data)
+        state.host_end = state.host_first + len(buffers)
+        state.watches = int(self.watch.is_on)
+
+    def _tell_route(self, slave: int) -> None:
+        found = self.fast.slaves[slave]
+        assert isinstance(found.switch, FastSwitch)
+        found.switch.tell_route(found)
+
+    def room_for_stops(self, count: int) -> int:
+        """Where the stops of a program go; there is room for as many as are needed."""
+        first, self._stops = self._stops, self._stops + count
+        if self._stops > len(self.state.stop_kind):
+            for name in ("stop_kind", "stop_lock", "stop_slot"):
+                grown = np.zeros(2 * self._stops, dtype=np.int64)
+                grown[:first] = self.state.array(name)[:first]
+                self.state.replace(name, grown)
+        return first
+
+    # Who acts.
+
+    def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
+        slave = self._other_end(tile, name)
+        if slave is None:
+            super()._join(tile, name, fifo)
+            return
+        assert isinstance(fifo, FastFifo) and isinstance(slave, FastSlave)
+        part, number = self.roster.number(PartKind.STREAM, tile.place, name), fifo.number
+        self.state.part_kind[part] = Kind.STREAM
+        self.state.part_index[part] = self.state.stream_fifo[number] = number
+        self.state.stream_slave[number] = slave.index
+        self.fast.wait_for(part, self.state.signal_fifo + number, Waiting.EMPTY)
+
+    def _run_channel(self, channel: Channel) -> None:
+        assert isinstance(channel, FastChannel)
+        state, index, tile = self.state, channel.index, channel.home
+        sends = channel.direction is DmaDirection.MM2S
+        state.part_kind[channel.part] = Kind.CHANNEL
+        state.part_index[channel.part] = index
+        state.channel_step[index] = ChannelStep.IDLE
+        state.channel_tile[index] = self.numbering.tiles[tile.place]
+        state.channel_number[index] = channel.number
+        state.channel_sends[index] = int(sends)
+        state.channel_bds[index] = self.numbering.first_bd[tile.place]
+        state.channel_start_cost[index] = tile.start_cost(channel.direction)
+        state.channel_end_cost[index] = tile.end_cost(channel.direction)
+        state.channel_pad[index] = tile.pad_value(channel) if sends else 0
+        state.channel_joined[index] = int(tile.is_joined(channel))
+        port, token = tile.port_of(channel), tile.token_outlet()
+        assert isinstance(port, FastSlave | FastFifo) and isinstance(token, FastSlave)
+        state.channel_port[index] = port.index if isinstance(port, FastSlave) else port.number
+        state.channel_token_port[index] = token.index
+        channel.make_room(0)
+        self.fast.wait_for(channel.part, state.signal_task + index, Waiting.TASK)
+
+    def restart_channel(self, channel: Channel) -> None:
+        assert isinstance(channel, FastChannel)
+        self.fast.forget(channel.part)
+        self.state.channel_low[channel.index] = NONE
+        channel.clear()
+        self._run_channel(channel)
+
+    def _stop_core(self, tile: Tile) -> None:
+        part = self.roster.number(PartKind.CORE, tile.place)
+        actor = self.fast.by_part.pop(part, None)
+        if actor is not None and not actor.done:
+            actor.stop()
+        self.fast.forget(part)
+        self.services.end_activation(part)
+
+    def _start_core(self, tile: Tile, program: BoundCore) -> None:
+        part = self.roster.number(PartKind.CORE, tile.place)
+        self.services.begin_core(part, self.numbering.cores[tile.place], program)
+
+    def core_is_done(self, tile: Tile) -> bool:
+        part = self.roster.number(PartKind.CORE, tile.place)
+        return part in self.services.activations and (
+            self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED
+        )
+
+    def name_of(self, part: int) -> str:
+        tile = self.roster.parts[part].tile
+        assert tile is not None
+        return f"the core of {self.tiles[tile]}"
+
+    # Registers.
+
+    def descriptor_touched(self, tile: Tile, bd: int) -> None:
+        """Native code counts iterations; what Python does with a descriptor begins with that count."""
+        number = self.numbering.first_bd[tile.place] + bd
+        if self.state.bd_known[number]:
+            tile.count_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))
+            self.state.bd_known[number] = 0
+
+    def register_written(self, tile: Tile, role: RegisterRole) -> None:
+        if role.role in (Role.SHIM_MUX, Role.PLAIN):
+            for channel in tile.channels.values():
+                assert isinstance(channel, FastChannel)
+                self.state.channel_joined[channel.index] = int(tile.is_joined(channel))
+                if channel.direction is DmaDirection.MM2S:
+                    self.state.channel_pad[channel.index] = tile.pad_value(channel)
+
+    def check_meeting(self, channel: FastChannel) -> None:
+        """Let the watch look closely at all transfers in flight, this one last."""
+        for other in self._channels.values():
+            if other is not channel and self.state.channel_low[other.index] != NONE:
+                self.watch.note(other, other.home.in_array(other.addresses))
+        self.watch.meet(channel, channel.home.in_array(channel.addresses))
+        self.watch.forget()

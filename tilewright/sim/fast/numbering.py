@@ -1,0 +1,117 @@
+"""Which number each stream, slave port, channel and so on of a device has in the columns of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from itertools import accumulate
+from typing import TypeVar
+
+from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
+from tilewright.device.devices import DEVICES
+from tilewright.device.enums import DeviceName
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    MAX_TARGETS,
+    REGIONS,
+    ROW,
+    SLOTS,
+    WHEEL,
+    WORD_BITS,
+    State,
+)
+from tilewright.sim.ports import names_of
+from tilewright.sim.roster import Roster, roster_of
+from tilewright.sim.switch import NUM_ARBITERS
+from tilewright.sim.timing import Timing
+
+T = TypeVar("T")
+TRACE_ROWS = 1 << 14
+ROWS_OF_A_TURN = 256
+"""More rows than one turn of a part can write."""
+HOST_BUFFERS = 64
+FAR = 1 << 14
+"""Room for turns that are far ahead; each part has one, and old ones may still be there."""
+
+
+class Numbering:
+    """The numbers of one device."""
+
+    def __init__(self, model: DeviceModel):
+        self.model = model
+        self.roster: Roster = roster_of(model.name)
+        self.tiles = {tile: number for number, tile in enumerate(model.tiles)}
+        switches = {tile: model.architecture.switches[model.tile_type(*tile)] for tile in self.tiles}
+        self.fifos = _numbered((tile, name) for tile in self.tiles for name in names_of(switches[tile].masters))
+        self.slaves = _numbered((tile, name) for tile in self.tiles for name in names_of(switches[tile].slaves))
+        self.channels = _numbered(
+            (tile, direction, number)
+            for tile in self.tiles
+            for direction in DmaDirection
+            for number in range(model.num_dma_channels(*tile, direction))
+        )
+        self.cores = _numbered(tile for tile in self.tiles if model.tile_type(*tile) is TileType.CoreTile)
+        resources = [model.tile_resources(*tile) for tile in self.tiles]
+        self.first_bd = dict(zip(self.tiles, accumulate((r.bds for r in resources), initial=0), strict=False))
+        self.bds = sum(r.bds for r in resources)
+        self.locks_of_tiles = sum(r.locks for r in resources)
+        self.locks = self.locks_of_tiles + (model.resources(TileType.MemTile).locks if model.is_virtualized else 0)
+        """With those of the mem tile west of a partition, which is nobody's."""
+
+    def arbiter(self, tile: TileId, number: int) -> int:
+        return self.tiles[tile] * NUM_ARBITERS + number
+
+    def new_state(self, timing: Timing) -> State:
+        """A state with room for the device, and nothing in it."""
+        tiles, parts, fifos, channels = len(self.tiles), len(self.roster), len(self.fifos), len(self.channels)
+        words = -(-parts // WORD_BITS)
+        groups = -(-words // WORD_BITS)
+        depth = max(timing.local_depth, timing.external_depth)
+        ring = 1 << (depth - 1).bit_length()
+        sizes = {
+            "wheel": WHEEL * words,
+            "summary": WHEEL * groups,
+            "far": FAR,
+            "part": parts,
+            "stream": fifos,
+            "fifo": fifos,
+            "beat": fifos * ring,
+            "slave": len(self.slaves),
+            "rule": len(self.slaves) * SLOTS,
+            "target": len(self.slaves) * SLOTS * MAX_TARGETS,
+            "arbiter": tiles * NUM_ARBITERS,
+            "lock": self.locks,
+            "channel": channels,
+            "tile": max(tiles, channels),
+            "region": tiles * REGIONS + HOST_BUFFERS,
+            "core": len(self.cores),
+            "stop": 0,
+        }
+        special = {
+            "bd_known": self.bds,
+            "bd_number": self.bds * BD_NUMBERS,
+            "channel_descriptor": channels * BD_NUMBERS,
+            "trace_rows": TRACE_ROWS * ROW,
+            "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
+        }
+        columns = State.columns()
+        state = State(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
+        state.wheel_words, state.summary_words, state.ring = words, groups, ring
+        state.channels = channels
+        state.host_first = state.host_end = tiles * REGIONS
+        state.trace_limit = TRACE_ROWS - ROWS_OF_A_TURN
+        state.signal_fifo = self.locks
+        state.signal_arbiter = state.signal_fifo + fifos
+        state.signal_switch = state.signal_arbiter + tiles * NUM_ARBITERS
+        state.signal_mux = state.signal_switch + tiles
+        state.signal_task = state.signal_mux + tiles
+        return state
+
+
+def _numbered(things: Iterable[T]) -> dict[T, int]:
+    return {thing: number for number, thing in enumerate(things)}
+
+
+@cache
+def numbering_of(device: DeviceName) -> Numbering:
+    return Numbering(DEVICES[device])

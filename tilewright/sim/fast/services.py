@@ -1,0 +1,266 @@
+"""What native code comes back for: the rare things that Python does."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tilewright.sim.core import Activation, BoundCore
+from tilewright.sim.core_binding import CoreAsker
+from tilewright.sim.dma import Token
+from tilewright.sim.engine import Actor
+from tilewright.sim.fast import channels
+from tilewright.sim.fast.blocks import FastChannel
+from tilewright.sim.fast.channels import MOVING_ON
+from tilewright.sim.fast.descriptors import descriptor_numbers
+from tilewright.sim.fast.loop import compiled
+from tilewright.sim.fast.programs import core_port, stop_kind
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    NONE,
+    BdField,
+    ChannelStep,
+    CoreStep,
+    Exit,
+    Kind,
+    StopKind,
+    Waiting,
+)
+from tilewright.sim.trace import Event
+
+if TYPE_CHECKING:
+    from tilewright.sim.fast.machine import FastMachine
+
+
+class Services:
+    """Handlers for each `Exit`; they give the part that goes on at once, or NONE."""
+
+    def __init__(self, machine: FastMachine):
+        self.machine, self.state, self.engine = machine, machine.state, machine.fast
+        self.activations: dict[int, Activation] = {}
+        """The programs of cores, by part."""
+        functions, address = compiled(), machine.state.address
+        self._after_scatter = partial(functions[channels.after_scatter], address)
+        self._end_descriptor = partial(functions[channels.end_descriptor], address)
+        self._follow_chain = partial(functions[channels.follow_chain], address)
+        machine.fast.handlers = {
+            Exit.TASK: self.next_task,
+            Exit.TASK_DONE: self.end_task,
+            Exit.DESCRIPTOR: self.load_descriptor,
+            Exit.INVALID: self.refuse_descriptor,
+            Exit.GATHER: self.gather,
+            Exit.SCATTER: self.scatter,
+            Exit.BUFFER: self.make_room,
+            Exit.TOKEN: self.make_token,
+            Exit.ROUTE: self.find_route,
+            Exit.NO_ROUTE: self.drop_word,
+            Exit.LOCK_RANGE: self.change_lock,
+            Exit.START: self.start_core,
+            Exit.SERVE: self.serve_core,
+            Exit.TRAP: self.trap,
+            Exit.TRACE: self.drain_trace,
+            Exit.BREATHE: self.breathe,
+            Exit.CORE_DONE: self.end_core,
+            Exit.MEETING: self.check_meeting,
+        }
+
+    # Channels.
+
+    def next_task(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        if not channel.queue:
+            self.engine.wait_for(part, self.state.signal_task + channel.index, Waiting.TASK)
+            return NONE
+        task = channel.running = channel.queue.popleft()
+        self.machine.trace.record(Event.TASK, part, task.start_bd)
+        index = channel.index
+        self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
+        self.state.channel_left[index] = task.runs
+        self.state.channel_token[index] = int(task.token)
+        self.state.channel_step[index] = ChannelStep.LOAD
+        return part
+
+    def end_task(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        assert channel.running is not None
+        self.machine.trace.record(Event.TASK_END, part, channel.running.start_bd, int(channel.running.token))
+        channel.running = None
+        channel.completed += 1
+        self.state.channel_step[channel.index] = ChannelStep.IDLE
+        return part
+
+    def load_descriptor(self, part: int, bd: int) -> int:
+        channel, state = self.machine.channel_of(part), self.state
+        if not channel.tile.can_use(bd, channel.number):
+            transfer = channel.transfer
+            assert transfer is not None
+            self.machine.trace.record(Event.BD, part, bd)
+            channel.refuse(transfer)
+            self._follow_chain(channel.index, NONE)
+            return part
+        number = int(state.channel_bds[channel.index]) + bd
+        row = descriptor_numbers(channel, channel.tile.descriptor(bd))
+        state.array("bd_number")[number * BD_NUMBERS : (number + 1) * BD_NUMBERS] = row
+        state.bd_known[number] = 1
+        return part
+
+    def refuse_descriptor(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        transfer = channel.transfer
+        assert transfer is not None
+        channel.complain_invalid(transfer)
+        self._follow_chain(channel.index, NONE)
+        return part
+
+    def gather(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        words = channel.tile.gather(channel.addresses, channel, channel.transfer)
+        channel.words[: len(words)] = words
+        self.state.channel_step[channel.index] = ChannelStep.JOIN
+        return part
+
+    def scatter(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        addresses = channel.addresses
+        channel.tile.scatter(addresses, channel.words[: len(addresses)], channel, channel.transfer)
+        return part if self._after_scatter(part, channel.index) == MOVING_ON else NONE
+
+    def make_room(self, part: int, words: int) -> int:
+        channel = self.machine.channel_of(part)
+        channel.make_room(words)
+        return part
+
+    def make_token(self, part: int, _: int) -> int:
+        channel = self.machine.channel_of(part)
+        self.state.channel_token_word[channel.index] = channel.token_word
+        self.state.channel_step[channel.index] = ChannelStep.SEND_TOKEN
+        return part
+
+    def check_meeting(self, part: int, _: int) -> int:
+        """Let the watch decide, with all that is in flight, whether transfers that are close really meet."""
+        channel = self.machine.channel_of(part)
+        self.machine.check_meeting(channel)
+        self.state.channel_checked[channel.index] = 1
+        return part
+
+    # Streams and locks.
+
+    def find_route(self, part: int, slave: int) -> int:
+        self.engine.find_route(slave)
+        return part
+
+    def drop_word(self, part: int, slave: int) -> int:
+        """A packet that goes nowhere: complain, and if that is all, lose the word."""
+        state, index = self.state, int(self.state.part_index[part])
+        if state.part_kind[part] == Kind.STREAM:
+            fifo = self.engine.fifos[int(state.stream_fifo[index])]
+            word = int(state.beat_word[fifo.number * state.ring + state.fifo_head[fifo.number]])
+            self.engine.slaves[slave].complain(word, fifo)
+            fifo.pop()
+        else:
+            self._drop_of_channel(self.machine.channel_of(part), slave)
+        self.engine.schedule_part(part, state.now + 1)
+        return NONE
+
+    def _drop_of_channel(self, channel: FastChannel, slave: int) -> None:
+        state, index = self.state, channel.index
+        if channel.step == ChannelStep.SEND_TOKEN:
+            assert channel.running is not None
+            asker = Token(channel, channel.running.location)
+            self.engine.slaves[slave].complain(channel.token_word, asker)
+            state.channel_step[index] = ChannelStep.DONE
+            return
+        at = int(state.channel_at[index])
+        header = channel.number_of(BdField.HEADER)
+        word = int(channel.words[at - (header != NONE)]) if at or header == NONE else header
+        self.engine.slaves[slave].complain(word, channel.transfer)
+        state.channel_at[index] = at + 1
+
+    def change_lock(self, part: int, number: int) -> int:
+        """A lock leaves its range: complain, and if that is all, let it wrap around."""
+        lock = self.machine.lock_at(number)
+        if self.state.part_kind[part] == Kind.CHANNEL:
+            channel = self.machine.channel_of(part)
+            lock.release(channel.number_of(BdField.RELEASE_VALUE), channel.transfer)
+            return part if self._end_descriptor(part, channel.index) == MOVING_ON else NONE
+        activation = self.activations[part]
+        stop = activation.stop
+        amount = activation.number(stop.slots[0])
+        asker = CoreAsker(core_port(activation).tile.place, activation.location)
+        lock.release(amount if stop_kind(stop) is StopKind.RELEASE else -amount, asker)
+        self.state.core_step[int(self.state.part_index[part])] = CoreStep.RESUME
+        return part
+
+    # Cores.
+
+    def begin_core(self, part: int, core: int, bound: BoundCore) -> None:
+        """Let a core have its first turn."""
+        self.end_activation(part)
+        self.activations[part] = Activation(bound.program, bound.port)
+        self.state.part_kind[part] = Kind.CORE
+        self.state.part_index[part] = core
+        self.state.core_step[core] = CoreStep.START
+        self.engine.schedule_part(part, self.state.now)
+
+    def end_activation(self, part: int) -> None:
+        activation = self.activations.pop(part, None)
+        if activation is not None:
+            activation.destroy()
+
+    def start_core(self, part: int, _: int) -> int:
+        activation, core = self.activations[part], int(self.state.part_index[part])
+        activation.port.record(Event.CORE)
+        self._put_stops(core, activation)
+        activation.start()
+        self.state.core_context[core] = activation.context_address
+        self.state.core_handle[core] = activation.handle
+        self.state.core_resume[core] = activation.code.resume_address
+        self.state.core_step[core] = CoreStep.STOPPED
+        return part
+
+    def _put_stops(self, core: int, activation: Activation) -> None:
+        """Tell native code which stops are for locks."""
+        stops, port = activation.code.stops, core_port(activation)
+        first = self.machine.room_for_stops(len(stops))
+        self.state.core_stops[core] = first
+        for number, stop in enumerate(stops, first):
+            kind = stop_kind(stop)
+            self.state.stop_kind[number] = kind
+            if stop.lock is not None:
+                self.state.stop_lock[number] = port.lock(stop.lock).index
+                self.state.stop_slot[number] = stop.slots[0]
+
+    def serve_core(self, part: int, code: int) -> int:
+        """Let Python do what a program stopped for; native code goes on with the program when it is done."""
+        activation = self.activations[part]
+        name = self.machine.name_of(part)
+        tile = self.machine.roster.parts[part].tile
+        actor = Actor(self.engine, name, activation.serve(code), tile, part)
+        self.engine.processes.append(actor)
+        self.engine.by_part[part] = actor
+        self.state.part_kind[part] = Kind.PYTHON
+        return self.engine.step(part)
+
+    def after_step(self, part: int, actor: Actor) -> int:
+        """A process has had its turn: a core's service that is over gives the turn back to native code."""
+        if not actor.done or part not in self.activations:
+            return NONE
+        self.engine.processes.remove(actor)
+        self.state.part_kind[part] = Kind.CORE
+        return part
+
+    def trap(self, part: int, code: int) -> int:
+        raise self.activations[part].trapped(code)
+
+    def end_core(self, part: int, _: int) -> int:
+        self.activations[part].destroy()
+        return NONE
+
+    # The rest.
+
+    def drain_trace(self, part: int, _: int) -> int:
+        self.machine.fast_trace.drain()
+        return NONE
+
+    def breathe(self, part: int, _: int) -> int:
+        return NONE

@@ -1,0 +1,314 @@
+"""What the fast model knows of a machine, as numbers: the fields that its functions and Python share."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from tilewright.native.shared_state import Column, Number, SharedState
+
+NONE = -1
+WHEEL = 64
+"""Cycles ahead that the agenda keeps in slots of their own; a power of two."""
+MASKS = WHEEL - 1
+WORD_BITS = 32
+"""Parts in a word of the wheel."""
+SLOTS = 4
+"""Rules of a slave port for packets; a circuit uses the first."""
+MAX_TARGETS = 32
+"""Master ports that one slave port can lead to."""
+BD_NUMBERS = 34
+"""Numbers that a descriptor is made of, see `BdField`."""
+DIMENSIONS = 4
+REGIONS = 4
+"""Memories that the DMA of a tile reaches: its own, and those west and east of a mem tile."""
+ROW = 5
+"""Numbers in a row of the trace."""
+
+
+class Kind(IntEnum):
+    """Who plays a part."""
+
+    NOBODY = 0
+    PYTHON = 1
+    STREAM = 2
+    CHANNEL = 3
+    CORE = 4
+
+
+class ChannelStep(IntEnum):
+    """What a channel does when its turn comes."""
+
+    IDLE = 0
+    """Look whether there is a task."""
+    LOAD = 1
+    """Load the descriptor that is next."""
+    ACQUIRE = 2
+    MOVE = 3
+    GATHER = 4
+    JOIN = 5
+    """Wait until the multiplexer below a shim tile's switch is set."""
+    SEND = 6
+    RECEIVE = 7
+    SCATTER = 8
+    RELEASE = 9
+    TOKEN = 10
+    """Ask for the token's word."""
+    SEND_TOKEN = 11
+    DONE = 12
+
+
+class CoreStep(IntEnum):
+    """What a core does when its turn comes."""
+
+    START = 0
+    DISPATCH = 1
+    """The cycles of what it computed have passed: do what it stopped for."""
+    ACQUIRE = 2
+    RESUME = 3
+    FINISHED = 4
+    IDLE = 5
+    STOPPED = 6
+    """The program has come to its first stop."""
+
+
+class StopKind(IntEnum):
+    """What a core's program can stop for."""
+
+    SERVICE = 0
+    """Something that Python does: a kernel, a stream, the cascade."""
+    ACQUIRE_AT_LEAST = 1
+    ACQUIRE_EQUAL = 2
+    RELEASE = 3
+
+
+class SlaveKind(IntEnum):
+    """Where a slave port leads."""
+
+    NOWHERE = 0
+    CIRCUIT = 1
+    PACKET = 2
+
+
+class Waiting(IntEnum):
+    """Why a part does not move."""
+
+    NOTHING = 0
+    LOCK = 1
+    EMPTY = 2
+    FULL = 3
+    ARBITER = 4
+    NOWHERE = 5
+    MUX = 6
+    TASK = 7
+    LOOP = 8
+    """A core's loop that does nothing and never ends."""
+
+
+class Exit(IntEnum):
+    """Why native code returns: what Python has to do next, for the part `exit_part`."""
+
+    GO_ON = 0
+    NOBODY_MOVES = 1
+    STEP = 2
+    """A process of Python has its turn."""
+    TASK = 3
+    """A channel wants its next task."""
+    TASK_DONE = 4
+    DESCRIPTOR = 5
+    """A descriptor is not known [its number on the tile]."""
+    INVALID = 6
+    """A descriptor is not valid."""
+    GATHER = 7
+    """Words are to be read that are not simply in memory."""
+    SCATTER = 8
+    BUFFER = 9
+    """A channel needs more room [words]."""
+    TOKEN = 10
+    ROUTE = 11
+    """It is not known where a slave port leads [slave]."""
+    NO_ROUTE = 12
+    """[slave]"""
+    LOCK_RANGE = 13
+    """A lock would leave its range [lock]."""
+    START = 14
+    """A core starts."""
+    SERVE = 15
+    """A core stops for something [code]."""
+    TRAP = 16
+    """A core's program does what it must not [code]."""
+    TRACE = 17
+    """There is no room for more rows."""
+    BREATHE = 18
+    """Nothing but time has passed."""
+    CORE_DONE = 19
+    MEETING = 20
+    """A transfer may be at words at which others are; has it been looked at, the step is marked so."""
+
+
+class BdField(IntEnum):
+    """The numbers of a descriptor."""
+
+    VALID = 0
+    LENGTH = 1
+    BASE = 2
+    NEXT = 3
+    ACQUIRE = 4
+    """A lock, or NONE."""
+    ACQUIRE_VALUE = 5
+    RELEASE = 6
+    RELEASE_VALUE = 7
+    HEADER = 8
+    """The word before a packet, or NONE."""
+    SUPPRESS_LAST = 9
+    ITERATIONS = 10
+    ITERATION_STEP = 11
+    ITERATION = 12
+    DIMENSIONS = 13
+    PADDED = 14
+    WRAP = 16
+    STEP = 20
+    PAD_BEFORE = 24
+    PAD_AFTER = 28
+    LOW = 32
+    """How far below and above its start the words are, in bytes."""
+    HIGH = 33
+
+
+class State(SharedState):
+    """Columns are indexed by what the first word of their name says; parts by the roster."""
+
+    now: Number
+    events: Number
+    breath: Number
+    """Python is let in at this number of events."""
+    looks: Number
+    patience: Number
+    exit_part: Number
+    exit_value: Number
+    ring: Number
+    """Words that there is room for in each stream; a power of two."""
+    wheel_words: Number
+    summary_words: Number
+    far_count: Number
+    trace_count: Number
+    trace_limit: Number
+    lock_cycles: Number
+    descriptor_cycles: Number
+    channels: Number
+    watches: Number
+    """Whether transfers that meet matter."""
+    host_first: Number
+    """Host buffers are regions from this number on."""
+    host_end: Number
+    signal_fifo: Number
+    """Signals are numbered: locks, then streams, arbiters, switches, multiplexers, channels' queues."""
+    signal_arbiter: Number
+    signal_switch: Number
+    signal_mux: Number
+    signal_task: Number
+
+    wheel: Column
+    """Bits of parts, for each of the next cycles."""
+    summary: Column
+    """Bits of words in the wheel that are not 0."""
+    far_time: Column
+    far_part: Column
+
+    part_kind: Column
+    part_due: Column
+    part_looks: Column
+    part_wait: Column
+    """Why it waits."""
+    part_signal: Column
+    """What it waits for."""
+    part_next: Column
+    """The next part that waits for the same."""
+    signal_first: Column
+
+    stream_fifo: Column
+    stream_slave: Column
+
+    fifo_count: Column
+    fifo_head: Column
+    fifo_depth: Column
+    fifo_latency: Column
+    fifo_words: Column
+    """How many have come through."""
+    beat_word: Column
+    beat_last: Column
+    beat_ready: Column
+
+    slave_known: Column
+    slave_kind: Column
+    slave_switch: Column
+    slave_open: Column
+    """The rule by which a packet is under way."""
+    rule_on: Column
+    rule_id: Column
+    rule_mask: Column
+    rule_arbiter: Column
+    rule_targets: Column
+    target_fifo: Column
+    target_drops: Column
+    arbiter_held: Column
+
+    lock_value: Column
+
+    bd_known: Column
+    bd_number: Column
+
+    channel_step: Column
+    channel_part: Column
+    channel_tile: Column
+    channel_sends: Column
+    channel_port: Column
+    """The slave port that it feeds, or the stream that it reads."""
+    channel_token_port: Column
+    channel_joined: Column
+    channel_number: Column
+    channel_bds: Column
+    """Where the descriptors of its tile begin."""
+    channel_start_cost: Column
+    channel_end_cost: Column
+    channel_task_bd: Column
+    channel_left: Column
+    channel_token: Column
+    channel_token_word: Column
+    channel_bd: Column
+    channel_waited: Column
+    channel_pad: Column
+    """The word that stands for padding."""
+    channel_at: Column
+    """Words moved so far, the header of a packet among them."""
+    channel_data: Column
+    """The address of its words."""
+    channel_room: Column
+    channel_low: Column
+    """The memory that a transfer in flight is at, from the first byte to the last one; NONE if it is at none."""
+    channel_high: Column
+    channel_checked: Column
+    """Whether Python has looked at whether the transfer meets others."""
+    channel_descriptor: Column
+    """The numbers of the descriptor that it runs."""
+
+    tile_is_shim: Column
+    tile_adjacent: Column
+    """How many channels of a mem tile reach its neighbours."""
+    region_low: Column
+    region_high: Column
+    region_data: Column
+
+    core_step: Column
+    core_context: Column
+    core_handle: Column
+    core_resume: Column
+    core_stops: Column
+    """Where the stops of its program begin."""
+    core_waited: Column
+    stop_kind: Column
+    stop_lock: Column
+    stop_slot: Column
+
+    part_index: Column
+    """Which channel, core or stream a part is."""
+    trace_rows: Column

@@ -1,0 +1,131 @@
+"""A descriptor's words between memory and a channel: `descriptors` once more, in numbers."""
+
+from __future__ import annotations
+
+from tilewright.native.compiled_python import load32, store32
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, State
+
+WORD_BYTES = 4
+
+
+def find_region(s: State, channel: int, address: int) -> int:
+    """The memory that an address is in, as the DMA of a tile sees it; NONE where that is nobody's."""
+    tile = s.channel_tile[channel]
+    if s.tile_is_shim[tile] != 0:
+        for region in range(s.host_first, s.host_end):
+            if s.region_low[region] <= address < s.region_high[region]:
+                return region
+        return NONE
+    for window in range(REGIONS - 1):
+        region = tile * REGIONS + window
+        is_reached = window == 0 or s.channel_number[channel] < s.tile_adjacent[tile]
+        if is_reached and s.region_low[region] <= address < s.region_high[region]:
+            return region
+    return NONE
+
+
+def move_words(s: State, channel: int) -> int:
+    """Copy what the channel's descriptor describes into the channel's words, or out of them; 0 if it is not simple."""
+    at = channel * BD_NUMBERS
+    start = s.channel_descriptor[at + BdField.BASE] + WORD_BYTES * (
+        s.channel_descriptor[at + BdField.ITERATION] * s.channel_descriptor[at + BdField.ITERATION_STEP]
+    )
+    if s.channel_descriptor[at + BdField.LENGTH] == 0:
+        return 1
+    is_linear = (
+        s.channel_descriptor[at + BdField.WRAP] == 0
+        and s.channel_descriptor[at + BdField.STEP] == 1
+        and s.channel_descriptor[at + BdField.PADDED] == 0
+    )
+    if is_linear:
+        return move_line(s, channel, start)
+    return move_pattern(s, channel, start)
+
+
+def move_line(s: State, channel: int, start: int) -> int:
+    length = s.channel_descriptor[channel * BD_NUMBERS + BdField.LENGTH]
+    region = find_region(s, channel, start)
+    if region == NONE or start + WORD_BYTES * length > s.region_high[region]:
+        return 0
+    memory = s.region_data[region] + start - s.region_low[region]
+    words = s.channel_data[channel]
+    if s.channel_sends[channel] != 0:
+        for word in range(length):
+            store32(words + WORD_BYTES * word, load32(memory + WORD_BYTES * word))
+    else:
+        for word in range(length):
+            store32(memory + WORD_BYTES * word, load32(words + WORD_BYTES * word))
+    return 1
+
+
+def move_pattern(s: State, channel: int, start: int) -> int:
+    """Up to four dimensions, each with words of padding before and after it."""
+    at = channel * BD_NUMBERS
+    wrap0 = s.channel_descriptor[at + BdField.WRAP]
+    wrap1 = s.channel_descriptor[at + BdField.WRAP + 1]
+    wrap2 = s.channel_descriptor[at + BdField.WRAP + 2]
+    wrap3 = s.channel_descriptor[at + BdField.WRAP + 3]
+    step0 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP]
+    step1 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 1]
+    step2 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 2]
+    step3 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 3]
+    before0 = s.channel_descriptor[at + BdField.PAD_BEFORE]
+    before1 = s.channel_descriptor[at + BdField.PAD_BEFORE + 1]
+    before2 = s.channel_descriptor[at + BdField.PAD_BEFORE + 2]
+    period0 = before0 + wrap0 + s.channel_descriptor[at + BdField.PAD_AFTER]
+    period1 = before1 + wrap1 + s.channel_descriptor[at + BdField.PAD_AFTER + 1]
+    period2 = before2 + wrap2 + s.channel_descriptor[at + BdField.PAD_AFTER + 2]
+    length = s.channel_descriptor[at + BdField.LENGTH]
+    words = s.channel_data[channel]
+    sends = s.channel_sends[channel]
+    is_shim = s.tile_is_shim[s.channel_tile[channel]]
+    pad = s.channel_pad[channel]
+    region = NONE
+    low = 0
+    high = 0
+    memory = 0
+    digit0 = 0
+    digit1 = 0
+    digit2 = 0
+    digit3 = 0
+    for word in range(length):
+        inside = (
+            (wrap0 == 0 or (digit0 >= before0 and digit0 < before0 + wrap0))
+            and (wrap1 == 0 or (digit1 >= before1 and digit1 < before1 + wrap1))
+            and (wrap2 == 0 or (digit2 >= before2 and digit2 < before2 + wrap2))
+            and (wrap3 == 0 or digit3 < wrap3)
+        )
+        if inside:
+            address = (
+                start
+                + (digit0 - before0) * step0
+                + (digit1 - before1) * step1
+                + (digit2 - before2) * step2
+                + digit3 * step3
+            )
+            if address < low or address >= high:
+                if region != NONE and is_shim != 0:
+                    return 0
+                region = find_region(s, channel, address)
+                if region == NONE:
+                    return 0
+                low = s.region_low[region]
+                high = s.region_high[region]
+                memory = s.region_data[region] - low
+            if sends != 0:
+                store32(words + WORD_BYTES * word, load32(memory + address))
+            else:
+                store32(memory + address, load32(words + WORD_BYTES * word))
+        elif sends != 0:
+            store32(words + WORD_BYTES * word, pad)
+        digit0 += 1
+        if wrap0 != 0 and digit0 == period0:
+            digit0 = 0
+            digit1 += 1
+            if wrap1 != 0 and digit1 == period1:
+                digit1 = 0
+                digit2 += 1
+                if wrap2 != 0 and digit2 == period2:
+                    digit2 = 0
+                    digit3 += 1
+    return 1

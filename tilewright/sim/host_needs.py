@@ -1,0 +1,125 @@
+"""How large the host buffers of a stream must be: what its shim descriptors reach when they are pushed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.device import DeviceModel, TileId, TileType
+from tilewright.device.bd import ShimBd
+from tilewright.sim.descriptors import WORD_BYTES, Descriptor, read_descriptor
+from tilewright.sim.register_roles import Role, register_roles
+from tilewright.txn.containers import ControlCode
+from tilewright.txn.opcodes import Opcode
+from tilewright.txn.stream import Group, Indices, Operation, Stream
+
+ADDRESS_BITS = 40
+"""Each buffer is taken to begin at a multiple of two to this power, so an address tells whose it is."""
+FOLDED_BIT = 1 << 31
+MOST_BLOCK_BYTES = 1 << 12
+"""A longer block is taken to touch everything."""
+_WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE)
+
+
+def needed_bytes(code: ControlCode, model: DeviceModel) -> dict[int, int]:
+    """By number of the argument: bytes that the stream reads or writes of it; 0 where that cannot be told."""
+    arguments = {patch.buffer: patch.argument for patch in code.patches}
+    own = {name: number for number, name in enumerate(name for name in arguments if arguments[name] is None)}
+    addresses = {
+        name: ((number if number is not None else 0x80 + own[name] % 0x40) + 1) << ADDRESS_BITS
+        for name, number in arguments.items()
+    }
+    reader = _Reader(model, is_patched=bool(code.patches))
+    reader.read(code.decode(addresses))
+    named = {number for number in arguments.values() if number is not None}
+    return {number: reader.needs.get(number, 0) for number in sorted(reader.named | named)}
+
+
+class _Reader:
+    """Keeps the registers of shim DMAs as a stream writes them."""
+
+    def __init__(self, model: DeviceModel, is_patched: bool):
+        self.model = model
+        self.is_patched = is_patched
+        self.registers: dict[int, int] = {}
+        self.needs: dict[int, int] = {}
+        self.named = set[int]()
+        self.roles = register_roles(model.name, TileType.ShimNOCTile)
+        self._pushed = set[tuple[TileId, int]]()
+        """What has been pushed since a descriptor was written: pushing it again needs nothing more."""
+
+    def read(self, stream: Stream) -> None:
+        operations = stream.operations
+        positions: list[int] = self._relevant(stream).tolist()
+        for op in map(operations.__getitem__, positions):
+            match op.opcode:
+                case Opcode.WRITE:
+                    self.write(op.address, op.value)
+                case Opcode.MASKWRITE:
+                    self.write(op.address, self.registers.get(op.address, 0) & ~op.mask | op.value & op.mask)
+                case Opcode.BLOCKWRITE:
+                    for index, word in enumerate(op.payload.tolist()):
+                        self.write(op.address + WORD_BYTES * index, word)
+                case _:
+                    self._patch(op)
+
+    def _relevant(self, stream: Stream) -> Indices:
+        """The operations that shim DMAs have to do with: few among many thousands that set up the array."""
+        kept = [self._on_shim(stream.groups[opcode]) for opcode in _WRITES if opcode in stream.groups]
+        if Opcode.DDR_PATCH in stream.groups and not self.is_patched:
+            kept.append(stream.groups[Opcode.DDR_PATCH].positions)
+        return np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=np.int64)
+
+    def _on_shim(self, group: Group) -> Indices:
+        addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
+        longest = WORD_BYTES * int(np.diff(group.payload_starts).max(initial=0))
+        touches = [self._is_shim(self.model.locate(address)[0]) and self._is_dma(address, longest)
+                   for address in addresses.tolist()]  # fmt: skip
+        return group.positions[np.array(touches, dtype=np.bool_)[inverse]]
+
+    def _is_dma(self, address: int, size: int) -> bool:
+        offset = self.model.locate(address)[1]
+        return size > MOST_BLOCK_BYTES or any(at in self.roles for at in range(offset, offset + size + 1, WORD_BYTES))
+
+    def write(self, address: int, value: int) -> None:
+        place, offset = self.model.locate(address)
+        role = self.roles.get(offset) if self._is_shim(place) else None
+        if role is None:
+            return
+        if role.role is Role.DESCRIPTOR:
+            self._pushed.clear()
+        self.registers[address] = value
+        if role.role is Role.QUEUE:
+            self._push(place, self.model.registers(*place).queue.decode([value])["start_bd_id"])
+
+    def _patch(self, op: Operation) -> None:
+        self.named.add(op.argument_index)
+        address = (op.argument_index + 1 << ADDRESS_BITS) + (op.argument_offset & ~FOLDED_BIT)
+        high = self.registers.get(op.address + WORD_BYTES, 0)
+        self.write(op.address, address & 0xFFFFFFFF)
+        self.write(op.address + WORD_BYTES, high & ~0xFFFF | address >> 32 & 0xFFFF)
+
+    def _push(self, place: TileId, start_bd: int) -> None:
+        if (place, start_bd) in self._pushed:
+            return
+        self._pushed.add((place, start_bd))
+        for descriptor in self._chain(place, start_bd):
+            start, end = descriptor.reach(descriptor.iterations - 1)
+            argument = (descriptor.base >> ADDRESS_BITS) - 1
+            if start < end and argument >= 0:
+                self.needs[argument] = max(self.needs.get(argument, 0), end & (1 << ADDRESS_BITS) - 1)
+
+    def _chain(self, place: TileId, first: int) -> Iterator[Descriptor]:
+        at: int | None = first
+        seen = set[int]()
+        while at is not None and at not in seen and at < self.model.num_bds(*place):
+            seen.add(at)
+            start = self.model.bd_address(*place, at)
+            words = [self.registers.get(start + WORD_BYTES * word, 0) for word in range(ShimBd.words)]
+            descriptor = read_descriptor(TileType.ShimNOCTile, words)
+            yield descriptor
+            at = descriptor.next
+
+    def _is_shim(self, place: TileId) -> bool:
+        return place in self.model.tiles and self.model.tile_type(*place) is TileType.ShimNOCTile

@@ -1,0 +1,74 @@
+"""What a run leaves behind: tokens that nobody waited for, and transfers to or from the host that are not done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.device import DmaDirection
+from tilewright.ir.diagnostics import Where
+from tilewright.sim.controller import Controller, TokenSource
+from tilewright.sim.dma import Channel, Task
+from tilewright.sim.faults import FaultKind
+from tilewright.sim.machine import At, Machine
+
+
+def report_left_over(machine: Machine, controller: Controller) -> None:
+    """Say what the sequence should have waited for, or need not have asked for."""
+    for source, count in controller.tokens.items():
+        if count:
+            _report_tokens(machine, controller, source, count)
+    for tile in machine.shim_tiles():
+        for channel in tile.channels.values():
+            if is_unfinished(channel):
+                _report_transfer(channel)
+
+
+def _report_tokens(machine: Machine, controller: Controller, source: TokenSource, count: int) -> None:
+    tokens = "a token" if count == 1 else f"{count} tokens"
+    text = f"nobody waited for {tokens} of {source}"
+    first = controller.awaited[source]
+    channel = machine.find_channel(source.tile, source.direction, source.channel)
+    sent = channel.with_token[first : first + count] if channel else []
+    notes: list[tuple[Where, str]] = [(task.location, "wait for this task, or issue no token") for task in sent]
+    machine.judge.fault(FaultKind.LEFT_OVER, text, sent[0] if sent else controller, *notes)
+
+
+def is_unfinished(channel: Channel) -> bool:
+    """Whether a channel has tasks that should have ended. One that goes round for ever only waits for more."""
+    if channel.is_idle or any(_goes_round(channel, task) for task in _tasks(channel)):
+        return False
+    transfer = channel.transfer
+    if channel.direction is DmaDirection.S2MM or channel.queue or channel.to_load or transfer is None:
+        return True
+    return channel.moved < channel.tile.descriptor(transfer.bd).length
+
+
+def _tasks(channel: Channel) -> Iterator[Task]:
+    if channel.running is not None:
+        yield channel.running
+    yield from channel.queue
+
+
+def _goes_round(channel: Channel, task: Task) -> bool:
+    seen, at = set[int](), task.start_bd
+    while at not in seen:
+        seen.add(at)
+        following = channel.tile.descriptor(at).next
+        if following is None:
+            return False
+        at = following
+    return True
+
+
+def _report_transfer(channel: Channel) -> None:
+    oldest, *others = _tasks(channel)
+    more = f", and {len(others)} behind it" if others else ""
+    at = At(oldest.location)
+    text = f"the task that starts with BD {oldest.start_bd} on {channel} is not done at the end of the run{more}"
+    notes: list[tuple[Where, str]] = []
+    if channel.transfer is not None:
+        moved = f"{channel.moved} of {channel.tile.descriptor(channel.transfer.bd).length} words"
+        has_moved = "have come" if channel.direction is DmaDirection.S2MM else "are sent"
+        notes.append((channel.transfer.location, f"it is at BD {channel.transfer.bd}, of which {moved} {has_moved}"))
+    notes.append((oldest.location, "wait for it before the sequence ends"))
+    channel.tile.judge.fault(FaultKind.LEFT_OVER, text, at, *notes)

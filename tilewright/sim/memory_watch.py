@@ -1,0 +1,162 @@
+"""Memory that several transfers are at: words that two of them touch with no order between them, and unwritten words.
+
+A channel of the model takes its words out of memory when it begins to send, and puts them there when the last one has
+come; the device does so word by word. Both come to the same as long as nobody else is at these words meanwhile, so the
+result depends on chance, and is reported, when a transfer
+
+- ends to write words that another one, which is not done, has written too,
+- ends to write words that another one has yet to send, or
+- begins to send words that another one, which is not done, has written.
+
+That one transfer comes to words long after the other, and both are in flight, is fine: data that goes round is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.device import DmaDirection
+from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses
+from tilewright.sim.faults import FaultKind, Judge, Level, place_of
+
+Words = npt.NDArray[np.uint32]
+REMEDY = "order them: await the first one, put a lock between them, or let them use different memory"
+
+
+class Mover(Protocol):
+    """A channel, as far as it matters here."""
+
+    @property
+    def direction(self) -> DmaDirection: ...
+
+    @property
+    def moved(self) -> int:
+        """Words that the transfer has moved so far."""
+        ...
+
+    @property
+    def transfer(self) -> object: ...
+
+
+@dataclass(frozen=True)
+class Access:
+    """A transfer in flight, and the words that it moves in their order: addresses that mean the same everywhere."""
+
+    mover: Mover
+    transfer: object
+    addresses: Addresses
+    low: int
+    high: int
+
+    @property
+    def writes(self) -> bool:
+        return self.mover.direction is DmaDirection.S2MM
+
+    @property
+    def contested(self) -> Addresses:
+        """What it has written so far, or has yet to read."""
+        return self.addresses[: self.mover.moved] if self.writes else self.addresses[self.mover.moved :]
+
+
+class MemoryWatch:
+    """Knows the transfers in flight. `name` says in words where an address is."""
+
+    def __init__(self, judge: Judge, name: Callable[[int], str]):
+        self.judge = judge
+        self.name = name
+        self._open: dict[Mover, Access] = {}
+
+    @property
+    def is_on(self) -> bool:
+        return self.judge.level(FaultKind.UNORDERED_WRITES) is not Level.OFF
+
+    def begin(self, mover: Mover, addresses: Addresses) -> None:
+        """A transfer begins; one that sends reads its words now."""
+        real = addresses[addresses != PAD]
+        if not len(real):
+            return
+        access = Access(mover, mover.transfer, addresses, int(real.min()), int(real.max()))
+        if not access.writes:
+            self._check(access, [other for other in self._meeting(access) if other.writes])
+        self._open[mover] = access
+
+    def note(self, mover: Mover, addresses: Addresses) -> None:
+        """A transfer is in flight, and was looked at when it began."""
+        real = addresses[addresses != PAD]
+        if len(real):
+            self._open[mover] = Access(mover, mover.transfer, addresses, int(real.min()), int(real.max()))
+
+    def meet(self, mover: Mover, addresses: Addresses) -> None:
+        """Look at a transfer that begins to send, or that has received its words, among those in flight."""
+        if mover.direction is DmaDirection.S2MM:
+            self.note(mover, addresses)
+            self.end(mover)
+        else:
+            self.begin(mover, addresses)
+
+    def end(self, mover: Mover) -> None:
+        """A transfer is done; one that receives has written its words now."""
+        access = self._open.pop(mover, None)
+        if access is not None and access.writes:
+            self._check(access, list(self._meeting(access)))
+
+    def forget(self, mover: Mover | None = None) -> None:
+        """A transfer was given up; or all were."""
+        if mover is None:
+            self._open.clear()
+        else:
+            self._open.pop(mover, None)
+
+    def _meeting(self, access: Access) -> Iterator[Access]:
+        for other in self._open.values():
+            if other.low <= access.high and access.low <= other.high:
+                yield other
+
+    def _check(self, access: Access, others: list[Access]) -> None:
+        for other in others:
+            contested = other.contested
+            shared = contested[np.isin(contested, access.addresses) & (contested != PAD)]
+            if len(shared):
+                self._report(access, other, int(shared.min()))
+                return
+
+    def _report(self, access: Access, other: Access, address: int) -> None:
+        verb, other_verb = ("writes" if each.writes else "reads" for each in (access, other))
+        self.judge.fault(
+            FaultKind.UNORDERED_WRITES,
+            f"{access.transfer} {verb} {self.name(address)} while {other.transfer}, which {other_verb} it, is not done",
+            access.transfer,
+            (place_of(other.transfer), f"{other.transfer} comes from here"),
+            (place_of(access.transfer), REMEDY),
+        )
+
+
+def fresh_memory(size_bytes: int, judge: Judge) -> npt.NDArray[np.uint8]:
+    """A tile's memory after reset: zeros, or, where unwritten words are looked for, something that nobody writes."""
+    if judge.level(FaultKind.UNWRITTEN_MEMORY) is Level.OFF:
+        return np.zeros(size_bytes, dtype=np.uint8)
+    return _unwritten(np.arange(0, size_bytes, WORD_BYTES, dtype=np.int64)).view(np.uint8)
+
+
+def check_written(words: Words, offsets: Addresses, where: object, judge: Judge, asker: object) -> None:
+    """Complain about words, read at offsets in a tile's memory, that are as they were after reset."""
+    if judge.level(FaultKind.UNWRITTEN_MEMORY) is Level.OFF:
+        return
+    fresh = offsets[words == _unwritten(offsets)]
+    if len(fresh):
+        judge.fault(
+            FaultKind.UNWRITTEN_MEMORY,
+            f"{asker} reads {len(fresh)} words of {where} that nobody has written, the first at {int(fresh.min()):#x}",
+            asker,
+            (place_of(asker), "give the buffer an initial value, or let this wait for a lock until it is written"),
+        )
+
+
+def _unwritten(offsets: Addresses) -> Words:
+    """Differs from word to word, and looks like nothing that a program computes."""
+    return (offsets * 0x9E37_79B1 + 0x5A17_C0DE & 0xFFFF_FFFF).astype(np.uint32)

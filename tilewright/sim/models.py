@@ -1,0 +1,34 @@
+"""The two ways to carry out a program: the plain model is the meaning, the fast one gives the same sooner."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tilewright.device import DeviceModel
+from tilewright.sim.faults import FaultKind, Judge, Level
+from tilewright.sim.machine import Machine
+from tilewright.sim.timing import Timing
+
+
+class Model(Enum):
+    """How a machine is simulated."""
+
+    FAST = "fast"
+    """Native code moves words, runs channels and gives turns."""
+    PLAIN = "plain"
+    """Everything is a process of Python, every word on its own: to look into, and to compare with."""
+
+
+def make_machine(
+    device: DeviceModel, judge: Judge | None = None, timing: Timing | None = None, model: Model = Model.FAST
+) -> Machine:
+    """A device, freshly out of reset. What only the plain model looks for is left to it."""
+    if model is Model.FAST and not _needs_plain(judge or Judge()):
+        from tilewright.sim.fast.machine import FastMachine
+
+        return FastMachine(device, judge, timing)
+    return Machine(device, judge, timing)
+
+
+def _needs_plain(judge: Judge) -> bool:
+    return judge.level(FaultKind.UNWRITTEN_MEMORY) is not Level.OFF

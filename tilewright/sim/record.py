@@ -1,0 +1,156 @@
+"""What a run leaves behind for reports: its trace, and what a trace alone cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.device import DeviceModel, TileId
+from tilewright.ir.diagnostics import Diagnostic
+from tilewright.sim.hangs import OpenWait, open_waits
+from tilewright.sim.machine import Machine
+from tilewright.sim.ports import PortName
+from tilewright.sim.roster import PartKind
+from tilewright.sim.timing import CLOCK_HZ, Timing
+from tilewright.sim.trace import Event, Rows
+from tilewright.txn.stream import Stream
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A way through a switch: words that come in at `source` go out at `target`."""
+
+    tile: TileId
+    source: PortName
+    target: PortName
+    is_packet: bool
+
+
+@dataclass(frozen=True)
+class HostArgument:
+    """A host buffer as the array sees it."""
+
+    number: int
+    name: str
+    address: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class CoreStop:
+    """A place where a core's program reaches out of it; events of the core have its number."""
+
+    operation: str
+    """Name of the operation, or of the kernel that is called."""
+    is_kernel: bool
+    location: LocationAttr
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the source calls things, where somebody knows it."""
+
+    locks: Mapping[tuple[TileId, int], str] = field(default_factory=dict[tuple[TileId, int], str])
+    stops: Mapping[TileId, Sequence[CoreStop]] = field(default_factory=dict[TileId, Sequence[CoreStop]])
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run, over or stuck."""
+
+    model: DeviceModel
+    timing: Timing
+    cycles: int
+    trace: Rows
+    stream: Stream
+    locations: Sequence[LocationAttr]
+    """The source of each operation of the stream; empty where it is not known."""
+    connections: Sequence[Connection]
+    carried: Mapping[tuple[TileId, PortName], int]
+    """Words that went out of each master port that is in use."""
+    arguments: Sequence[HostArgument]
+    descriptors: Mapping[tuple[TileId, int], LocationAttr]
+    """Who wrote the descriptors that were run."""
+    names: Names
+    notes: Sequence[Diagnostic] = ()
+    error: Diagnostic | None = None
+    """Why it did not end as it should."""
+    waits: Sequence[OpenWait] = ()
+    """Who waited for whom in the end, where that is why."""
+
+    @property
+    def clock_hz(self) -> float:
+        return CLOCK_HZ[self.model.arch]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What has to be known of a machine before a run to tell later what the run did."""
+
+    cycle: int
+    carried: Mapping[tuple[TileId, PortName], int]
+
+
+def begin_record(machine: Machine) -> Beginning:
+    return Beginning(machine.engine.now, dict(_passed(machine)))
+
+
+def record_run(
+    machine: Machine,
+    beginning: Beginning,
+    stream: Stream,
+    locations: Sequence[LocationAttr],
+    names: Names | None = None,
+    error: Diagnostic | None = None,
+) -> RunRecord:
+    """Read off a machine what a run on it did."""
+    rows = machine.trace.since(0)
+    rows[:, 0] -= beginning.cycle
+    arguments = [HostArgument(n, b.name, b.address, len(b.data)) for n, b in machine.host.arguments.items()]
+    return RunRecord(
+        model=machine.model,
+        timing=machine.timing,
+        cycles=machine.engine.now - beginning.cycle,
+        trace=rows,
+        stream=stream,
+        locations=locations,
+        connections=list(_connections(machine)),
+        carried={port: words - beginning.carried.get(port, 0) for port, words in _passed(machine)},
+        arguments=arguments,
+        descriptors=_descriptors(machine, rows),
+        names=names or Names(),
+        notes=list(machine.judge.notes),
+        error=error,
+        waits=open_waits(machine, beginning.cycle) if error is not None else (),
+    )
+
+
+def _passed(machine: Machine) -> Iterator[tuple[tuple[TileId, PortName], int]]:
+    for place, tile in machine.tiles.items():
+        for name, fifo in tile.switch.masters.items():
+            if fifo.passed:
+                yield (place, name), fifo.passed
+
+
+def _connections(machine: Machine) -> Iterator[Connection]:
+    for place, tile in machine.tiles.items():
+        switch = tile.switch
+        for slave in switch.slaves.values():
+            if switch.is_enabled(slave):
+                for name, fifo in switch.masters.items():
+                    if switch.leads_to(slave, fifo):
+                        yield Connection(place, slave.name, name, switch.is_packet(slave))
+
+
+def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], LocationAttr]:
+    """The sources of the descriptors that were run."""
+    found = dict[tuple[TileId, int], LocationAttr]()
+    pairs: list[list[int]] = np.unique(rows[rows[:, 1] == Event.BD][:, [2, 3]], axis=0).tolist()
+    for part, bd in pairs:
+        actor = machine.roster.parts[part]
+        if actor.kind is PartKind.CHANNEL and actor.tile is not None:
+            found[actor.tile, bd] = machine.tiles[actor.tile].descriptor_location(bd)
+    return found

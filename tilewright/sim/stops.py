@@ -1,0 +1,65 @@
+"""Runs that end before their end: somebody interrupted them, or they took too long; with what everybody was doing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+from tilewright.sim.controller import Controller
+from tilewright.sim.engine import Actor
+from tilewright.sim.faults import place_of
+from tilewright.sim.machine import Machine
+from tilewright.txn.stream import Stream
+
+Note: TypeAlias = "tuple[LocationAttr, str]"
+MOST_NOTES = 24
+"""Of what is busy so much is told; the rest is counted."""
+
+
+class Stopped(DiagnosedError):
+    """The run took more cycles than it was given; the notes say what everybody was doing."""
+
+    def __init__(self, state: Diagnostic):
+        super().__init__([state])
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody interrupted the run; `diagnostics` say what everybody was doing. The device is left as it was."""
+
+    def __init__(self, state: Diagnostic):
+        self.diagnostics = [state]
+        super().__init__(str(state))
+
+
+def state(text: str, machine: Machine, controller: Controller, actor: Actor, stream: Stream) -> Diagnostic:
+    """How far a run has come."""
+    found = Diagnostic(Severity.ERROR, text, controller.location)
+    number, total = controller.executed, len(stream.operations)
+    if number < total:
+        doing = actor.wait.reason() if actor.wait else f"the controller carries out {stream.operations[number].name}"
+        found.note(controller.location, f"operation {number} of {total}: {doing}")
+    busy = list(_busy(machine))
+    for at, note in busy[:MOST_NOTES]:
+        found.note(at, note)
+    if len(busy) > MOST_NOTES:
+        found.note(UNKNOWN_LOC, f"and {len(busy) - MOST_NOTES} more are busy")
+    return found
+
+
+def _busy(machine: Machine) -> Iterator[Note]:
+    """What channels and cores do that have something to do."""
+    actors = {actor.name: actor for actor in machine.engine.actors if not actor.done}
+    for channel in machine.channels():
+        if not channel.is_idle:
+            at = place_of(channel)
+            yield at, _doing(actors.get(str(channel)), f"{channel.transfer or channel} moves words")
+    for tile in machine.tiles.values():
+        if (core := actors.get(f"the core of {tile}")) is not None:
+            yield place_of(core.wait.by if core.wait else None), _doing(core, f"the core of {tile} computes")
+
+
+def _doing(actor: Actor | None, otherwise: str) -> str:
+    return actor.wait.reason() if actor is not None and actor.wait is not None else otherwise

@@ -1,0 +1,69 @@
+"""What the controller waits for: tokens, and registers that it polls."""
+
+from __future__ import annotations
+
+from tilewright.sim.controller import Controller, Polled, TokenSource
+from tilewright.sim.dma import Channel
+from tilewright.sim.engine import Actor
+from tilewright.sim.register_roles import Role, register_roles
+from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
+from tilewright.sim.suspects.locks import releasers
+
+
+def suspect_token(cast: Cast, actor: Actor, source: TokenSource) -> Suspect:
+    """The channel whose token is missing."""
+    channel = cast.machine.find_channel(source.tile, source.direction, source.channel)
+    if channel is None:
+        return Cause(f"the device has no {source}: wait for a channel that it has", asked_at(actor))
+    if not channel.is_idle:
+        return Onward(cast.channel(channel))
+    controller = actor.wait.by if actor.wait else None
+    return _no_token(cast, actor, channel, controller if isinstance(controller, Controller) else None)
+
+
+def _no_token(cast: Cast, actor: Actor, channel: Channel, controller: Controller | None) -> Cause:
+    """Why a channel that has nothing to do did not send a token."""
+    source = TokenSource(channel.tile.place, channel.direction, channel.number)
+    awaited = controller.awaited[source] if controller else 0
+    if len(channel.with_token) > awaited:
+        return Cause(f"{channel} has sent a token, but it has no route to the controller", pushed_at(channel, actor))
+    if awaited:
+        text = f"{channel} has sent {_tokens(awaited)}, which was waited for before: this wait is one too many"
+        return Cause(text, asked_at(actor))
+    if channel.completed:
+        text = f"{cast.run_out(channel)}, without a token: set issue_token on the task that is waited for"
+        return Cause(text, pushed_at(channel, actor))
+    return Cause(f"{cast.run_out(channel)}: {_instead(controller)}", asked_at(actor))
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count} tokens, each of"
+
+
+def _instead(controller: Controller | None) -> str:
+    """What to wait for: tokens that did come."""
+    came = [str(source) for source, count in controller.tokens.items() if count] if controller else []
+    return f"wait for {listed(came)}, which has sent one" if came else "push one before this wait"
+
+
+def suspect_polled(cast: Cast, actor: Actor, polled: Polled) -> Suspect:
+    """Whoever changes a register."""
+    machine = cast.machine
+    place, offset = machine.model.locate(polled.address)
+    tile = machine.tiles.get(place)
+    role = register_roles(machine.model.name, tile.type).get(offset) if tile else None
+    found = list[Actor]()
+    if tile is not None and role is not None:
+        match role.role:
+            case Role.LOCK:
+                found = releasers(cast, tile.locks[role.number])
+            case Role.STATUS if not tile.channel(role).is_idle:
+                found = [cast.channel(tile.channel(role))]
+            case Role.CORE_STATUS:
+                found = [core for core in [cast.core(tile)] if core]
+            case _:
+                pass
+    if found:
+        return Onward(found[0], f"{name_of(found[0])} changes it")
+    text = f"nobody who still runs changes {polled.name}: poll for a value that it gets, or change it before"
+    return Cause(text, asked_at(actor))

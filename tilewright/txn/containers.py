@@ -1,0 +1,232 @@
+"""What files with TXN streams look like: raw words, hex text, the assembler's text, or the ELF files that hosts load.
+
+An ELF file has a control code in each section `.ctrltext*` (and those that save and restore the array for preemption),
+and relocations that say which words get the addresses of which buffers. The facts are those of aiebu, which writes such
+files, and of XRT's loader, which patches them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from tilewright.txn.decode import decode
+from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
+from tilewright.txn.encode import encode
+from tilewright.txn.errors import TxnError
+from tilewright.txn.stream import Stream, Words
+from tilewright.txn.text import assemble
+
+CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
+PREEMPTION = (".preempt_save", ".preempt_restore")
+BUFFER_SECTIONS = (CONTROL_DATA, PACKETS, ".pdi", ".pad")
+FIRST_ARGUMENT = 3
+"""The number that the first buffer of a kernel has among its arguments; before it are opcode, code and its size."""
+PAGED_ABI = 0x40
+"""The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
+ABI_WITH_PACKED_ADDENDS = 1
+SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
+
+
+class PatchKind(IntEnum):
+    """How an address goes into words; numbers are types of relocations."""
+
+    SCALAR_32 = 3
+    CONTROL_PACKET_48 = 4
+    SHIM_DMA_48 = 5
+    ADDRESS_64 = 8
+
+
+_FIRST_WORD = {PatchKind.CONTROL_PACKET_48: 2, PatchKind.SHIM_DMA_48: 1, PatchKind.ADDRESS_64: 0}
+"""Which word after the patched place has the low half of the address."""
+_HIGH_MASK = {PatchKind.CONTROL_PACKET_48: 0xFFFF, PatchKind.SHIM_DMA_48: 0xFFFF, PatchKind.ADDRESS_64: 0xFFFFFFFF}
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The address of a buffer, plus an offset, goes into the words at an offset of a section."""
+
+    offset: int
+    kind: PatchKind
+    buffer: str
+    """The number of an argument, in the loader's counting, or the name of a buffer that comes with the file."""
+    addend: int
+    size: int
+    """Bytes of the buffer that are needed; for a scalar the bits that are replaced."""
+
+    @property
+    def argument(self) -> int | None:
+        """The number of the argument among the sequence's, if the buffer is one."""
+        return int(self.buffer) - FIRST_ARGUMENT if self.buffer.isdigit() else None
+
+    @property
+    def end(self) -> int:
+        """Where, in the section, the words end that it changes."""
+        return self.offset + 4 * (1 if self.kind is PatchKind.SCALAR_32 else _FIRST_WORD[self.kind] + 2)
+
+    def apply(self, words: Words, address: int) -> None:
+        """Add an address to what the words have."""
+        at = self.offset // 4
+        if self.kind is PatchKind.SCALAR_32:
+            value = int(words[at]) & ~self.size | address + self.addend & self.size
+            words[at] = value & 0xFFFFFFFF
+            return
+        low, mask = at + _FIRST_WORD[self.kind], _HIGH_MASK[self.kind]
+        high = int(words[low + 1])
+        total = (int(words[low]) | (high & mask) << 32) + address + self.addend
+        words[low], words[low + 1] = total & 0xFFFFFFFF, high & ~mask | total >> 32 & mask
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Bytes that come with a file and that the array reads from host memory: control packets, for instance."""
+
+    data: bytes
+    patches: Sequence[Patch] = ()
+
+
+@dataclass(frozen=True)
+class ControlCode:
+    """One stream of a file, as its bytes, and what is to be patched in it."""
+
+    name: str
+    data: bytes
+    patches: Sequence[Patch] = ()
+    buffers: Mapping[str, Buffer] = field(default_factory=dict[str, Buffer])
+    """Those that come with the file, by the name that patches have for them."""
+    locate: Callable[[int], int] = field(default=lambda offset: offset, repr=False)
+    """Where in the file a byte of the stream is."""
+
+    def decode(self, addresses: Mapping[str, int] | None = None) -> Stream:
+        """The stream; with the addresses of buffers, as a host patches it."""
+        try:
+            return decode(self.data if addresses is None else patched(self.data, self.patches, addresses))
+        except TxnError as error:
+            if error.offset is None:
+                raise
+            raise TxnError(self.locate(error.offset), error.reason) from None
+
+
+def patched(data: bytes, patches: Sequence[Patch], addresses: Mapping[str, int]) -> bytes:
+    """The bytes of a section with addresses of buffers in them."""
+    words = np.frombuffer(data, dtype="<u4", count=len(data) // 4).astype(np.uint32)
+    for patch in patches:
+        patch.apply(words, addresses[patch.buffer])
+    return words.astype("<u4").tobytes() + data[len(words) * 4 :]
+
+
+@dataclass(frozen=True)
+class Container:
+    """What is in a file: streams, by the name of their section."""
+
+    codes: Mapping[str, ControlCode]
+
+    def code(self, name: str | None = None) -> ControlCode:
+        """The stream of a section; without a name the only one that a host would start."""
+        if name is not None and name in self.codes:
+            return self.codes[name]
+        main = [code for code in self.codes.values() if code.name not in PREEMPTION]
+        if name is None and len(main) == 1:
+            return main[0]
+        listed = ", ".join(self.codes)
+        if name is not None:
+            raise TxnError(None, f"there is no section {name!r} with control code; there is {listed}")
+        raise TxnError(None, f"the file has several control codes, name one of them: {listed}")
+
+
+def read_container(data: bytes) -> Container:
+    """What is in a file, told by its first bytes; `TxnError` if it is damaged or nothing of the kind."""
+    if data.startswith(MAGIC):
+        return _from_elf(Elf(data))
+    code = _from_text(data) if _is_text(data) else ControlCode("", data)
+    return Container({"": code})
+
+
+def read_stream(data: bytes, section: str | None = None) -> Stream:
+    """The stream in a file, as it is there, without addresses of buffers."""
+    return read_container(data).code(section).decode()
+
+
+def _is_text(data: bytes) -> bool:
+    """A raw stream has zero bytes in its header; printable text has none."""
+    return bool(data.strip()) and re.fullmatch(rb"[\t\n\r\f -~\x80-\xff]*", data) is not None
+
+
+_HEX = re.compile(rb"(?:0[xX])?([0-9a-fA-F]{1,8})")
+
+
+def _from_text(data: bytes) -> ControlCode:
+    """Words as hexadecimal numbers, set apart by white space or commas; or the text that `txn dis` writes."""
+    tokens = list(re.finditer(rb"[^\s,]+", data))
+    if _HEX.fullmatch(tokens[0][0]) is None:
+        return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
+    words = np.array([_word(token) for token in tokens], dtype="<u4")
+    places = [token.start() for token in tokens]
+    return ControlCode("", words.tobytes(), locate=lambda at: places[at // 4] if at // 4 < len(places) else len(data))
+
+
+def _word(token: re.Match[bytes]) -> int:
+    found = _HEX.fullmatch(token[0])
+    if found is None:
+        shown = token[0][:20].decode("ascii", errors="replace")
+        raise TxnError(token.start(), f"{shown!r} is no 32-bit word in hexadecimal")
+    return int(found[1], 16)
+
+
+def _from_elf(elf: Elf) -> Container:
+    if elf.os_abi == PAGED_ABI:
+        raise TxnError(7, f"OS/ABI {elf.os_abi:#x}: its control code is not made of TXN operations")
+    patches: dict[int, list[Patch]] = {}
+    for relocation in elf.relocations():
+        patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
+    buffers = {
+        section.name: Buffer(elf.contents(section), patches.get(section.number, ()))
+        for section in elf.sections
+        if section.name.startswith(BUFFER_SECTIONS)
+    }
+    codes = {
+        section.name: _code(elf, section, patches.get(section.number, ()), buffers)
+        for section in elf.sections
+        if section.name.startswith(CONTROL_TEXT) or section.name in PREEMPTION
+    }
+    if not codes:
+        known = ", ".join(section.name for section in elf.sections if section.name) or "none"
+        raise TxnError(0, f"an ELF file without control code ({CONTROL_TEXT}); its sections: {known}")
+    return Container(codes)
+
+
+def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, Buffer]) -> ControlCode:
+    """The stream of a section, with the buffers that the file has for its patches."""
+    own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
+    scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
+    if scratchpad:
+        own[SCRATCHPAD] = Buffer(bytes(scratchpad))
+    return ControlCode(section.name, elf.contents(section), patches, own, lambda at: section.offset + at)
+
+
+def _buffer_name(section: str, code: str) -> str:
+    """What the patches of a control code call the buffer that a section is loaded into."""
+    if section == CONTROL_DATA + code.removeprefix(CONTROL_TEXT):
+        return CONTROL_PACKET
+    return section.removeprefix(".").replace(".", "-") if section.startswith(PACKETS) else section
+
+
+def _patch(elf: Elf, relocation: Relocation) -> Patch:
+    symbol = relocation.symbol
+    number, addend = relocation.type, relocation.addend
+    if elf.abi_version == ABI_WITH_PACKED_ADDENDS:
+        number, addend = addend & 0xF, addend >> 4
+    if number not in PatchKind._value2member_map_:
+        raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
+    if symbol.section >= len(elf.sections):
+        raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
+    patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size)
+    section = elf.sections[symbol.section]
+    if patch.offset % 4 or patch.end > section.size:
+        text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.size}"
+        raise TxnError(relocation.at, text)
+    return patch
