@@ -29,6 +29,7 @@ from tilewright.sim.models import Model, make_machine
 from tilewright.sim.runs import Program, Progress, Runner, RunResult, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.streams import as_control_code, bind_stream
+from tilewright.sim.tile import Tile
 from tilewright.txn import Stream, decode
 from tilewright.txn.containers import ControlCode
 
@@ -45,31 +46,33 @@ class ArgumentError(ValueError):
 class LoadedDevice:
     """A device that was configured once; `run` can be called on it again and again."""
 
-    def __init__(
-        self, design: Design, device: DeviceOp, kernels: Kernels, levels: Levels, model: Model = Model.FAST
-    ):
+    def __init__(self, design: Design, device: DeviceOp, kernels: Kernels, levels: Levels, model: Model = Model.FAST):
         self.design = design
         self.kernels = kernels
         self.machine = make_machine(device.model, judge_of(levels), model=model)
         numbers = pdi_numbers(design.module)
         images = {numbers[op.sym_name.data]: partial(self._prepare, op) for op in devices_in(design.module)}
         self.runner = Runner(self.machine, images)
-        self._bind_cores(device)
+        self._bind(device)
         configuration = configuration_stream(device)
         self.runner.configure(Program(decode(configuration.words), configuration.locations))
 
     def _prepare(self, device: DeviceOp) -> Stream:
         """Give the cores their programs; the stream that configures the rest."""
-        self._bind_cores(device)
+        self._bind(device)
         return decode(configuration_stream(device).words)
 
-    def _bind_cores(self, device: DeviceOp) -> None:
-        for core in device.body.ops:
-            if isinstance(core, CoreOp) and core.place is not None:
-                tile = self.machine.tiles[core.place]
-                port = TilePort(tile, self.kernels)
-                tile.program = BoundCore(CoreProgram(core), port)
-                tile.core_releases = {port.lock(lock) for lock in released_locks(core)}
+    def _bind(self, device: DeviceOp) -> None:
+        for op in device.body.ops:
+            if isinstance(op, CoreOp) and op.place is not None:
+                self._bind_core(op, self.machine.tiles[op.place])
+            elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
+                self.machine.tiles[op.place].locks[op.number].name = op.sym_name.data
+
+    def _bind_core(self, core: CoreOp, tile: Tile) -> None:
+        port = TilePort(tile, self.kernels)
+        tile.program = BoundCore(CoreProgram(core), port)
+        tile.core_releases = {port.lock(lock) for lock in released_locks(core)}
 
     def run(
         self,

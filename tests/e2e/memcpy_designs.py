@@ -67,9 +67,9 @@ def add_loop(source: str, target: str, count: int, type: str, element: str = "i3
         f"%{name}_step = arith.constant 1 : index",
         f"%{name}_to = arith.constant {count} : index",
         f"%{name}_amount = arith.constant {amount} : {element}",
-        f"scf.for %i = %{name}_from to %{name}_to step %{name}_step {{",
-        f"  %{name}_v = memref.load {source}[%i] : {type}",
+        f"scf.for %{name}_i = %{name}_from to %{name}_to step %{name}_step {{",
+        f"  %{name}_v = memref.load {source}[%{name}_i] : {type}",
         f"  %{name}_w = {add} %{name}_v, %{name}_amount : {element}",
-        f"  memref.store %{name}_w, {target}[%i] : {type}",
+        f"  memref.store %{name}_w, {target}[%{name}_i] : {type}",
         "}",
     ]

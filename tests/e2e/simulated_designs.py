@@ -19,6 +19,7 @@ import tilewright as tw
 from tilewright.design import Design
 from tilewright.device.packets import READ, WRITE, ControlHeader, PacketHeader, with_parity
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.sim.runs import RunResult
 from tilewright.simulation import LoadedDevice
 
 FOLDER = Path(__file__).parent / "designs"
@@ -52,13 +53,14 @@ class Blank:
 
 @dataclass(frozen=True)
 class SimulatedDesign:
-    """A design with its arguments. `scalars` and `constants` are part of them: integers and arrays are given as is."""
+    """A design with the arguments of its sequence, in order: integers are scalars, arrays are passed as they are."""
 
     name: str
     parameters: Sequence[Drawn | Blank | Array | int]
     expected: Expected
     kernels: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
     sequence: str | None = None
+    scratchpad: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
     runs: int = 1
     """How often the sequence runs on a device that is loaded once, each time with new values."""
 
@@ -70,10 +72,15 @@ class SimulatedDesign:
     def design(self) -> Design:
         return tw.compile(self.path)
 
-    def load(self) -> LoadedDevice:
+    def load(self, model: str = "fast") -> LoadedDevice:
         """A machine with the design on it; the device is the one that the sequence belongs to."""
         device = self.design.operation(self.sequence).parent_op()
-        return self.design.load(device.sym_name.data if isinstance(device, DeviceOp) else None, self.kernels)
+        name = device.sym_name.data if isinstance(device, DeviceOp) else None
+        return self.design.load(name, self.kernels, model=model)
+
+    def run(self, loaded: LoadedDevice, arguments: Sequence[Array | int]) -> RunResult:
+        """Carry out the sequence; results are written into the arguments."""
+        return loaded.run(*arguments, sequence=self.sequence, scratchpad=self.scratchpad)
 
     def arguments(self, seed: int) -> list[Array | int]:
         random = np.random.default_rng(seed)
@@ -112,6 +119,11 @@ def _one_two(given: Array, _: Array) -> Mapping[int, Array]:
     return {1: flat(np.stack([blocks[:, 0] + 100, blocks[:, 1] - blocks[:, 2]], axis=1))}
 
 
+def _tiles(given: Array, _: Array) -> Mapping[int, Array]:
+    """Tiles of 2 by 4, in order, each transposed."""
+    return {1: flat(given.reshape(2, 3, 2, 2, 4).transpose(0, 1, 3, 4, 2))}
+
+
 LOCK_3 = 0x1F030
 """The register of lock 3 of a core tile."""
 KEPT_PACKETS = np.tile(
@@ -143,7 +155,7 @@ DESIGNS: Sequence[SimulatedDesign] = [
     SimulatedDesign(
         "fifo_distribute_join",
         [Drawn(64), Blank(64)],
-        lambda given, _: {1: flat(given.reshape(-1, 2, 8) + [[1000], [-1000]])},
+        lambda given, _: {1: flat(given.reshape(-1, 2, 8) + np.array([[1000], [-1000]], np.int32))},
     ),
     SimulatedDesign(
         "fifo_broadcast",
@@ -162,9 +174,7 @@ DESIGNS: Sequence[SimulatedDesign] = [
         lambda west, _, east, __: {1: west + 1, 3: east + 2},
     ),
     SimulatedDesign("across_columns", [Drawn(32), Blank(32)], lambda given, _: {1: given + 42}),
-    SimulatedDesign(
-        "nd_transfer", [Drawn(128), Blank(64)], lambda given, _: {1: flat(rows(given, 16)[:, ::2].T + 1)}
-    ),
+    SimulatedDesign("nd_transfer", [Drawn(128), Blank(64)], lambda given, _: {1: flat(rows(given, 16)[:, ::2].T + 1)}),
     SimulatedDesign(
         "host_iteration", [Drawn(64), Blank(32)], lambda given, _: {1: flat(given.reshape(4, 2, 8)[:, :, :4] + 9)}
     ),
@@ -174,9 +184,7 @@ DESIGNS: Sequence[SimulatedDesign] = [
         lambda first, second, _: {2: flat(first[24:], second, first[:24])},
     ),
     SimulatedDesign("bd_iteration", [Drawn(64), Blank(64)], lambda given, _: {1: given}),
-    SimulatedDesign(
-        "task_queue", [Drawn(64), Blank(64)], lambda given, _: {1: flat(rows(given, 16)[[2, 0, 3, 1]])}
-    ),
+    SimulatedDesign("task_queue", [Drawn(64), Blank(64)], lambda given, _: {1: flat(rows(given, 16)[[2, 0, 3, 1]])}),
     SimulatedDesign("task_repeat", [Drawn(16), Blank(48)], lambda given, _: {1: np.tile(given, 3)}),
     SimulatedDesign(
         "padding",
@@ -212,9 +220,7 @@ DESIGNS: Sequence[SimulatedDesign] = [
         [control_packets((READ, 1024 + 2 * 4, [0] * 4)), Blank(4)],
         lambda *_: {1: np.array([4, 1, 5, 9], np.int32)},
     ),
-    SimulatedDesign(
-        "tile_tokens", [Drawn(32), Blank(32)], lambda given, _: {1: flat(rows(given, 16)[::-1])}, runs=2
-    ),
+    SimulatedDesign("tile_tokens", [Drawn(32), Blank(32)], lambda given, _: {1: flat(rows(given, 16)[::-1])}, runs=2),
     SimulatedDesign(
         "reconfigure",
         [Drawn(16), Blank(16), Blank(16)],
@@ -226,15 +232,36 @@ DESIGNS: Sequence[SimulatedDesign] = [
         [Drawn(16), Blank(256), 11],
         lambda given, out, count: {1: flat(np.tile(given, count), out[16 * count :])},
     ),
-    SimulatedDesign(
-        "runtime_choice", [Drawn(32), Blank(16), 1, 1], lambda given, *_: {1: given[16:]}, runs=2
-    ),
+    SimulatedDesign("runtime_choice", [Drawn(32), Blank(16), 1, 1], lambda given, *_: {1: given[16:]}, runs=2),
     SimulatedDesign("runtime_parameter", [Drawn(32), Blank(32), -3, 1000], lambda given, *_: {1: given * -3 + 1000}),
     SimulatedDesign(
         "external_kernel",
         [Drawn(64, np.int16), Blank(64, np.int16)],
         lambda given, _: {1: flat(np.sort(rows(given, 16)))},
         kernels={"sort": sort},
+    ),
+    SimulatedDesign(
+        "scratchpad",
+        [Drawn(16), Blank(16)],
+        lambda given, _: {1: given * 7 + 5},
+        scratchpad={"times": 7, "plus": 5},
+    ),
+    SimulatedDesign("channel_reset", [Blank(8)], lambda _: {0: np.array([1, 1, 2, 3, 5, 8, 13, 21], np.int32)}),
+    SimulatedDesign(
+        "core_restart",
+        [Drawn(16), Blank(16)],
+        lambda given, _: {1: flat(rows(given) + np.array([[100], [200]], np.int32))},
+    ),
+    SimulatedDesign(
+        "packet_broadcast",
+        [Drawn(48), Blank(48), Blank(48)],
+        lambda given, *_: {1: given, 2: flat(given.reshape(2, 3, 8).transpose(0, 2, 1))},
+    ),
+    SimulatedDesign("fifo_reshaped", [Drawn(96), Blank(96)], _tiles),
+    SimulatedDesign(
+        "vector_floats",
+        [Drawn(64, np.float32), Blank(64, np.float32)],
+        lambda given, _: {1: np.maximum(given * np.float32(0.25), 0)},
     ),
     SimulatedDesign("memory_writes", [Blank(4)], lambda _: {0: np.array([1, 2, 0x12345F7F, 4], np.int32)}),
     SimulatedDesign("mem_tile_neighbour", [Drawn(48), Blank(48)], lambda given, _: {1: given}),

@@ -27,6 +27,7 @@ from tilewright.txn.text import assemble, disassemble
 Array = npt.NDArray[np.int32]
 
 FILES = sorted((Path(__file__).parent / "seeded_bugs").glob("*.mlir"))
+DOCS = Path(__file__).parents[2] / "docs" / "simulator.md"
 MODELS = ["plain", "fast"]
 ERRORS = {"hang": tw.Hang, "compile": tw.CompileError}
 _DIRECTIVE = re.compile(r"\s*// (RAISES|GIVES|SAYS|LEVEL|KERNEL|TXN):? (.*)")
@@ -43,7 +44,7 @@ class Seeded:
 
     @property
     def levels(self) -> dict[str, str]:
-        return dict(tuple(level.split("=", 1)) for level in self.directives.get("LEVEL", []))
+        return {kind: level for kind, _, level in (text.partition("=") for text in self.directives.get("LEVEL", []))}
 
     @property
     def kernels(self) -> dict[str, Any]:
@@ -102,9 +103,7 @@ def missing(seeded: Seeded, message: str) -> list[tuple[int | None, str]]:
     places = [(at, text, f"<text>:{at}:" if at else "") for at, text in seeded.says]
     lines = message.splitlines()
     return [
-        (at, text)
-        for at, text, place in places
-        if not any(line.startswith(place) and text in line for line in lines)
+        (at, text) for at, text, place in places if not any(line.startswith(place) and text in line for line in lines)
     ]
 
 
@@ -120,4 +119,11 @@ def test_the_right_design_runs_clean(path: Path, model: str) -> None:
 
 def test_every_kind_of_fault_is_there() -> None:
     raised = {kind for path in FILES for kind in read(path, "BUG").directives["RAISES"]}
-    assert raised >= {kind.option for kind in FaultKind} - {"core"}
+    assert raised >= {kind.option for kind in FaultKind}
+
+
+def test_the_documentation_shows_a_real_message() -> None:
+    path = next(path for path in FILES if path.stem == "lock_initial_value")
+    with pytest.raises(tw.Hang) as raised:
+        run(read(path, "BUG"), "plain")
+    assert str(raised.value).replace("<text>", path.name) in DOCS.read_text()

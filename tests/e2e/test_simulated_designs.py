@@ -13,7 +13,7 @@ def test_design_computes_what_numpy_does(case: SimulatedDesign) -> None:
     for seed in range(case.runs):
         arguments = case.arguments(seed)
         wanted = case.results(case.arguments(seed))
-        result = device.run(*arguments, sequence=case.sequence)
+        result = case.run(device, arguments)
         for got, want in zip(arguments, wanted, strict=True):
             np.testing.assert_array_equal(got, want)
         assert not result.notes
@@ -21,7 +21,7 @@ def test_design_computes_what_numpy_does(case: SimulatedDesign) -> None:
 
 @pytest.mark.parametrize("case", DESIGNS, ids=lambda case: case.name)
 def test_two_runs_are_the_same_run(case: SimulatedDesign) -> None:
-    first, second = (case.load().run(*case.arguments(0), sequence=case.sequence) for _ in range(2))
+    first, second = (case.run(case.load(), case.arguments(0)) for _ in range(2))
     assert first.cycles == second.cycles
     np.testing.assert_array_equal(first.trace, second.trace)
 

@@ -58,6 +58,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="KIND=LEVEL", **repeated, help="make a hazard fault, note or off (--judge help lists them)"
     )
+    parser.add_argument(
+        "--model", choices=("fast", "plain"), default="fast", help="how to simulate; both give the same (default: fast)"
+    )
     parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
     parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
@@ -157,7 +160,7 @@ def _on_design(args: Namespace) -> Job:
     scratchpad = _scratchpad(design, args)
     kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
     try:
-        device = design.load(design.device_of(args.sequence), kernels, _levels(args))
+        device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model)
     except DiagnosedError as error:
         error.sources[name] = text
         raise
@@ -188,6 +191,7 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
 def _on_bare_device(args: Namespace) -> Job:
     """A stream on a device that is freshly out of reset."""
     from tilewright.sim.host_needs import needed_bytes
+    from tilewright.sim.models import Model
     from tilewright.simulation import BareDevice
 
     if args.txn is None:
@@ -199,7 +203,7 @@ def _on_bare_device(args: Namespace) -> Job:
     model = _model(args.device, code)
     needs = needed_bytes(code, model)
     arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
-    device = BareDevice(model, _levels(args))
+    device = BareDevice(model, _levels(args), Model(args.model))
     return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 

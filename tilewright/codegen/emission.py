@@ -20,6 +20,7 @@ from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
 from tilewright.dialects.aiex import firmware, instructions, queue
+from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.ir.diagnostics import fail_op
 from tilewright.txn.host_buffers import address_offset
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
@@ -103,7 +104,7 @@ class Emitter:
         if offset is None:
             return written
         if op.column is not None and op.row is not None:
-            return self.model.tile_address(op.column.value.data, op.row.value.data, offset & 0xFFFFF)
+            return self.model.tile_address(op.column.value.data, op.row.value.data, offset & TILE_OFFSET)
         return offset & WORD_MASK
 
     def global_words(self, op: Operation, data: SSAValue) -> list[int]:

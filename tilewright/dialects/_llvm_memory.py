@@ -10,10 +10,11 @@ from typing import Self
 from xdsl.dialects import llvm as xdsl_llvm
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i1, i64
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 
 from tilewright.dialects._amend import amend
 from tilewright.dialects._ods import i64_attr, op_definition
@@ -121,6 +122,19 @@ def _parse_operands(parser: Parser, count: int) -> list[UnresolvedOperand]:
     return operands
 
 
+class LoadEffects(MemoryEffect):
+    """Reads; a volatile load, and one that orders others, is as observable as a store."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        ordering = op.properties.get("ordering", NOT_ATOMIC)
+        orders = isinstance(ordering, IntegerAttr) and ordering.value.data > Ordering.unordered
+        kinds = {MemoryEffectKind.READ}
+        if orders or "volatile_" in op.properties:
+            kinds.add(MemoryEffectKind.WRITE)
+        return {EffectInstance(kind) for kind in kinds}
+
+
 SPELLED = "volatile_", "ordering", SCOPE
 
 
@@ -132,6 +146,7 @@ class LoadOp(xdsl_llvm.LoadOp):
     nontemporal = opt_prop_def(UnitAttr)
     invariant = opt_prop_def(UnitAttr)
     syncscope = opt_prop_def(StringAttr)
+    traits = traits_def(LoadEffects())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

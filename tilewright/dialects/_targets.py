@@ -11,9 +11,6 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 
-
-
-
 class TargetAttr(ParametrizedAttribute):
     """Fields by name, in the order of `DEFAULTS`; those that hold their default are not written."""
 
@@ -83,6 +80,3 @@ def _print_value(printer: Printer, value: Attribute) -> None:
             printer.print_string("true" if value.value.data else "false")
         case _:
             printer.print_attribute(value)
-
-
-

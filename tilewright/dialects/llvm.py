@@ -19,6 +19,7 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amended
+from tilewright.dialects._llvm_globals import OPS as GLOBAL_OPS
 from tilewright.dialects._llvm_memory import OPS as MEMORY_OPS
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import print_attributes
@@ -131,4 +132,4 @@ class ExtractElementOp(IRDLOperation):
             )
 
 
-LLVM = amended(xdsl_llvm.LLVM, [ExtractElementOp, PoisonOp, *MEMORY_OPS])
+LLVM = amended(xdsl_llvm.LLVM, [ExtractElementOp, PoisonOp, *GLOBAL_OPS, *MEMORY_OPS])

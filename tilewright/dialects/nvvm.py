@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, IntAttr, StringAttr, UnitAttr, i1, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Dialect, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Dialect, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -131,7 +131,7 @@ class BarrierOp(IRDLOperation):
         print_attributes(printer, self)
 
 
-def _parse_named(parser: Parser, word: str):
+def _parse_named(parser: Parser, word: str) -> list[SSAValue]:
     if parser.parse_optional_keyword(word) is None:
         return []
     parser.parse_punctuation("=")

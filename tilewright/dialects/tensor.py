@@ -34,14 +34,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amended
 from tilewright.dialects._ods import ParentOp, op_definition
+from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
 from tilewright.dialects._syntax import (
     INDEX,
     parse_bare_operands,
-    parse_mixed_indices,
     print_attributes,
-    print_mixed_indices,
     resolve_all,
-    segments,
 )
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
@@ -161,34 +159,21 @@ class ParallelInsertSliceOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("into")
         dest = parser.parse_unresolved_operand()
-        offsets, sizes, strides = (parse_mixed_indices(parser) for _ in range(3))
+        operands, properties = parse_slice(parser, 2)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_value = parser.resolve_operand(source, parser.parse_type())
         parser.parse_keyword("into")
         dest_value = parser.resolve_operand(dest, parser.parse_type())
-        return cls.create(
-            operands=[source_value, dest_value, *offsets[0], *sizes[0], *strides[0]],
-            properties={
-                "static_offsets": offsets[1],
-                "static_sizes": sizes[1],
-                "static_strides": strides[1],
-                "operandSegmentSizes": segments(1, 1, len(offsets[0]), len(sizes[0]), len(strides[0])),
-            },
-            attributes=attributes,
-        )
+        return cls.create(operands=[source_value, dest_value, *operands], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
         printer.print_string(" into ")
         printer.print_ssa_value(self.dest)
-        print_mixed_indices(printer, self.offsets, self.static_offsets)
-        printer.print_string(" ")
-        print_mixed_indices(printer, self.sizes, self.static_sizes)
-        printer.print_string(" ")
-        print_mixed_indices(printer, self.strides, self.static_strides)
-        print_attributes(printer, self, ("static_offsets", "static_sizes", "static_strides"))
+        print_slice(printer, self)
+        print_attributes(printer, self, STATIC_NAMES)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
         printer.print_string(" into ")

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.device.bd import BD_LAYOUTS
-from tilewright.device.layout import Field
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
 from tilewright.dialects.aie.data_layout import element_count
@@ -32,7 +32,6 @@ from tilewright.passes.numbers import Numbers
 from tilewright.passes.transfer_fields import Transfer
 from tilewright.txn.host_buffers import largest_offset
 
-WORD_BYTES = 4
 FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION
 
 

@@ -80,7 +80,6 @@ _UPSTREAM: dict[str, Effect] = {
     "linalg.yield": _NONE,
     "llvm.alloca": Effect.ALLOCATE_RESULT,
     "llvm.intr.fabs": _NONE,
-    "llvm.load": _READ,
     "llvm.store": _WRITE,
     "memref.alloc": Effect.ALLOCATE_RESULT,
     "memref.alloca": Effect.ALLOCATE_RESULT,

@@ -28,7 +28,7 @@ from tilewright.passes.insertion import building
 from tilewright.passes.loop_unrolling import iterations, loops_innermost_first, unroll
 from tilewright.passes.memcpy.compat import lower_as_first_version
 from tilewright.passes.memcpy.copies import read_copy
-from tilewright.passes.memcpy.cores import start_over, use_locks
+from tilewright.passes.memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
 from tilewright.passes.memcpy.programs import program_copies
 from tilewright.passes.memcpy.rehearsal import rehearse
 from tilewright.passes.memcpy.schedule import Scheduler
@@ -74,13 +74,29 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     streams = Streams(device, list(copies.values()))
     streams.connect()
     cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
-    for core in cores:
-        start_over(core)
+    moving = [sequence for sequence in sequences if any(isinstance(op, MemcpyOp) for op in sequence.walk())]
+    starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
-    steps = [Scheduler(device, streams, locks, copies).run(sequence) for sequence in sequences]
+    steps = [Scheduler(device, streams, locks, copies).run(sequence) for sequence in moving]
     _erase_tokens(device, sites)
-    if len(moving := [of_one for of_one in steps if of_one is None or of_one]) == 1:
-        rehearse(locks, cores, moving[0] or ())  # who runs several decides about their order
+    if len(moving) == 1 and steps[0] is not None:  # who runs several decides about their order
+        rehearse(locks, starts, cores, steps[0])
+
+
+def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[RuntimeSequenceOp]) -> list[LockOp]:
+    """Have cores that end do the same for each run of a sequence. Returns locks with which sequences start some."""
+    locks = list[LockOp]()
+    for core in (core for core in cores if ends(core)):
+        waits = always_waits(core.body.block)
+        if not waits and len(moving) != 1:
+            continue
+        repeated = repeat_forever(core)
+        if not waits and (tile := core.tile_like) is not None and core.place is not None:
+            name = _free_name(device, "start_{}_{}_lock".format(*core.place))
+            lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
+            start_with(moving[0], repeated, lock)
+            locks.append(lock)
+    return locks
 
 
 def _unroll(sequence: RuntimeSequenceOp) -> None:
@@ -108,6 +124,10 @@ def _lock_name(device: DeviceOp, name: LockName, names: Sequence[LockName]) -> s
     wanted = f"{name.token}_lock"
     if sum(other.token == name.token for other in names) > 1:
         wanted += f"_{name.place.column}_{name.place.row}"
+    return _free_name(device, wanted)
+
+
+def _free_name(device: DeviceOp, wanted: str) -> str:
     numbered = (f"{wanted}_{number}" for number in count())
     return next(free for free in chain([wanted], numbered) if device.lookup(free) is None)
 

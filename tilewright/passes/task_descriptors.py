@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, LockAction, TileId
 from tilewright.device.bd import CoreBd, MemTileBd
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
@@ -30,7 +31,6 @@ from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.argument_trace import ArgumentPart, trace_to_argument
 from tilewright.passes.descriptor_lowering import (
-    WORD_BYTES,
     Descriptor,
     add_scratchpad_offset,
     address_register,

@@ -9,8 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import DmaDirection, TileType
+from tilewright.device import DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.report.phases import BUSY, WAITS, Phase
+from tilewright.sim.ports import PortName
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import Part, PartKind, roster_of
 from tilewright.sim.trace import Event
@@ -83,7 +85,7 @@ def spans_of(record: RunRecord) -> Spans:
 
 
 def _moved_words(event: Column, words: Column) -> Column:
-    """At each row the words of the next row of its part, which ends what begins here; an open one has moved some."""
+    """At each row the words of the next row of its part, which ends what begins here; 0 where nothing ends it."""
     following = np.append(words[1:], 0)[: len(words)]
     return np.where(np.append(event[1:], -1)[: len(event)] == Event.BD_END, following, 0)
 
@@ -101,7 +103,7 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
     settled = _split_operations(record, settled, rows)
     settled = _split_host_reads(record, settled, parts)
-    settled = _split_stuck(record, settled)
+    settled = _with_open_words(record, settled)
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
 
 
@@ -132,29 +134,43 @@ def _split_host_reads(record: RunRecord, spans: Spans, parts: list[Part]) -> Spa
     return _split(changed, latency, record.timing.host_read, np.full(len(spans), Phase.ROOM, dtype=np.int64))
 
 
-def _split_stuck(record: RunRecord, spans: Spans) -> Spans:
-    """A channel that is stuck in the middle of a descriptor moves nothing from then on."""
-    parts = roster_of(record.model.name).parts
-    since = np.full(len(parts), record.cycles, dtype=np.int64)
-    for wait in record.waits:
-        since[wait.part] = wait.since
-    stuck = (spans.phase == Phase.MOVE) & (spans.end == record.cycles) & (since[spans.part] < record.cycles)
-    later = np.where(np.array([_sends(part) for part in parts])[spans.part], Phase.ROOM, Phase.WORDS)
-    return _split(spans, stuck, since[spans.part] - spans.start, later)
+def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
+    """Channels that are in the middle of a descriptor in the end: what went over their port is more than what ended."""
+    parts, words = roster_of(record.model.name).parts, spans.words.copy()
+    ended = record.trace[record.trace[:, 1] == Event.BD_END]
+    for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
+        number = int(spans.part[index])
+        before = int(ended[ended[:, 2] == number, 4].sum())
+        words[index] = max(_port_words(record, parts[number]) - before, 0)
+    return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
+
+
+def _port_words(record: RunRecord, part: Part) -> int:
+    """Words that went through the port of a channel; where streams join, those of the way that it has for itself."""
+    match part:
+        case Part(tile=TileId() as tile, detail=(DmaDirection() as direction, int() as channel)):
+            is_shim = _is_shim(record, part)
+        case _:
+            return 0
+    south = SHIM_DMA_PORTS[direction]
+    port = PortName(WireBundle.South, south[channel]) if is_shim else PortName(WireBundle.DMA, channel)
+    if direction is DmaDirection.S2MM:
+        return record.carried.get((tile, port), 0)
+    targets = [c.target for c in record.connections if (c.tile, c.source) == (tile, port)]
+    return min((record.carried.get((tile, target), 0) for target in targets), default=0)
 
 
 def _is_shim(record: RunRecord, part: Part) -> bool:
     return part.tile is not None and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
 
 
-def _split(spans: Spans, which: npt.NDArray[np.bool_], after: int | Column, later: Column) -> Spans:
+def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
     """Cut the chosen spans in two after some cycles; the second part is at something else."""
-    cycles = np.broadcast_to(after, (len(spans),))
     cut = which & (spans.cycles > cycles)
     order = np.repeat(np.arange(len(spans)), 1 + cut)
     second = np.append(False, order[1:] == order[:-1]) if len(order) else np.empty(0, dtype=np.bool_)
     first = np.append(order[1:] == order[:-1], False) if len(order) else second
-    middle = spans.start[order] + cycles[order]
+    middle = spans.start[order] + cycles
     return Spans(
         spans.part[order],
         np.where(second, later[order], spans.phase[order]),

@@ -18,7 +18,15 @@ from tilewright.ir.diagnostics import file_position
 from tilewright.report.phases import Phase
 from tilewright.report.spans import Column, Spans
 from tilewright.report.tasks import Task
-from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
+from tilewright.report.tracks import (
+    CONTROLLER_NAME,
+    file_name,
+    full_lock_name,
+    lock_name,
+    lock_places,
+    part_name,
+    tile_name,
+)
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import Part, PartKind, roster_of
 from tilewright.sim.trace import Event
@@ -41,7 +49,7 @@ class Timeline:
     groups: list[str]
     tracks: list[Track]
     tasks: list[list[int | None]]
-    """Track, push, start, end, token, descriptor of each task; None where there is no such cycle."""
+    """Track, push, start, end, token, operation of each task that the controller pushed; None: it did not happen."""
     bin_cycles: int | None
     """How many cycles one bin has, where tracks are given as bins."""
 
@@ -64,7 +72,8 @@ class _Builder:
     def build(self, tasks: list[Task]) -> Timeline:
         tracks = sorted([*self._part_tracks(), *self._lock_tracks()], key=lambda track: track["group"])
         numbers = {track["part"]: number for number, track in enumerate(tracks) if "part" in track}
-        shown = [[numbers[t.part], t.pushed, t.start, t.end, t.token, t.bd] for t in tasks if t.part in numbers]
+        pushed = [task for task in tasks if task.part in numbers and task.operation is not None]
+        shown = [[numbers[t.part], t.pushed, t.start, t.end, t.token, t.operation] for t in pushed]
         names = [CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile) for tile in self.groups]
         return Timeline(names, tracks, shown[:MOST_TASKS], self.bin_cycles if self.bins else None)
 
@@ -125,9 +134,10 @@ class _Builder:
             stops = self.record.names.stops.get(tile, ())
             is_stop = phase is not Phase.COMPUTE and detail < len(stops)
             return stops[detail].operation if is_stop else ""
-        location = self.record.descriptors.get((tile, detail))
+        is_rewritten = self.record.model.is_shim_noc(*tile)  # by the sequence, run by run: its task tells more
+        location = None if is_rewritten else self.record.descriptors.get((tile, detail))
         position = file_position(location) if location else None
-        return f"BD {detail}" + (", {}:{}".format(*position[:2]) if position else "")
+        return f"BD {detail}" + (f", {file_name(position[0])}:{position[1]}" if position else "")
 
     def _lock_tracks(self) -> Iterator[Track]:
         places = lock_places(self.record.model.name)

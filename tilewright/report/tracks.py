@@ -59,3 +59,8 @@ def lock_name(record: RunRecord, lock: int) -> str:
 def full_lock_name(record: RunRecord, lock: int) -> str:
     place = lock_places(record.model.name)[lock]
     return f"{lock_name(record, lock)} of {tile_name(record.model, place.tile)}"
+
+
+def file_name(path: str) -> str:
+    """The last part of a path, which is enough beside a line number."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -159,16 +159,17 @@ class Controller:
         """Put the address of a host buffer into a descriptor."""
         if self.is_patched:
             return
-        buffers, index = self.machine.host.arguments, op.argument_index
-        offset = op.argument_offset
+        index, offset = op.argument_index, op.argument_offset
         if index >= FIRST_FOLDED and offset >= FOLDED:
             offset -= FOLDED
-        if index not in buffers:
-            known = ", ".join(map(str, buffers)) or "none"
+        buffer = self.machine.host.argument(index)
+        if buffer is None:
+            known = ", ".join(map(str, self.machine.host.arguments)) or "none"
             text = f"the controller needs the address of argument {index}; the arguments that are arrays: {known}"
-            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, text, self)
+            note = self.location, "arguments are counted from 0, scalars too: pass an array there, or name another one"
+            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, text, self, note)
             return
-        address = buffers[index].address + offset
+        address = buffer.address + offset
         low, high = op.address, op.address + WORD_BYTES
         self.machine.write(low, address & 0xFFFF_FFFF, self.location)
         kept = self.machine.read(high, self.location) & ~0xFFFF
@@ -181,9 +182,11 @@ class Controller:
         if load is None:
             known = ", ".join(map(str, self.images)) or "none"
             text = f"the controller has no configuration {op.id} to load; there is {known}"
-            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self)
+            note = self.location, "load one that is in the design"
+            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self, note)
             return
         self.machine.reset()
+        self.awaited.clear()
         self.listen()
         stream = load()
         for operation in stream.operations:

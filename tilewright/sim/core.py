@@ -113,13 +113,16 @@ class Activation:
     @property
     def stop(self) -> Stop:
         """What the program is at, while it waits for something."""
-        code: int = _NUMBER.unpack_from(self.context, CODE)[0]
-        return self.code.stops[code - FIRST_WAIT]
+        return self.code.stops[self._code - FIRST_WAIT]
 
     @property
     def location(self) -> LocationAttr:
-        """Where in the source the program is, while it waits for something."""
-        return self.stop.op.location
+        """Where in the source the program is, as far as that is known."""
+        return self.stop.op.location if self._code >= FIRST_WAIT else self.core.location
+
+    @property
+    def _code(self) -> int:
+        return _NUMBER.unpack_from(self.context, CODE)[0]
 
     @property
     def handle(self) -> int:

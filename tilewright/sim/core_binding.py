@@ -112,8 +112,10 @@ class TilePort:
         yield cycles
 
     def pause(self, cycles: int, asker: object) -> Process[None]:
-        reason = f"{asker} goes on in a loop whose end nothing tells"
-        yield Pause(cycles, Wait(Signal(), lambda: reason, self.tile, asker))
+        yield Pause(cycles, self.look_wait(asker))
+
+    def look_wait(self, asker: object) -> Wait:
+        return Wait(Signal(), lambda: f"{asker} goes on in a loop whose end nothing tells", self.tile, asker)
 
     def kernel(self, name: str) -> Kernel | None:
         return self.kernels.get(name)

@@ -89,6 +89,12 @@ class Descriptor:
 
 
 def read_descriptor(tile_type: TileType, words: Sequence[int]) -> Descriptor:
+    return _read(tile_type, tuple(words))
+
+
+@lru_cache(maxsize=4096)
+def _read(tile_type: TileType, words: tuple[int, ...]) -> Descriptor:
+    """Whoever follows chains, such as the explanation of a hang, reads the same few again and again."""
     layout = BD_LAYOUTS[tile_type]
     fields = layout.decode(words)
     acquire = LockUse(fields["lock_acq_id"], fields["lock_acq_value"]) if fields["lock_acq_enable"] else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -135,6 +136,8 @@ class Channel:
 
     def clear(self) -> None:
         """Forget all tasks."""
+        dropped = sum(task.token for task in (*self.queue, *filter(None, [self.running])))
+        del self.with_token[len(self.with_token) - dropped :]
         self.queue.clear()
         self.running = self._transfer = None
         self.overflowed = False
@@ -240,6 +243,7 @@ class Channel:
         """Run one descriptor; gives the next one of the chain."""
         tile = self.tile
         transfer = self._transfer = Transfer(self, bd, tile.descriptor_location(bd))
+        self._moved = 0
         self._record(Event.BD, bd)
         if not tile.can_use(bd, self.number):
             self.refuse(transfer)
@@ -287,7 +291,6 @@ class Channel:
         cost = self.tile.start_cost(self.direction)
         if cost:
             yield cost
-        self._moved = 0
         self.tile.begin_access(addresses, self)
         if self.direction is DmaDirection.MM2S:
             yield from self._send(descriptor, self.tile.gather(addresses, self, self.transfer))
@@ -307,24 +310,24 @@ class Channel:
         last, before = len(data) - 1, len(data) - len(words) - 1
         for index, word in enumerate(data):
             ends = index == last and not descriptor.suppress_tlast
-            yield from outlet.pass_on(Beat(word, ends), self.transfer, None if index else self._flow)
-            self._moved = index - before
+            yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
 
     def _receive(self, count: int) -> Process[Words]:
         inlet = yield from self.tile.inlet(self)
         words = np.empty(count, dtype=np.uint32)
-        if count:
-            yield from inlet.head(self.transfer)
-            self._flow()
         for index in range(count):
-            beat = yield from inlet.take(self.transfer)
+            beat = yield from inlet.head(self.transfer)
             words[index] = beat.word
-            self._moved = index + 1
+            inlet.pop()
+            self._count(index + 1, index == 0)
+            yield 1
         return words
 
-    def _flow(self) -> None:
-        """The first word is on its way."""
-        self._record(Event.FLOW, self.transfer.bd if self.transfer else 0)
+    def _count(self, moved: int, is_first: bool) -> None:
+        """A word is on its way, or has come."""
+        self._moved = moved
+        if is_first:
+            self._record(Event.FLOW, self.transfer.bd if self.transfer else 0)
 
     def _send_token(self, task: Task) -> Process[None]:
         """Tell whoever waits that the task is done. The token needs a route like any other packet."""

@@ -36,7 +36,7 @@ class FaultKind(Enum):
     NO_ROUTE = "no-route", Level.FAULT, "a packet comes to a port that has no rule for its id"
     UNORDERED_WRITES = "unordered-writes", Level.FAULT, "a DMA writes words that another one writes or reads meanwhile"
     PROGRAM_MEMORY = "program-memory", Level.FAULT, "a core is started on machine code, which cannot be executed here"
-    CORE = "core", Level.FAULT, "a core's program does what has no result, such as a division by zero"
+    CORE = "core", Level.FAULT, "a core's program stops itself: an assertion fails, or calls go too deep"
     UNKNOWN_OPERATION = "unknown-operation", Level.FAULT, "an operation, or a configuration to load, that is not known"
     UNKNOWN_REGISTER = "unknown-register", Level.NOTE, "a write to a register that is not modelled"
     LEFT_OVER = "left-over", Level.NOTE, "at the end, a token that nobody waited for or a host transfer in flight"

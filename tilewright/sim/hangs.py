@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnknownLoc
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.sim.cascade import CascadeLink
@@ -38,15 +38,23 @@ def explain(machine: Machine, waiting: Actor) -> list[Note]:
 
     Why the first one waits is not among them: it is what the hang is called.
     """
-    return list(_follow(Cast(machine), waiting))
+    return list(_located(_follow(Cast(machine), waiting)))
+
+
+def _located(notes: Iterable[Note]) -> Iterator[Note]:
+    """What is in between, such as a switch, has no place in the program: it is told where it is about."""
+    last: LocationAttr = UNKNOWN_LOC
+    for location, text in notes:
+        last = last if isinstance(location, UnknownLoc) else location
+        yield last, text
 
 
 def _follow(cast: Cast, first: Actor) -> Iterator[Note]:
     chain = [first]
     while True:
         suspect = suspect_of(cast, chain[-1])
-        if chain[1:] or (isinstance(suspect, Onward) and suspect.how):
-            yield _link(chain[-1], suspect, is_first=len(chain) == 1)
+        if text := _link(chain[-1], suspect, is_first=len(chain) == 1):
+            yield asked_at(chain[-1]), text
         if isinstance(suspect, Cause):
             yield suspect.location, f"most likely cause: {suspect.text}"
             return
@@ -57,11 +65,11 @@ def _follow(cast: Cast, first: Actor) -> Iterator[Note]:
         chain.append(suspect.actor)
 
 
-def _link(actor: Actor, suspect: Suspect, is_first: bool) -> Note:
+def _link(actor: Actor, suspect: Suspect, is_first: bool) -> str:
     """Why somebody waits, and who should do something about it."""
     reason = "" if is_first or actor.wait is None else actor.wait.reason() + _progress(actor)
     how = suspect.how if isinstance(suspect, Onward) else ""
-    return asked_at(actor), "; ".join(filter(None, [reason, how]))
+    return "; ".join(filter(None, [reason, how]))
 
 
 def _progress(actor: Actor) -> str:
@@ -132,8 +140,11 @@ class OpenWait:
     """Why there is nobody."""
 
 
-def open_waits(machine: Machine, start: int = 0) -> list[OpenWait]:
-    """Everybody who is stuck in the middle of something, and whom they wait for; cycles count from `start`."""
+def open_waits(machine: Machine, since: Mapping[int, int]) -> list[OpenWait]:
+    """Everybody who is stuck in the middle of something, and whom they wait for.
+
+    `since` has the cycle in which each part began what it is at.
+    """
     cast, found = Cast(machine), dict[str, OpenWait]()
     asked = [actor for actor in machine.engine.waiting if not _is_idle(actor)]
     while asked:
@@ -142,8 +153,8 @@ def open_waits(machine: Machine, start: int = 0) -> list[OpenWait]:
             continue
         suspect, by = suspect_of(cast, actor), place_of(actor.wait.by)
         needs, cause = (None, suspect.text) if isinstance(suspect, Cause) else (suspect.actor.name, None)
-        since = max(actor.since - start, 0)
-        found[actor.name] = OpenWait(actor.name, actor.rank, actor.tile, actor.wait.reason(), since, by, needs, cause)
+        begun, reason = since.get(actor.rank, 0), actor.wait.reason()
+        found[actor.name] = OpenWait(actor.name, actor.rank, actor.tile, reason, begun, by, needs, cause)
         if isinstance(suspect, Onward):
             asked.append(suspect.actor)
     return list(found.values())

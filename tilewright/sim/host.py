@@ -54,6 +54,15 @@ class HostMemory:
         self.arguments[number] = buffer
         return buffer
 
+    def argument(self, index: int) -> HostBuffer | None:
+        """The buffer that sequences mean by an index: the argument of that number, if it is an array.
+
+        Hosts pass buffers alone, so what a trace is written to is counted among those: mlir-aie, AIEInsertTraceFlows.
+        """
+        if index in self.arguments:
+            return self.arguments[index]
+        return self.buffers[index] if index < len(self.buffers) else None
+
     @property
     def words(self) -> int:
         """Words in all buffers together."""
@@ -90,9 +99,9 @@ class HostMemory:
         low, high = int(real.min()), int(real.max()) + WORD_BYTES
         buffer = next((b for b in self.buffers if b.address <= low < b.end or b.address < high <= b.end), None)
         if buffer is None:
-            self.judge.fault(
-                FaultKind.OUTSIDE_MEMORY, f"{asker} {verb} host address {low:#x}: {self._nearest(low)}", asker
-            )
+            text = f"{asker} {verb} host address {low:#x}: {self._nearest(low)}"
+            note = place_of(asker), "put the address of an argument into the descriptor before the task is pushed"
+            self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
             return None
         if low < buffer.address or high > buffer.end // WORD_BYTES * WORD_BYTES:
             self.judge.fault(
@@ -100,6 +109,7 @@ class HostMemory:
                 f"{asker} {verb} bytes {low - buffer.address} to {high - buffer.address} of argument {buffer.name}, "
                 f"which has {len(buffer.data)}",
                 asker,
+                (place_of(asker), "pass a longer array, or let the transfer end where the array does"),
             )
         inside = (addresses >= buffer.address) & (addresses + WORD_BYTES <= buffer.end)
         return buffer, inside

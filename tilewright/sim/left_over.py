@@ -11,6 +11,11 @@ from tilewright.sim.dma import Channel, Task
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.machine import At, Machine
 
+REMEDIES = {
+    DmaDirection.S2MM: "wait for it before the sequence ends, so that all its words are there",
+    DmaDirection.MM2S: "nobody has taken the rest: send only what is taken, or wait for it",
+}
+
 
 def report_left_over(machine: Machine, controller: Controller) -> None:
     """Say what the sequence should have waited for, or need not have asked for."""
@@ -70,5 +75,5 @@ def _report_transfer(channel: Channel) -> None:
         moved = f"{channel.moved} of {channel.tile.descriptor(channel.transfer.bd).length} words"
         has_moved = "have come" if channel.direction is DmaDirection.S2MM else "are sent"
         notes.append((channel.transfer.location, f"it is at BD {channel.transfer.bd}, of which {moved} {has_moved}"))
-    notes.append((oldest.location, "wait for it before the sequence ends"))
+    notes.append((oldest.location, REMEDIES[channel.direction]))
     channel.tile.judge.fault(FaultKind.LEFT_OVER, text, at, *notes)

@@ -33,19 +33,22 @@ class LockNeed:
 class Lock:
     """One lock of a tile."""
 
-    __slots__ = ("_value", "changed", "index", "judge", "number", "tile", "trace")
+    __slots__ = ("_value", "changed", "index", "judge", "name", "number", "tile", "trace")
 
     def __init__(self, tile: TileId, number: int, index: int, judge: Judge, trace: Trace):
         self.tile = tile
         self.index = index
         self.trace = trace
         self.number = number
+        self.name: str | None = None
+        """What the program calls it."""
         self.judge = judge
         self._value = 0
         self.changed = Signal()
 
     def __str__(self) -> str:
-        return f"lock {self.number} of tile ({self.tile.column}, {self.tile.row})"
+        name = f" ({self.name})" if self.name else ""
+        return f"lock {self.number}{name} of tile ({self.tile.column}, {self.tile.row})"
 
     @property
     def value(self) -> int:

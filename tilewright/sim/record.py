@@ -124,8 +124,13 @@ def record_run(
         names=names or Names(),
         notes=list(machine.judge.notes),
         error=error,
-        waits=open_waits(machine, beginning.cycle) if error is not None else (),
+        waits=open_waits(machine, _last_cycles(rows)) if error is not None else (),
     )
+
+
+def _last_cycles(rows: Rows) -> dict[int, int]:
+    """When each part last began something."""
+    return dict(zip(rows[:, 2].tolist(), rows[:, 0].tolist(), strict=True))
 
 
 def _passed(machine: Machine) -> Iterator[tuple[tuple[TileId, PortName], int]]:

@@ -123,7 +123,8 @@ class Runner:
             raise Stopped(self._state("stopped", actor, program))
 
     def _state(self, what: str, actor: Actor, program: Program) -> Diagnostic:
-        return state(f"{what} in cycle {self.elapsed}", self.machine, self.controller, actor, program.stream)
+        text = f"{what} in cycle {self.elapsed}"
+        return state(text, self.machine, self.controller, actor, program.stream, program.locations)
 
     def _until(self, actor: Actor, program: Program, watch: Watch) -> Callable[[], bool]:
         """What ends a run; whoever does not watch it pays nothing."""

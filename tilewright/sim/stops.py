@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -34,13 +34,16 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(str(state))
 
 
-def state(text: str, machine: Machine, controller: Controller, actor: Actor, stream: Stream) -> Diagnostic:
+def state(
+    text: str, machine: Machine, controller: Controller, actor: Actor, stream: Stream, locations: Sequence[LocationAttr]
+) -> Diagnostic:
     """How far a run has come."""
-    found = Diagnostic(Severity.ERROR, text, controller.location)
     number, total = controller.executed, len(stream.operations)
+    at = locations[number] if number < len(locations) else controller.location
+    found = Diagnostic(Severity.ERROR, text, at)
     if number < total:
         doing = actor.wait.reason() if actor.wait else f"the controller carries out {stream.operations[number].name}"
-        found.note(controller.location, f"operation {number} of {total}: {doing}")
+        found.note(at, f"operation {number} of {total}: {doing}")
     busy = list(_busy(machine))
     for at, note in busy[:MOST_NOTES]:
         found.note(at, note)
@@ -54,8 +57,8 @@ def _busy(machine: Machine) -> Iterator[Note]:
     actors = {actor.name: actor for actor in machine.engine.actors if not actor.done}
     for channel in machine.channels():
         if not channel.is_idle:
-            at = place_of(channel)
-            yield at, _doing(actors.get(str(channel)), f"{channel.transfer or channel} moves words")
+            moves = f"{channel.transfer} moves words" if channel.transfer else f"{channel} takes up a task"
+            yield place_of(channel), _doing(actors.get(str(channel)), moves)
     for tile in machine.tiles.values():
         if (core := actors.get(f"the core of {tile}")) is not None:
             yield place_of(core.wait.by if core.wait else None), _doing(core, f"the core of {tile} computes")

@@ -15,7 +15,7 @@ from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
 from tilewright.device.stream_switch import STEPS
 from tilewright.sim.engine import Engine, Process, Signal, Wait
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.faults import FaultKind, Judge, place_of
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.ports import PortName, names_of
 from tilewright.sim.timing import Timing
@@ -128,10 +128,9 @@ class Slave:
 
     def complain(self, word: int, asker: object) -> None:
         """Nothing says where the packet with a header goes."""
-        packet = PacketHeader.id.get([word])
-        self.switch.judge.fault(
-            FaultKind.NO_ROUTE, f"{self} has no rule for packet id {packet}, which {asker} sends", asker
-        )
+        text = f"{self} has no rule for packet id {PacketHeader.id.get([word])}, which {asker} sends"
+        note = place_of(asker), "send it with the id of a packet flow that comes through here, or add such a flow"
+        self.switch.judge.fault(FaultKind.NO_ROUTE, text, asker, note)
 
     def carry(self, fifo: Fifo) -> Process[None]:
         """Pass on, for ever, what comes out of the path that leads here."""

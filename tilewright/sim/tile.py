@@ -26,7 +26,7 @@ from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor, read_descriptor
 from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
-from tilewright.sim.faults import FaultKind
+from tilewright.sim.faults import FaultKind, place_of
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from tilewright.sim.core import BoundCore
     from tilewright.sim.machine import Machine
 
+OTHER_MODES = {
+    "fot_mode": "finish-on-TLAST",
+    "enable_out_of_order": "out-of-order",
+    "compression_enable": "compression",
+    "pause_stream": "stream pause",
+    "pause_mem": "memory pause",
+}
+"""Fields of a channel's control register that have no effect here."""
 Span: TypeAlias = "tuple[Tile, npt.NDArray[np.bool_], Addresses]"
 """A tile, which of some addresses are on it, and where there."""
 
@@ -118,8 +126,7 @@ class Tile:
             case Role.QUEUE:
                 self.channel(role).push(value, location)
             case Role.CONTROL:
-                if self.table.channel_control.decode([value]).get("reset"):
-                    self.machine.restart_channel(self.channel(role))
+                self._control_channel(self.channel(role), value, location)
             case Role.LOCK:
                 self.locks[role.number].set(value)
             case Role.SWITCH:
@@ -130,6 +137,14 @@ class Tile:
                 self._control_core(value, location)
             case _:
                 pass
+
+    def _control_channel(self, channel: Channel, value: int, location: LocationAttr) -> None:
+        fields = self.table.channel_control.decode([value])
+        if fields.get("reset"):
+            self.machine.restart_channel(channel)
+        for field, mode in OTHER_MODES.items():
+            if fields.get(field):
+                self.machine.report_unknown(f"the {mode} mode of {channel}", location)
 
     def _write_other(self, offset: int, value: int, location: LocationAttr) -> None:
         program = self.table.program_memory
@@ -224,14 +239,15 @@ class Tile:
 
     def count_iteration(self, bd: int, iteration: int) -> None:
         """A channel loads a descriptor, which counts how often."""
-        if self.type is TileType.ShimNOCTile:
-            self._check_length(bd)
+        self.check_length(bd)
         field = BD_LAYOUTS[self.type].fields["iteration_current"]
         offset = self.table.bds[bd] + WORD_BYTES * field.word
         self._registers[offset] = self.register(offset) & ~field.mask | field.place(iteration)
 
-    def _check_length(self, bd: int) -> None:
-        """A transfer of more words than the host has is judged before they are gathered."""
+    def check_length(self, bd: int) -> None:
+        """A transfer of more words than the host has is judged when it is loaded, before there is room for them."""
+        if self.type is not TileType.ShimNOCTile:
+            return
         if self.register(self.table.bds[bd] + WORD_BYTES * ShimBd.buffer_length.word) > self.machine.host.words:
             loading = (channel.transfer for channel in self.channels.values() if channel.transfer)
             asker = next((transfer for transfer in loading if transfer.bd == bd), None)
@@ -245,7 +261,8 @@ class Tile:
         found = self.find_lock(number, channel)
         if found is None:
             text = f"{asker} names lock {number}, which {self._beyond(number // len(self.locks))}"
-            self.judge.fault(FaultKind.UNREACHABLE_LOCK, text, asker)
+            note = place_of(asker), f"locks of this tile are numbered from {len(self.locks)} on here"
+            self.judge.fault(FaultKind.UNREACHABLE_LOCK, text, asker, note)
         return found or self.locks[number % len(self.locks)]
 
     def find_lock(self, number: int, channel: int) -> Lock | None:
@@ -321,13 +338,15 @@ class Tile:
             inside = real & (addresses // size == window)
             if tile is None:
                 text = f"{asker} reaches address {int(addresses[inside].min()):#x}, which {self._beyond(window)}"
-                self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker)
+                note = place_of(asker), f"addresses of this tile begin at {size:#x} here"
+                self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
             yield tile or self, inside, addresses[inside] % size
 
     def _check_inside(self, addresses: Addresses, size: int, asker: object) -> None:
         if len(addresses) and addresses.max() >= size:
             text = f"{asker} reaches address {int(addresses.max()):#x} of {self}, whose memory has {size:#x} bytes"
-            self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker)
+            note = place_of(asker), "let the transfer begin earlier, or move fewer words"
+            self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
 
     def pad_value(self, channel: Channel) -> int:
         values = self.table.mm2s_pad_value

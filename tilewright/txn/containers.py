@@ -132,7 +132,7 @@ class Container:
         main = [code for code in self.codes.values() if code.name not in PREEMPTION]
         if name is None and len(main) == 1:
             return main[0]
-        listed = ", ".join(self.codes)
+        listed = ", ".join(name for name in self.codes if name) or "none: it is no ELF file"
         if name is not None:
             raise TxnError(None, f"there is no section {name!r} with control code; there is {listed}")
         raise TxnError(None, f"the file has several control codes, name one of them: {listed}")

@@ -9,8 +9,8 @@ aie.device(npu1_1col) {
   aie.objectfifo.link [@in] -> [@out] ([] [])
   aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>) {
     %task = aiex.dma_configure_task(%shim, MM2S, 0) {
-      aie.dma_bd(%a : memref<64xi32>, 0, 32) {bd_id = 3 : i32}
       // SAYS error: BD 3 on MM2S 0 of tile (0, 0) reads bytes 192 to 320 of argument a, which has 256
+      aie.dma_bd(%a : memref<64xi32>, 0, 32) {bd_id = 3 : i32}
       aie.end
     }
     aiex.npu.address_patch {addr = 0x1D064 : ui32, arg_idx = 0 : i32, arg_plus = 192 : i32}  // BUG

@@ -56,7 +56,7 @@ aie.device(npu1_1col) {
   aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>, %c: memref<64xi32>) {
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, issue_token = true, metadata = @a} : memref<64xi32>
     // SAYS note: BD 0 on MM2S 0 of tile (0, 0) cannot go on
-    // SAYS note: most likely cause: no task was pushed on S2MM 0 of tile (0, 3), and takes no more, but a broadcast goes on when all take
+    // SAYS note: most likely cause: no task was pushed on S2MM 0 of tile (0, 3), where the words should go, and a broadcast goes on only when all its readers take
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @b} : memref<64xi32>
     aiex.npu.dma_memcpy_nd(%c[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 2 : i64, metadata = @c} : memref<64xi32>
     aiex.npu.dma_wait {symbol = @a}

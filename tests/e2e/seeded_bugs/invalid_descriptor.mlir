@@ -10,9 +10,9 @@ aie.device(npu1_1col) {
   aie.runtime_sequence @copy(%a: memref<64xi32>, %b: memref<64xi32>) {
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>
     %task = aiex.dma_configure_task(%shim, S2MM, 0) {
-      aie.dma_bd(%b : memref<64xi32>, 0, 64) {bd_id = 3 : i32}
       // SAYS error: BD 3 on S2MM 0 of tile (0, 0) is not marked valid
       // SAYS note: write the whole descriptor, with its valid bit, before the task is pushed
+      aie.dma_bd(%b : memref<64xi32>, 0, 64) {bd_id = 3 : i32}
       aie.end
     } {issue_token = true}
     aiex.npu.maskwrite32 {address = 0x1D07C : ui32, value = 0 : ui32, mask = 0x02000000 : ui32, column = 0 : i32, row = 0 : i32}  // BUG

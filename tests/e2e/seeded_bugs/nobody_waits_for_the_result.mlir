@@ -12,7 +12,7 @@ aie.device(npu1_1col) {
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<64xi32>
     // SAYS error: the task that starts with BD 1 on S2MM 0 of tile (0, 0) is not done at the end of the run
-    // SAYS note: wait for it before the sequence ends
+    // SAYS note: wait for it before the sequence ends, so that all its words are there
     aiex.npu.dma_wait {symbol = @out}  // FIX
   }
 }

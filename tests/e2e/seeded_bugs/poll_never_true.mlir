@@ -1,10 +1,10 @@
-// A poll for a value that a register never gets.
+// A poll of the wrong lock: this one never changes.
 // RAISES: hang
-// SAYS error: hang: the controller polls mem(0,1) Lock0 until it is 0x3 under the mask 0x3f, it is 0x2
-// SAYS note: most likely cause
+// SAYS error: hang: the controller polls mem(0,1) Lock5 until it is 0x1 under the mask 0x3f, it is 0x0
+// SAYS note: most likely cause: nobody who still runs changes mem(0,1) Lock5: poll for a value that it gets
 // GIVES: b == a
-// TXN: maskpoll mem(0,1) Lock0 == 0x3 mask 0x3f  // BUG
-// TXN: maskpoll mem(0,1) Lock0 == 0x2 mask 0x3f  // FIX
+// TXN: maskpoll mem(0,1) Lock5 == 0x1 mask 0x3f  // BUG
+// TXN: maskpoll mem(0,1) Lock0 == 0x1 mask 0x3f  // FIX
 aie.device(npu1_1col) {
   %shim = aie.tile(0, 0)
   %mem = aie.tile(0, 1)

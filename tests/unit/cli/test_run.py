@@ -72,3 +72,207 @@ def test_an_array_that_is_too_small_is_refused(copy: str, tmp_path: Path, capsys
     np.save(tmp_path / "small.npy", np.zeros(8, dtype=np.int32))
     assert main(["run", copy, "--arg", f"a={tmp_path / 'small.npy'}"]) == 1
     assert "a has 32 bytes, its type memref<64xi32> needs 256" in capsys.readouterr().err
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> str:
+    """A stream that copies argument 0 to argument 2 on a bare device."""
+    path = tmp_path / "loop.bin"
+    path.write_bytes(binary(loopback(64)))
+    return str(path)
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What a run prints for machines; its status is told by its outcome."""
+    status = main(["run", *arguments, "--json"])
+    outcome = json.loads(capsys.readouterr().out)
+    assert status == {"finished": 0, "interrupted": 130}.get(outcome["outcome"], 1)
+    return outcome
+
+
+def hex_text(data: bytes) -> bytes:
+    return b"\n".join(b"%08X" % word for word in np.frombuffer(data, "<u4").tolist())
+
+
+def patched_by_host(data: bytes) -> bytes:
+    """An ELF file: relocations say what the host patches, in the loader's numbers of arguments."""
+    words = np.frombuffer(data, "<u4").tolist()
+    places = [4 * (at + 2) for at, word in enumerate(words) if word == 0x30 and words[at + 1] == 64]
+    return elf_file(
+        {".ctrltext": data}, [Reloc(".ctrltext", at - 4, name) for at, name in zip(places, "35", strict=True)]
+    )
+
+
+@pytest.mark.parametrize("form", [bytes, hex_text, patched_by_host], ids=["raw", "hex text", "ELF"])
+@pytest.mark.parametrize("model", ["fast", "plain"])
+def test_a_stream_runs_on_a_bare_device(form: Callable[[bytes], bytes], model: str, loop: str, tmp_path: Path) -> None:
+    Path(loop).write_bytes(form(Path(loop).read_bytes()))
+    assert main(["run", "--txn", loop, "--arg", "0=random:4", "--model", model, "--out", str(tmp_path)]) == 0
+    sent, received = np.load(tmp_path / "0.npy"), np.load(tmp_path / "2.npy")
+    assert sent.nbytes == 256 and sent.any() and np.array_equal(sent, received)
+
+
+def test_the_device_is_what_the_header_says_or_what_is_asked_for(loop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_json(capsys, "--txn", loop)["cycles"] == run_json(capsys, "--txn", loop, "--device", "npu1")["cycles"]
+    data = bytearray(Path(loop).read_bytes())
+    data[2] = 99
+    Path(loop).write_bytes(data)
+    assert main(["run", "--txn", loop]) == 2
+    assert "describes no device that is known; name one: --device D" in capsys.readouterr().err
+
+
+def test_a_buffer_that_is_too_small_is_a_fault(loop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run_json(capsys, "--txn", loop, "--bytes", "2=128")
+    assert (outcome["outcome"], outcome["kind"]) == ("fault", "outside-memory")
+    assert "bytes 0 to 256 of argument 2, which has 128" in outcome["message"]
+    assert (outcome["file"], outcome["operation"]) == (loop, 8)
+
+
+def test_a_hang_names_the_operation_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "short.bin"
+    path.write_bytes(binary(loopback(64, written=80)))
+    outcome = run_json(capsys, "--txn", str(path))
+    assert outcome["outcome"] == "hang" and outcome["operation"] == 12 and "kind" not in outcome
+    assert any("64 of 80 words" in note["message"] for note in outcome["notes"])
+    assert main(["run", "--txn", str(path)]) == 1
+    assert f"{path}: operation 12: error: hang: the controller waits for a token" in capsys.readouterr().err
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> str:
+    path = tmp_path / "endless.bin"
+    path.write_bytes(binary(loopback(64, for_ever=True)))
+    return str(path)
+
+
+def test_a_run_can_be_stopped_after_some_cycles(endless: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run_json(capsys, "--txn", endless, "--max-cycles", "20000")
+    assert outcome["outcome"] == "stopped" and outcome["cycles"] >= 20000
+    assert "operation 12 of 13: the controller waits for a token of S2MM 0" in outcome["notes"][0]["message"]
+    assert any("MM2S 0 of tile (0, 0)" in note["message"] for note in outcome["notes"])
+
+
+def test_an_interrupt_tells_the_state_and_writes_nothing(
+    endless: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    timer = Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    outcome = run_json(capsys, "--txn", endless, "--out", str(tmp_path / "out"))
+    assert outcome["outcome"] == "interrupted" and outcome["message"].startswith("interrupted in cycle ")
+    assert outcome["operation"] == 12 and not (tmp_path / "out").exists()
+
+
+def test_hazards_can_be_raised_and_lowered(loop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--txn", loop, "--bytes", "2=128", "--judge"]
+    assert run_json(capsys, *arguments, "outside-memory=note")["remarks"]
+    assert run_json(capsys, *arguments, "outside-memory=off")["remarks"] == []
+    assert main(["run", *arguments, "outside-mem=off"]) == 2
+    assert "did you mean 'outside-memory'?" in capsys.readouterr().err
+    assert main(["run", "--judge", "help"]) == 0
+    assert "outside-memory" in capsys.readouterr().out
+
+
+def test_a_design_runs_given_words(copy: str, loop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The words need no scalars, and the design's routes are there when they run."""
+    words = tw.compile(Path(copy)).txn()
+    Path(loop).write_bytes(hex_text(words.astype("<u4").tobytes()))
+    assert run_json(capsys, copy, "--txn", loop) == run_json(capsys, copy) | {"seconds": ANY}
+
+
+def test_notes_of_a_design_have_lines(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(copy).write_text(COPY.replace("%a[0, 0, 0, 0][1, 1, 1, 64]", "%a[0, 0, 0, 0][1, 1, 1, 48]"))
+    outcome = run_json(capsys, copy)
+    assert (outcome["outcome"], outcome["file"], outcome["line"]) == ("hang", copy, 10)
+    assert {"line": 9, "column": 5, "file": copy}.items() <= outcome["notes"][0].items()
+
+
+OFFSETS = """aiex.scratchpad_parameter @offset : i32
+aiex.scratchpad_parameter @factor : i16
+aie.device(npu2) {
+  %shim = aie.tile(0, 0)
+  %tile = aie.tile(0, 2)
+  aie.objectfifo @in(%shim, {%tile}, 1 : i32) : !aie.objectfifo<memref<8xi32>>
+  aie.objectfifo @out(%tile, {%shim}, 1 : i32) : !aie.objectfifo<memref<8xi32>>
+  aie.core(%tile) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %factor = aiex.read_scratchpad_parameter @factor : i16
+    %by = arith.extsi %factor : i16 to i32
+    %from = aie.objectfifo.acquire @in(Consume, 1) : !aie.objectfifosubview<memref<8xi32>>
+    %a = aie.objectfifo.subview.access %from[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+    %to = aie.objectfifo.acquire @out(Produce, 1) : !aie.objectfifosubview<memref<8xi32>>
+    %b = aie.objectfifo.subview.access %to[0] : !aie.objectfifosubview<memref<8xi32>> -> memref<8xi32>
+    scf.for %i = %c0 to %c8 step %c1 {
+      %value = memref.load %a[%i] : memref<8xi32>
+      %scaled = arith.muli %value, %by : i32
+      memref.store %scaled, %b[%i] : memref<8xi32>
+    }
+    aie.objectfifo.release @in(Consume, 1)
+    aie.objectfifo.release @out(Produce, 1)
+    aie.end
+  }
+  aie.runtime_sequence @part(%a: memref<32xi32>, %b: memref<8xi32>) {
+    %read = aiex.dma_configure_task_for @in {
+      aie.dma_bd(%a : memref<32xi32> offset = 0 len = 8) {offset_parameter = @offset}
+      aie.end
+    }
+    %write = aiex.dma_configure_task_for @out {
+      aie.dma_bd(%b : memref<8xi32> offset = 0 len = 8)
+      aie.end
+    } {issue_token = true}
+    aiex.dma_start_task(%read)
+    aiex.dma_start_task(%write)
+    aiex.dma_await_task(%write)
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("offset, factor", [(0, 1), (8, 3), (24, -2)])
+def test_scratchpad_parameters_reach_descriptors_and_cores(offset: int, factor: int, tmp_path: Path) -> None:
+    path = tmp_path / "offsets.mlir"
+    path.write_text(OFFSETS)
+    values = ["--scratchpad", f"offset={offset}", "--scratchpad", f"factor={factor}"]
+    assert main(["run", str(path), "--arg", "a=arange", *values, "--out", str(tmp_path)]) == 0
+    assert np.load(tmp_path / "b.npy").tolist() == [factor * (offset + n) for n in range(8)]
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        pytest.param("facto=1", "no scratchpad parameter facto; there is offset, factor", id="unknown"),
+        pytest.param("factor=70000", "factor takes an integer in [-32768, 65535], got 70000", id="does not fit"),
+        pytest.param("factor=many", "'many' is no number", id="no number"),
+    ],
+)
+def test_wrong_scratchpad_parameters(
+    value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "offsets.mlir"
+    path.write_text(OFFSETS)
+    assert main(["run", str(path), "--scratchpad", value]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        pytest.param([], "give a DESIGN, or a stream to run on a bare device: --txn FILE", id="nothing"),
+        pytest.param(["--txn", "LOOP", "--set", "n=3"], "--set needs a DESIGN", id="a scalar without a design"),
+        pytest.param(["--txn", "LOOP", "--device", "npu7"], "there is no NPU 'npu7'; there is npu1,", id="device"),
+        pytest.param(
+            ["--txn", "LOOP", "--arg", "a=zeros"], "as in --arg 0=zeros; got 'a'", id="arguments have numbers"
+        ),
+        pytest.param(["--txn", "LOOP", "--bytes", "0=-4"], "argument 0: -4 is no such size", id="size"),
+        pytest.param(["--txn", "LOOP", "--arg", "1=zeros"], "give it: --bytes 1=INT", id="size that cannot be told"),
+        pytest.param(["--txn", "LOOP", "--max-cycles", "0"], "takes a positive number, got 0", id="no cycles"),
+        pytest.param(["COPY", "--device", "npu1"], "--device is for a stream without a design", id="design and device"),
+    ],
+)
+def test_wrong_usage_of_streams(
+    arguments: list[str], message: str, copy: str, loop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [{"LOOP": loop, "COPY": copy}.get(argument, argument) for argument in arguments]
+    assert main(["run", *given]) == 2
+    assert message in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_too_little_data_hangs_and_says_who_waits() -> None:
     text = str(hang.value)
     assert "<text>:10:1: error: hang: the controller waits for a token of S2MM 0 of tile (0, 0)" in text
     assert "<text>:9:1: note: BD 1 on S2MM 0 of tile (0, 0) needs a word" in text
-    assert text.endswith("most likely cause: nothing was pushed on MM2S 0 of tile (0, 0)")
+    assert "<text>:8:1: note: most likely cause: MM2S 0 of tile (0, 0) has done its task, 48 words in all" in text
 
 
 def test_a_wait_for_nothing_says_so() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IndexType, IntegerAttr, SymbolRefAttr
+from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, region_def, traits_def
 from xdsl.traits import SymbolOpInterface
 
-from tilewright.device import LockAction, WireBundle
+from tilewright.device import LockAction
 from tilewright.dialects._ods import (
     BlockOp,
     ImplicitTerminator,
@@ -76,14 +77,11 @@ class TilePort(IRDLOperation):
 
     @property
     def port(self) -> Port:
-        return Port(enum_value(WireBundle, self.bundle), self.channel.value.data)
+        return Port.of(self.bundle, self.channel)
 
 
-@op_definition
-class MulticastOp(TilePort, BlockOp):
-    """A stream from one port to several."""
-
-    name = "aiex.multicast"
+class _FanOutOp(TilePort, BlockOp):
+    """What goes from one port to those in the body."""
 
     ports = region_def()
 
@@ -91,10 +89,20 @@ class MulticastOp(TilePort, BlockOp):
     irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
-    def verify_(self) -> None:
+    def verify_ports(self, kind: type[Operation], what: str) -> None:
         for op in (op for block in self.ports.blocks for op in block.ops):
-            if not isinstance(op, MultiDestOp | EndOp):
-                raise VerifyError("cannot be contained in a Multicast op", at=op)
+            if not isinstance(op, kind | EndOp):
+                raise VerifyError(f"cannot be contained in a {what} op", at=op)
+
+
+@op_definition
+class MulticastOp(_FanOutOp):
+    """A stream from one port to several."""
+
+    name = "aiex.multicast"
+
+    def verify_(self) -> None:
+        self.verify_ports(MultiDestOp, "Multicast")
 
 
 @op_definition
@@ -109,21 +117,13 @@ class MultiDestOp(TilePort):
 
 
 @op_definition
-class BroadcastPacketOp(TilePort, BlockOp):
+class BroadcastPacketOp(_FanOutOp):
     """Packets from one port, each to the ports listed for its id."""
 
     name = "aiex.broadcast_packet"
 
-    ports = region_def()
-
-    traits = traits_def(ImplicitTerminator(EndOp))
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
-
     def verify_(self) -> None:
-        for op in (op for block in self.ports.blocks for op in block.ops):
-            if not isinstance(op, BpIdOp | EndOp):
-                raise VerifyError("cannot be contained in a BroadcastPacket op", at=op)
+        self.verify_ports(BpIdOp, "BroadcastPacket")
 
 
 @op_definition

@@ -16,7 +16,7 @@ from tilewright.dialects._syntax import INDEX, SQUARE, Integers, print_mixed_ind
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
 from tilewright.ir.interned import integer_array
 
-Mixed: TypeAlias = "list[SSAValue | int]"
+Entries: TypeAlias = "list[SSAValue | int]"
 LISTS = "offsets", "sizes", "strides"
 MAX_PADDING = 65535
 """What a descriptor's padding field holds."""
@@ -27,12 +27,12 @@ class Access:
     """A buffer and the part of it that is moved; empty lists stand for all of it, in order."""
 
     memref: SSAValue
-    offsets: Mixed
-    sizes: Mixed
-    strides: Mixed
+    offsets: Entries
+    sizes: Entries
+    strides: Entries
 
     @property
-    def lists(self) -> tuple[Mixed, Mixed, Mixed]:
+    def lists(self) -> tuple[Entries, Entries, Entries]:
         return self.offsets, self.sizes, self.strides
 
     @property
@@ -102,7 +102,7 @@ class Transfer(AsyncOp):
         return None if pads is None else cast("DenseArrayBase[IntegerType]", pads).get_values()
 
 
-def _mixed(static: Integers, dynamic: Sequence[SSAValue]) -> Mixed:
+def _mixed(static: Integers, dynamic: Sequence[SSAValue]) -> Entries:
     """A list whose entries are integers or values: `static` has a marker where the next of `dynamic` belongs."""
     integers = static.get_values()
     expected = integers.count(DYNAMIC_INDEX)
@@ -112,7 +112,7 @@ def _mixed(static: Integers, dynamic: Sequence[SSAValue]) -> Mixed:
     return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers]
 
 
-def static_list(entries: Mixed) -> Integers:
+def static_list(entries: Entries) -> Integers:
     """The integers of a list, with a marker where a value stands."""
     return integer_array(i64, tuple(DYNAMIC_INDEX if isinstance(entry, SSAValue) else entry for entry in entries))
 
@@ -122,7 +122,7 @@ class WrittenAccess:
     """An access as it is read, before the type of the buffer is known."""
 
     memref: UnresolvedOperand
-    lists: list[Mixed]
+    lists: list[Entries]
 
     def operand_groups(self, memref: SSAValue) -> list[list[SSAValue]]:
         """The buffer, then the values of each list."""
@@ -146,7 +146,7 @@ def parse_access(parser: Parser) -> WrittenAccess:
 
 def print_access(printer: Printer, op: Transfer, side: str) -> None:
     """The inverse of `parse_access`."""
-    groups, first = op._groups, op.SIDES[side]  # pyright: ignore[reportPrivateUsage]
+    groups, first = op._groups, op.SIDES[side]
     printer.print_ssa_value(groups[first][0])
     for number, name in enumerate(LISTS, 1):
         printer.print_string("" if number == 1 else " ")

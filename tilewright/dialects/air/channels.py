@@ -81,9 +81,10 @@ class ChannelOp(IRDLOperation):
     traits = traits_def(SymbolOpInterface())
 
     @property
-    def broadcast_shape(self) -> Attribute | None:
+    def broadcast_shape(self) -> ArrayAttr[Attribute] | None:
         """The shape of the array at the receiving end, where that is larger."""
-        return self.attributes.get("broadcast_shape")
+        shape = self.attributes.get("broadcast_shape")
+        return cast("ArrayAttr[Attribute]", shape) if isinstance(shape, ArrayAttr) else None
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -108,11 +109,10 @@ class ChannelOp(IRDLOperation):
         kind = self.channel_type.data
         if kind not in CHANNEL_TYPES:
             *first, last = (f'"{known}"' for known in CHANNEL_TYPES)
-            raise VerifyException(
-                f'unsupported channel_type "{kind}"; expected one of {", ".join(first)}, or {last}'
-            )
-        if isinstance(self.broadcast_shape, ArrayAttr):
-            verify_broadcast(self.size.data, cast("ArrayAttr[Attribute]", self.broadcast_shape).data)
+            raise VerifyException(f'unsupported channel_type "{kind}"; expected one of {", ".join(first)}, or {last}')
+        shape = self.broadcast_shape
+        if shape is not None:
+            verify_broadcast(self.size.data, shape.data)
         verify_refeed_count(self)
         verify_packet_ids(self, is_packet=kind == PACKET)
 

@@ -2,8 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from tilewright.dialects.gpu import attributes, ids, kernels, lanes, launches, memory
+from tilewright.dialects.gpu import attributes, calls, ids, kernels, lanes, launches, memory
 
-OPERATIONS = [kernels, launches, ids, lanes, memory]
+OPERATIONS = [kernels, launches, calls, ids, lanes, memory]
 
 GPU = Dialect("gpu", [op for module in OPERATIONS for op in module.OPS], attributes.ATTRS)

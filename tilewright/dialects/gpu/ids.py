@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute
@@ -76,7 +76,7 @@ def _define(mnemonic: str, docstring: str, parent: type[IdOp] = DimensionOp) -> 
         "__module__": __name__,
     }
     class_name = "".join(part.capitalize() for part in mnemonic.split("_")) + "Op"
-    return op_definition(type(class_name, (parent,), fields))
+    return op_definition(cast(type[IdOp], type(class_name, (parent,), fields)))
 
 
 ThreadIdOp: type[DimensionOp] = _define("thread_id", "Where in its block a thread is.")

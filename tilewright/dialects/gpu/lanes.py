@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     base,
@@ -85,9 +85,7 @@ class ShuffleOp(IRDLOperation):
         parser.parse_punctuation(":")
         type = parser.parse_type()
         values = parser.resolve_operands(operands, [type, i32, i32], parser.pos)
-        return cls.create(
-            operands=values, result_types=[type, i1], properties={"mode": mode}, attributes=attributes
-        )
+        return cls.create(operands=values, result_types=[type, i1], properties={"mode": mode}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f"  {self.mode.data} ")
@@ -257,7 +255,7 @@ class PrintfOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         format = StringAttr(parser.parse_str_literal())
         attributes = parser.parse_optional_attr_dict()
-        operands: list[SSAValue] = []
+        operands: Sequence[SSAValue] = ()
         if parser.parse_optional_punctuation(",") is not None:
             written = parse_bare_operands(parser)
             parser.parse_punctuation(":")

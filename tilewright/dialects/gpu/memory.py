@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnitAttr, UnrankedMemRefType, i32
 from xdsl.ir import Attribute, Operation
@@ -125,7 +125,7 @@ class AllocOp(IRDLOperation):
         printer.print_attribute(self.memref.type)
 
     def verify_(self) -> None:
-        dynamic = cast(MemRefType, self.memref.type).get_shape().count(DYNAMIC_INDEX)
+        dynamic = self.memref.type.get_shape().count(DYNAMIC_INDEX)
         if dynamic != len(self.dynamic_sizes):
             raise VerifyException("dimension operand count does not equal memref dynamic dimension count")
 
@@ -145,9 +145,7 @@ class DeviceMemoryOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         values = parser.resolve_operands(written, parse_types(parser), parser.pos)
-        return cls.create(
-            operands=[*tokens, *values], result_types=[TOKEN] if is_async else [], attributes=attributes
-        )
+        return cls.create(operands=[*tokens, *values], result_types=[TOKEN] if is_async else [], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         values = self.operands[-self.COUNT :]
@@ -258,8 +256,6 @@ class SetDefaultDeviceOp(IRDLOperation):
     name = "gpu.set_default_device"
     device = operand_def(i32)
     assembly_format = "attr-dict $device"
-
-
 
 
 OPS: Sequence[type[IRDLOperation]] = [

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     operand_def,
@@ -28,15 +28,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
+from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
 from tilewright.dialects._strides import compatible, strided_form
 from tilewright.dialects._syntax import (
-    Integers,
-    parse_mixed_indices,
     parse_types,
     print_attributes,
-    print_mixed_indices,
     print_types,
-    segments,
 )
 from tilewright.dialects.memref.types import (
     ANY_MEMREF,
@@ -153,15 +150,6 @@ class _OffsetsSizesStrides(IRDLOperation):
                 )
 
 
-def _mixed_properties(*lists: tuple[list[SSAValue], Integers]) -> tuple[list[SSAValue], dict[str, Attribute]]:
-    """Operands and properties of an op with a source and mixed offsets, sizes and strides."""
-    operands = [value for values, _ in lists for value in values]
-    names = ("static_offsets", "static_sizes", "static_strides")
-    properties: dict[str, Attribute] = {name: integers for name, (_, integers) in zip(names, lists, strict=True)}
-    properties["operandSegmentSizes"] = segments(1, *(len(values) for values, _ in lists))
-    return operands, properties
-
-
 @amend
 class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
     """A part of a buffer."""
@@ -169,7 +157,7 @@ class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
-        operands, properties = _mixed_properties(*(parse_mixed_indices(parser) for _ in range(3)))
+        operands, properties = parse_slice(parser, 1)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_type = parse_memref_type(parser)
@@ -184,12 +172,8 @@ class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
-        print_mixed_indices(printer, self.offsets, self.static_offsets)
-        printer.print_string(" ")
-        print_mixed_indices(printer, self.sizes, self.static_sizes)
-        printer.print_string(" ")
-        print_mixed_indices(printer, self.strides, self.static_strides)
-        print_attributes(printer, self, ("static_offsets", "static_sizes", "static_strides"))
+        print_slice(printer, self)
+        print_attributes(printer, self, STATIC_NAMES)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
         printer.print_string(" to ")
@@ -308,14 +292,7 @@ class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("to")
-        lists: list[tuple[list[SSAValue], Integers]] = []
-        for word in ("offset", "sizes", "strides"):
-            if lists:
-                parser.parse_punctuation(",")
-            parser.parse_keyword(word)
-            parser.parse_punctuation(":")
-            lists.append(parse_mixed_indices(parser))
-        operands, properties = _mixed_properties(*lists)
+        operands, properties = parse_slice(parser, 1, "offset", "sizes", "strides")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_type = parser.parse_type()
@@ -330,13 +307,8 @@ class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
-        printer.print_string(" to offset: ")
-        print_mixed_indices(printer, self.offsets, self.static_offsets)
-        printer.print_string(", sizes: ")
-        print_mixed_indices(printer, self.sizes, self.static_sizes)
-        printer.print_string(", strides: ")
-        print_mixed_indices(printer, self.strides, self.static_strides)
-        print_attributes(printer, self, ("static_offsets", "static_sizes", "static_strides"))
+        print_slice(printer, self, (" to offset: ", ", sizes: ", ", strides: "))
+        print_attributes(printer, self, STATIC_NAMES)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
         printer.print_string(" to ")

@@ -21,7 +21,6 @@ from tilewright.passes.folding.matching import defining
 from tilewright.passes.folding.regions import has_one_op, is_defined_in, is_inside, terminator
 
 
-
 def drop_unused_arguments(op: Hierarchy, rewriter: PatternRewriter) -> None:
     """Do not pass to a body what it does not use."""
     arguments = op.kernel_arguments
@@ -108,10 +107,10 @@ def drop_unused_channel(op: ChannelOp, rewriter: PatternRewriter) -> None:
     name = op.sym_name.data
     table = op.parent_op()
     while table is not None:
-        if table.has_trait(SymbolTable, value_if_unregistered=False) and symbol_in(table, name) is not None:
-            if not any(_uses(user, name) for user in table.walk()):
-                rewriter.erase(op)
-                return
+        is_known = table.has_trait(SymbolTable, value_if_unregistered=False) and symbol_in(table, name) is not None
+        if is_known and not any(_uses(user, name) for user in table.walk()):
+            rewriter.erase(op)
+            return
         table = table.parent_op()
 
 

@@ -1,4 +1,4 @@
-"""Canonical forms of what waits for what: joins folded into those that wait, and dependencies that nothing calls for."""
+"""Canonical forms of what waits for what: joins folded into those that wait, and waits that nothing calls for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tilewright.passes.folding.air_views import VIEWS
 from tilewright.passes.folding.regions import is_defined_in
 
 Touched: TypeAlias = "Callable[[Operation], Iterable[SSAValue]]"
-
 
 
 def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:

@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.memref import TransposeOp
+from tilewright.dialects.memref.types import is_ranked
 from tilewright.passes.folding.building import create, insert_value
 from tilewright.passes.folding.constants import INDEX
 from tilewright.passes.folding.strided_views import Mixed, known_int, mixed_lists
@@ -68,7 +69,7 @@ def compose_views(access: Access, rewriter: PatternRewriter) -> Access | None:
     sink = chain[-1].results[0].type
     if origins is None or not isinstance(sink, MemRefType):
         return None
-    return _rebuilt(access, root, origins, sink, rewriter)
+    return _rebuilt(access, root, origins, cast(MemRefType, sink), rewriter)
 
 
 def _chain(memref: SSAValue) -> list[Operation]:
@@ -84,9 +85,10 @@ def _chain(memref: SSAValue) -> list[Operation]:
 def _start(first: Operation) -> tuple[SSAValue, Origins]:
     """The buffer behind the first view, and its origin."""
     root = first.operands[0]
-    if not isinstance(root.type, MemRefType):
+    type = root.type
+    if not is_ranked(type):
         return root, []
-    form = strided_form(root.type)
+    form = strided_form(type)
     return root, None if form is None else [Origin(0, stride) for stride in form.strides]
 
 
@@ -161,7 +163,7 @@ def _collapsed(origins: Sequence[Origin], sizes: Sequence[int]) -> Origin | None
 
 
 def _groups(op: xdsl_memref.ExpandShapeOp | xdsl_memref.CollapseShapeOp) -> list[list[int]]:
-    return [[cast(Any, dim).value.data for dim in group] for group in cast(Any, op.reassociation)]
+    return [[dim.value.data for dim in group] for group in cast(Any, op.reassociation)]
 
 
 _STEPS: dict[str, Step] = {

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from xdsl.ir import SSAValue
-
 from tilewright.device import DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.argument_trace import trace_to_argument
-from tilewright.passes.emission import Number, known
+from tilewright.passes.emission import known
 
-WORD_BYTES = 4
 CORE_DIMENSIONS, MOST_DIMENSIONS = 3, 4
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
@@ -198,19 +196,3 @@ def _check_places(copy: Copy) -> None:
     places = [side.place for side in copy.destinations]
     if len(set(places)) != len(places):
         fail_op(copy.op, "has two destinations on one tile", (copy.op, "write a copy for each of them"))
-
-
-def runtime_lengths(copy: Copy) -> list[tuple[Number, Number]]:
-    """Lengths in elements of 1 byte that are only known to be equal at run time, as pairs of source and destination."""
-    source = copy.source
-    return [
-        (source.end.length, side.end.length)
-        for side in copy.destinations
-        if None in (source.length_bytes, side.length_bytes)
-        and (source.end.length is not side.end.length or source.element_bytes != side.element_bytes)
-    ]
-
-
-def values_of(copy: Copy) -> list[SSAValue]:
-    """The numbers of a copy that are known at run time only."""
-    return [number for side in copy.sides for number in side.end.numbers if isinstance(number, SSAValue)]

@@ -26,6 +26,7 @@ from tilewright.passes.memcpy.sites import LockName
 
 MOST_EVENTS = 100_000
 MOST_NOTES = 8
+START = "the start of a run"
 
 
 class Undecided(Exception):
@@ -53,9 +54,11 @@ class _Queued:
 class Rehearsal:
     """The tokens, channels and cores of a design, as far as copies go."""
 
-    def __init__(self, locks: Mapping[LockName, LockOp], cores: Sequence[CoreOp]):
-        self.values = {name: lock.init.value.data if lock.init else 0 for name, lock in locks.items()}
-        self.locks, self.names = locks, {lock: name for name, lock in locks.items()}
+    def __init__(self, locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp]):
+        self.starts = [LockName(START, lock.place) for lock in starts if lock.place is not None]
+        self.locks = {**locks, **dict(zip(self.starts, starts, strict=True))}
+        self.values = {name: lock.init.value.data if lock.init else 0 for name, lock in self.locks.items()}
+        self.names = {lock: name for name, lock in self.locks.items()}
         self.queues: dict[Channel, deque[_Queued]] = {}
         self.cores = {core: self._events(core.body) for core in cores}
         self.waiting: dict[CoreOp, Event] = {}
@@ -67,6 +70,7 @@ class Rehearsal:
         """Carry out a sequence. Returns the copy that it awaits in vain, if there is one."""
         self.sent.clear()
         self.done.clear()
+        self.values.update((name, 1) for name in self.starts)
         for copy, is_start in ((step.copy, step.is_start) for step in steps):
             if is_start:
                 for side in copy.sides:
@@ -178,11 +182,11 @@ class Rehearsal:
         return f"waits for {amount.value} of @{amount.token}, which is {value} on tile {tuple(place)}"
 
 
-def rehearse(locks: Mapping[LockName, LockOp], cores: Sequence[CoreOp], steps: Sequence[Step]) -> None:
-    """Refuse a sequence that waits forever; warn of one that cannot be run again."""
-    if not steps:
-        return
-    rehearsal = Rehearsal(locks, cores)
+def rehearse(
+    locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp], steps: Sequence[Step]
+) -> None:
+    """Refuse a sequence that waits forever; warn of one that cannot be run again. It sets the locks `starts` to 1."""
+    rehearsal = Rehearsal(locks, starts, cores)
     try:
         _refuse_endless_wait(rehearsal, rehearsal.play(steps))
         before = dict(rehearsal.values)

@@ -23,7 +23,7 @@ from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.passes.insertion import building, building_before
 from tilewright.passes.memcpy.copies import Channel, Copy, Side
 from tilewright.passes.memcpy.streams import Streams
-from tilewright.passes.memcpy.tasks import Locks, configure_side
+from tilewright.passes.memcpy.tasks import Locks, check_lengths, configure_side
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,7 @@ class Scheduler:
             self._make_room(side, InsertPoint.before(op))
         build, stream = building_before(op), self.streams.of[copy]
         tasks = dict[Side, DmaConfigureTaskOp]()
+        check_lengths(build, copy)
         for side in (*copy.destinations, copy.source):
             tasks[side] = configure_side(build, side, self.locks, stream.packet)
             build.insert(DmaStartTaskOp(tasks[side].result))

@@ -24,6 +24,7 @@ from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.memcpy.copies import Amount, Copy, Side
 
+NEIGHBOUR_COST = 16
 Site: TypeAlias = frozenset[TileId]
 """Tiles that each have a lock for a token: several where a copy has several destinations."""
 
@@ -56,6 +57,10 @@ class Demand:
     @property
     def locks(self) -> list[LockName]:
         return [LockName(self.amount.token, place) for place in sorted(self.site)]
+
+    def cost(self, site: Site) -> int:
+        """How far a site is from the best one. A copy has two equal sides, a core is at home in one place."""
+        return self.sites.index(site) * (NEIGHBOUR_COST if isinstance(self.op, UseTokenOp) else 1)
 
 
 class TokenSites:
@@ -149,7 +154,7 @@ def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
     """A site for each demand on a token: one tile for all of them, or else each where the token is on its way."""
     common = [site for site in dict.fromkeys(site for d in demands for site in d.sites) if _is_common(site, demands)]
     if common and not any(demand.goes_along for demand in demands):
-        best = min(common, key=lambda site: sum(demand.sites.index(site) for demand in demands))
+        best = min(common, key=lambda site: sum(demand.cost(site) for demand in demands))
         return [best] * len(demands)
     settled: Mapping[bool, set[TileId]] = {
         kind: {place for d in demands if d.is_settled and d.is_acquire is kind for place in d.sites[0]}

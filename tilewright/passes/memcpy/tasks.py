@@ -14,9 +14,10 @@ from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.passes.emission import Number, constant_of, known
-from tilewright.passes.memcpy.copies import Amount, Side
+from tilewright.passes.memcpy.copies import Amount, Copy, Side
 from tilewright.passes.memcpy.sites import LockName
 
 Locks = Mapping[LockName, LockOp]
@@ -43,6 +44,22 @@ def configure_side(build: Builder, side: Side, locks: Locks, packet: PacketInfoA
     for op in task.walk():
         op.location = side.op.location
     return build.insert(task)
+
+
+def check_lengths(build: Builder, copy: Copy) -> None:
+    """Have lengths that are not known compared when they are."""
+    source = copy.source
+    for side in copy.destinations:
+        is_same = source.end.length is side.end.length and source.element_bytes == side.element_bytes
+        if None in (source.length_bytes, side.length_bytes) and not is_same:
+            sent, received = (_bytes(build, end) for end in (source, side))
+            excess = build.insert(arith.SubiOp(sent, received)).results[0]
+            build.insert(NpuAssertRangeOp(excess, 0, 0, "length of the source less that of the destination, in bytes,"))
+
+
+def _bytes(build: Builder, side: Side) -> SSAValue:
+    length = _value(build, _wide(build, side.end.length), i64)
+    return build.insert(arith.MuliOp(length, _value(build, side.element_bytes, i64))).results[0]
 
 
 def _locked(bd: DmaBdOp, side: Side, locks: Locks) -> Iterator[Operation]:

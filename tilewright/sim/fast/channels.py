@@ -63,6 +63,7 @@ def load_descriptor(s: State, part: int, channel: int) -> int:
     if s.bd_known[bd] == 0:
         s.exit_value = number
         return Exit.DESCRIPTOR
+    s.channel_at[channel] = 0
     record(s, Event.BD, part, number, 0)
     for field in range(BD_NUMBERS):
         s.channel_descriptor[channel * BD_NUMBERS + field] = s.bd_number[bd * BD_NUMBERS + field]
@@ -103,7 +104,6 @@ def acquire_lock(s: State, part: int, channel: int) -> int:
 
 def begin_move(s: State, part: int, channel: int) -> int:
     record(s, Event.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
-    s.channel_at[channel] = 0
     s.channel_checked[channel] = 0
     s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
     if s.channel_start_cost[channel] != 0:

@@ -99,7 +99,10 @@ class Services:
             self._follow_chain(channel.index, NONE)
             return part
         number = int(state.channel_bds[channel.index]) + bd
-        row = descriptor_numbers(channel, channel.tile.descriptor(bd))
+        descriptor = channel.tile.descriptor(bd)
+        if descriptor.valid:
+            channel.home.check_length(bd)
+        row = descriptor_numbers(channel, descriptor)
         state.array("bd_number")[number * BD_NUMBERS : (number + 1) * BD_NUMBERS] = row
         state.bd_known[number] = 1
         return part

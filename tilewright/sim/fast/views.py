@@ -71,6 +71,9 @@ class Views:
                 return channel.home.mux_wait(channel)
             case Waiting.TASK:
                 return machine.channel_of(part).idle_wait()
+            case _ if state.part_looks[part] and part in machine.services.activations:
+                activation = machine.services.activations[part]
+                return core_port(activation).look_wait(activation.core)
             case Waiting.LOOP:
                 core = machine.services.activations[part].core
                 return Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)

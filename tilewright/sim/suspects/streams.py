@@ -28,7 +28,7 @@ def _reader(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
     while True:
         shared = shared or _is_shared(cast, fifo)
         carrier = cast.by_name.get(fifo.name)
-        if carrier is None or carrier.wait is None:
+        if carrier is None or carrier.wait is None or carrier.wait.of is fifo:
             return _end_reader(cast, actor, fifo, shared)
         if not isinstance(carrier.wait.of, Fifo):
             return Onward(carrier, "it goes no further")
@@ -40,14 +40,19 @@ def _end_reader(cast: Cast, actor: Actor, fifo: Fifo, shared: bool) -> Suspect:
     one_of = ", one of several readers that all have to," if shared else ""
     channel = channel_at(tile, port, DmaDirection.S2MM)
     if channel is not None and channel.is_idle:
-        remedy = "send only what is taken, or start another task there"
-        more = "and takes no more, but a broadcast goes on when all take" if shared else "and takes no more"
-        return Cause(f"{cast.run_out(channel)}, {more}: {remedy}", pushed_at(channel, actor))
+        return _no_reader(cast, actor, channel, shared)
     if channel is not None:
         return Onward(cast.channel(channel), f"{channel}{one_of} takes from it")
     if port.bundle is WireBundle.Core:
         return _core_end(cast, actor, tile, f"{core_name(tile.place)}{one_of} reads it")
     return Cause(f"nobody reads {fifo}: end the route at a DMA or a core", asked_at(actor))
+
+
+def _no_reader(cast: Cast, actor: Actor, channel: Channel, shared: bool) -> Cause:
+    what = "and takes no more" if channel.completed else "where the words should go"
+    why = ", and a broadcast goes on only when all its readers take" if shared else ""
+    remedy = "send only what is taken, or start a task there"
+    return Cause(f"{cast.run_out(channel)}, {what}{why}: {remedy}", pushed_at(channel, actor))
 
 
 def _core_end(cast: Cast, actor: Actor, tile: Tile, how: str) -> Suspect:

@@ -1,0 +1,400 @@
+"""What kernels compute: AIR programs lowered for GPUs, run thread by thread and compared with NumPy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu_machine import Machine, Rank, Stuck
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from tilewright.dialects.gpu.launches import LaunchOp
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pipeline, make_pass, run_pipeline
+from tilewright.passes import find_pass
+
+WAVE = 4
+
+
+def lowered(text: str, *passes: str) -> ModuleOp:
+    """The program after passes, each written `name` or `name=options`."""
+    ctx = make_context()
+    module = parse_source(ctx, text, "kernel.mlir")
+    pipeline = Pipeline()
+    for written in passes:
+        name, _, options = written.partition("=")
+        found = find_pass(name)
+        assert found is not None
+        pipeline.add(make_pass(found, options))
+    run_pipeline(ctx, module, pipeline)
+    return module
+
+
+def kernels_of(module: ModuleOp) -> list[LaunchOp]:
+    return [op for op in module.walk() if isinstance(op, LaunchOp)]
+
+
+def run(text: str, *buffers: np.ndarray, wave: int = WAVE, seed: int = 0) -> Machine:
+    """Run the kernels of a program whose one function takes `buffers`."""
+    module = lowered(text, f"air-to-rocdl=wave-size={wave}")
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    machine = Machine(wave, seed)
+    values: dict[Any, Any] = dict(zip(function.args, buffers, strict=True))
+    for kernel in kernels_of(module):
+        machine.launch(kernel, values)
+        machine.run()
+    return machine
+
+
+GPU = "module attributes {gpu.container_module}"
+
+
+def test_a_tile_id_is_the_number_of_a_wave_also_through_affine_apply():
+    out = np.zeros(3, np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<3xindex>) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%o=%out) : memref<3xindex> {{
+        air.segment args(%s=%o) : memref<3xindex> {{
+          %c3 = arith.constant 3 : index
+          %one = arith.constant 1 : index
+          air.herd tile (%x, %y) in (%nx=%c3, %ny=%one) args(%h=%s) : memref<3xindex> {{
+            %v = affine.apply affine_map<()[s0] -> (s0 * 10 + 5)>()[%x]
+            memref.store %v, %h[%x] : memref<3xindex>
+          }} }} }}
+      return }} }}"""
+    run(text, out)
+    assert out.tolist() == [5, 15, 25]
+
+
+def test_a_launch_without_segment_keeps_its_body():
+    out = np.zeros((2, 3), np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<2x3xindex>) {{
+      %c2 = arith.constant 2 : index
+      %c3 = arith.constant 3 : index
+      air.launch (%i, %j) in (%ni=%c2, %nj=%c3) args(%o=%out) : memref<2x3xindex> {{
+        %t = arith.muli %i, %nj : index
+        %v = arith.addi %t, %j : index
+        memref.store %v, %o[%i, %j] : memref<2x3xindex>
+      }}
+      return }} }}"""
+    run(text, out)
+    assert out.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_launch_ids_reach_herds_through_arguments_and_any_operation():
+    out = np.zeros((2, 2), np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<2x2xindex>) {{
+      %c2 = arith.constant 2 : index
+      air.launch (%i) in (%n=%c2) args(%o=%out) : memref<2x2xindex> {{
+        air.segment args(%si=%i, %s=%o) : index, memref<2x2xindex> {{
+          %c2s = arith.constant 2 : index
+          air.herd tile (%x) in (%nx=%c2s) args(%hi=%si, %h=%s) : index, memref<2x2xindex> {{
+            %c100 = arith.constant 100 : index
+            %v = arith.muli %hi, %c100 : index
+            %w = arith.addi %v, %x : index
+            memref.store %w, %h[%hi, %x] : memref<2x2xindex>
+          }} }} }}
+      return }} }}"""
+    run(text, out)
+    assert out.tolist() == [[0, 1], [100, 101]]
+
+
+@pytest.mark.parametrize("wave", [2, 4, 8])
+def test_lanes_and_tiles_number_all_threads_whatever_the_wave(wave: int):
+    """Work item = tile * wave size + lane; also in a herd of one dimension."""
+    out = np.zeros(3 * wave, np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<{3 * wave}xindex>) {{
+      %c3 = arith.constant 3 : index
+      air.herd tile (%x) in (%nx=%c3) args(%h=%out) : memref<{3 * wave}xindex> {{
+        %w = arith.constant {wave} : index
+        %lane = gpu.lane_id
+        %base = arith.muli %x, %w : index
+        %item = arith.addi %base, %lane : index
+        memref.store %item, %h[%item] : memref<{3 * wave}xindex>
+      }}
+      return }} }}"""
+    run(text, out, wave=wave)
+    assert out.tolist() == list(range(3 * wave))
+
+
+def tile_copy(rows: int, columns: int, waves: int) -> str:
+    """Every block stages a tile in L2; each wave then reads what other waves have fetched, last element first."""
+    size = rows * columns
+    return f"""{GPU} {{ func.func @f(%in: memref<{rows}x{columns}xi32>, %out: memref<{size}xi32>) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%i=%in, %o=%out) : memref<{rows}x{columns}xi32>, memref<{size}xi32> {{
+        air.segment args(%si=%i, %so=%o) : memref<{rows}x{columns}xi32>, memref<{size}xi32> {{
+          %waves = arith.constant {waves} : index
+          %one = arith.constant 1 : index
+          %tile = memref.alloc() : memref<{rows}x{columns}xi32, 1>
+          air.dma_memcpy_nd (%tile[] [] [], %si[] [] []) : (memref<{rows}x{columns}xi32, 1>, memref<{rows}x{columns}xi32>)
+          air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%t=%tile, %h=%so) : memref<{rows}x{columns}xi32, 1>, memref<{size}xi32> {{
+            %c0 = arith.constant 0 : index
+            %cw = arith.constant {waves} : index
+            %cols = arith.constant {columns} : index
+            %last = arith.constant {size - 1} : index
+            %end = arith.constant {size} : index
+            scf.for %k = %x to %end step %cw {{
+              %r = arith.subi %last, %k : index
+              %row = arith.divui %r, %cols : index
+              %col = arith.remui %r, %cols : index
+              %v = memref.load %t[%row, %col] : memref<{rows}x{columns}xi32, 1>
+              memref.store %v, %h[%k] : memref<{size}xi32>
+            }}
+          }} }} }}
+      return }} }}"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tile_is_fetched_once_by_all_threads_and_is_there_when_the_herd_starts(seed: int):
+    data = np.arange(30, dtype=np.int32).reshape(5, 6)
+    out = np.zeros(30, np.int32)
+    machine = run(tile_copy(5, 6, waves=3), data, out, seed=seed)
+    assert out.tolist() == data.reshape(-1)[::-1].tolist()
+    tile_stores = Counter(where for buffer, where in machine.stores if buffer != id(out))
+    assert len(tile_stores) == 30 and set(tile_stores.values()) == {1}
+
+
+def test_smaller_herds_of_a_launch_leave_the_other_waves_alone():
+    out = np.zeros((2, 4), np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<2x4xindex>) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%o=%out) : memref<2x4xindex> {{
+        air.segment args(%s=%o) : memref<2x4xindex> {{
+          %c2 = arith.constant 2 : index
+          %c4 = arith.constant 4 : index
+          air.herd tile (%x) in (%nx=%c4) args(%h=%s) : memref<2x4xindex> {{
+            %c0 = arith.constant 0 : index
+            memref.store %nx, %h[%c0, %x] : memref<2x4xindex>
+          }}
+          air.herd tile (%x) in (%nx=%c2) args(%h=%s) : memref<2x4xindex> {{
+            %c1h = arith.constant 1 : index
+            memref.store %nx, %h[%c1h, %x] : memref<2x4xindex>
+          }} }} }}
+      return }} }}"""
+    run(text, out)
+    assert out.tolist() == [[4, 4, 4, 4], [2, 2, 0, 0]]
+
+
+MATMUL = """
+#tile = affine_map<()[s0] -> (s0 * 8)>
+func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) {
+  %c2 = arith.constant 2 : index
+  air.launch (%bx, %by) in (%nx=%c2, %ny=%c2) args(%a=%A, %b=%B, %c=%C) : memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
+    air.segment @s args(%sx=%bx, %sy=%by, %sa=%a, %sb=%b, %sc=%c) : index, index, memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2s = arith.constant 2 : index
+      %c4 = arith.constant 4 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %zero = arith.constant 0.0 : f32
+      %row = affine.apply #tile()[%sy]
+      %col = affine.apply #tile()[%sx]
+      %a_reg = memref.alloc() : memref<4xf32, 2>
+      %b_reg = memref.alloc() : memref<2xf32, 2>
+      %acc = memref.alloc() : memref<8xf32, 2>
+      scf.for %i = %c0 to %c8 step %c1 {
+        memref.store %zero, %acc[%i] : memref<8xf32, 2>
+      }
+      scf.for %k = %c0 to %c8 step %c4 {
+        %As = memref.alloc() : memref<8x4xf32, 1>
+        %Bs = memref.alloc() : memref<4x8xf32, 1>
+        air.dma_memcpy_nd (%As[] [] [], %sa[%row, %k] [%c8, %c4] [%c8, %c1]) : (memref<8x4xf32, 1>, memref<16x8xf32>)
+        air.dma_memcpy_nd (%Bs[] [] [], %sb[%k, %col] [%c4, %c8] [%c16, %c1]) : (memref<4x8xf32, 1>, memref<8x16xf32>)
+        air.herd @compute tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%hAs=%As, %hBs=%Bs, %ha=%a_reg, %hb=%b_reg, %hacc=%acc) : memref<8x4xf32, 1>, memref<4x8xf32, 1>, memref<4xf32, 2>, memref<2xf32, 2>, memref<8xf32, 2> {
+          %c0_h = arith.constant 0 : index
+          %c1_h = arith.constant 1 : index
+          %c2_h = arith.constant 2 : index
+          %c4_h = arith.constant 4 : index
+          %lane = gpu.lane_id
+          %rs = arith.muli %tx, %c4_h : index
+          %cs = arith.muli %lane, %c2_h : index
+          scf.for %kk = %c0_h to %c4_h step %c1_h {
+            air.dma_memcpy_nd (%ha[] [] [], %hAs[%rs, %kk] [%c4_h] [%c4_h]) : (memref<4xf32, 2>, memref<8x4xf32, 1>)
+            air.dma_memcpy_nd (%hb[] [] [], %hBs[%kk, %cs] [%c2_h] [%c1_h]) : (memref<2xf32, 2>, memref<4x8xf32, 1>)
+            scf.for %y = %c0_h to %c4_h step %c1_h {
+              scf.for %x = %c0_h to %c2_h step %c1_h {
+                %flat = arith.muli %y, %c2_h : index
+                %idx = arith.addi %flat, %x : index
+                %av = memref.load %ha[%y] : memref<4xf32, 2>
+                %bv = memref.load %hb[%x] : memref<2xf32, 2>
+                %cv = memref.load %hacc[%idx] : memref<8xf32, 2>
+                %p = arith.mulf %av, %bv : f32
+                %sum = arith.addf %cv, %p : f32
+                memref.store %sum, %hacc[%idx] : memref<8xf32, 2>
+              }
+            }
+          }
+        }
+      }
+      air.herd @writeback tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%wacc=%acc, %wC=%sc, %wr=%row, %wc=%col) : memref<8xf32, 2>, memref<16x16xf32>, index, index {
+        %c1_w = arith.constant 1 : index
+        %c2_w = arith.constant 2 : index
+        %c4_w = arith.constant 4 : index
+        %c16_w = arith.constant 16 : index
+        %lane = gpu.lane_id
+        %rs = arith.muli %tx, %c4_w : index
+        %cs = arith.muli %lane, %c2_w : index
+        %r = arith.addi %wr, %rs : index
+        %q = arith.addi %wc, %cs : index
+        air.dma_memcpy_nd (%wC[%r, %q] [%c4_w, %c2_w] [%c16_w, %c1_w], %wacc[] [] []) : (memref<16x16xf32>, memref<8xf32, 2>)
+      }
+    }
+  }
+  return
+}"""
+"""A product of matrices with tiles in L2 and registers in L1; no barrier is written, the herds and copies bring theirs."""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_tiled_matrix_product(seed: int):
+    generator = np.random.default_rng(seed)
+    a = generator.integers(-4, 5, (16, 8)).astype(np.float32)
+    b = generator.integers(-4, 5, (8, 16)).astype(np.float32)
+    c = np.zeros((16, 16), np.float32)
+    run(MATMUL, a, b, c, seed=seed)
+    assert (c == a @ b).all()
+
+
+@st.composite
+def copies(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int]]:
+    """A part of a buffer: shape, and offsets, sizes and strides that stay inside it."""
+    shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    volume = int(np.prod(shape))
+    offsets = [draw(st.integers(0, extent - 1)) for extent in shape]
+    first = int(np.ravel_multi_index(offsets, shape))
+    sizes: list[int] = []
+    strides: list[int] = []
+    room = volume - 1 - first
+    for _ in range(draw(st.integers(1, 3))):
+        stride = draw(st.integers(0, 5))
+        size = draw(st.integers(1, min(4, room // stride + 1 if stride else 3)))
+        room -= (size - 1) * stride
+        sizes.append(size)
+        strides.append(stride)
+    return shape, offsets, sizes, strides
+
+
+@settings(max_examples=60, deadline=None)
+@given(copies(), st.booleans())
+def test_a_copy_reads_what_its_lists_say(copy: Any, shared: bool):
+    """Offsets count in the dimensions of the buffer, strides count its elements; a block shares the work."""
+    shape, offsets, sizes, strides = copy
+    source_type = f"memref<{'x'.join(map(str, shape))}xi32>"
+    target_type = f"memref<{'x'.join(map(str, sizes))}xi32>"
+    moved = f"air.dma_memcpy_nd (%o[] [] [], %i{offsets} {sizes} {strides}) : ({target_type}, {source_type})"
+    herd = "air.herd tile (%x) in (%nx=%two) { }" if shared else ""
+    text = f"""func.func @f(%in: {source_type}, %out: {target_type}) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%i=%in, %o=%out) : {source_type}, {target_type} {{
+        %two = arith.constant 2 : index
+        {moved}
+        {herd}
+      }}
+      return }}"""
+    data = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
+    out = np.full(sizes, -1, np.int32)
+    run(text, data, out)
+    first = int(np.ravel_multi_index(offsets, shape))
+    expected = [first + int(np.dot(position, strides)) for position in np.ndindex(*sizes)]
+    assert out.reshape(-1).tolist() == expected
+
+
+def channel_program(messages: int, waves: int = 1, world: int = 2) -> str:
+    """Rank 0 sends messages; the others are in the else branch, where rank 1 receives and keeps what it got."""
+    line, bases = "memref<32xi32, #air.symmetric_heap>", "memref<?xindex, #air.symmetric_heap>"
+    log = f"memref<{messages}x31xi32, #air.symmetric_heap>"
+    header = f"""
+        %step = arith.constant 1 : index
+        %c0 = arith.constant 0 : index
+        %c31 = arith.constant 31 : index
+        %count = arith.constant {messages} : index"""
+    types = f"{line}, {bases}, {log}"
+
+    def nest(body: str) -> str:
+        return f"""air.launch (%b) in (%n=%c1) args(%ld=%data, %lb=%bases, %ll=%log) : {types} {{
+          air.segment args(%sd=%ld, %sb=%lb, %sl=%ll) : {types} {{
+            %one = arith.constant 1 : index
+            %waves = arith.constant {waves} : index
+            air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%d=%sd, %hb=%sb, %l=%sl) : {types} {{ {header}
+              %lane = gpu.lane_id
+              %payload_lane = arith.cmpi ult, %lane, %c31 : index
+              %first_wave = arith.cmpi eq, %x, %c0 : index
+              %mine = arith.andi %payload_lane, %first_wave : i1
+              scf.for %k = %c0 to %count step %step {{ {body} }}
+            }} }} }}"""
+
+    send = f"""
+      scf.if %mine {{
+        %c1000 = arith.constant 1000 : index
+        %t = arith.muli %k, %c1000 : index
+        %v = arith.addi %t, %lane : index
+        %w = arith.index_cast %v : index to i32
+        memref.store %w, %d[%lane] : {line}
+      }}
+      air.channel.put @C[%c0] (%d[] [] []) : ({line})"""
+    keep = f"""
+      air.channel.get @C[%c0] (%d[] [] []) : ({line})
+      scf.if %mine {{
+        %v = memref.load %d[%lane] : {line}
+        memref.store %v, %l[%k, %lane] : {log}
+      }}"""
+    inner = nest(keep) if world == 2 else f"scf.if %is_one {{ {nest(keep)} }}"
+    return f"""
+    air.channel @C [1] {{channel_type = "gpu_symmetric_heap"}}
+    func.func @f(%outer_data: {line}, %outer_bases: {bases}, %outer_log: {log}) {{
+      %world = arith.constant {world} : index
+      air.rank (%me) in (%size=%world) args(%data=%outer_data, %bases=%outer_bases, %log=%outer_log) : {types} {{
+        %c0r = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %is_zero = arith.cmpi eq, %me, %c0r : index
+        %is_one = arith.cmpi eq, %me, %c1 : index
+        scf.if %is_zero {{ {nest(send)} }} else {{ {inner} }}
+      }}
+      return }}"""
+
+
+def run_channel(text: str, messages: int, seed: int, wave: int = 32) -> tuple[np.ndarray, np.ndarray]:
+    """What the receiver kept, and its line at the end."""
+    module = lowered(text, f"air-gpu-channel-to-cacheline=wave-size={wave}", "air-rank-to-mgpu", f"air-to-rocdl=wave-size={wave}")
+    function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks)
+    log = np.zeros((messages, 31), np.int32)
+    ranks = [Rank(number, {"line": np.zeros(32, np.int32), "log": log if number else log.copy()}) for number in (0, 1)]
+    machine = Machine(wave, seed, ranks)
+    for rank, kernel in zip(ranks, kernels_of(module), strict=True):
+        machine.launch(kernel, dict(zip(function.args, [rank.buffers["line"], None, rank.buffers["log"]], strict=True)), rank)
+    machine.run()
+    return log, ranks[1].buffers["line"]
+
+
+@pytest.mark.parametrize("waves, seed", [(1, 0), (1, 1), (2, 0)])
+def test_messages_through_one_channel_arrive_once_each_and_in_order(waves: int, seed: int):
+    """The sender waits until a message was read, the receiver never takes the flag of an old message for a new one."""
+    log, line = run_channel(channel_program(5, waves), 5, seed)
+    assert (log == np.arange(5)[:, None] * 1000 + np.arange(31)).all()
+    assert line[31] == 1  # received: what programs look for after a transfer
+
+
+def test_the_rank_of_an_else_branch_is_the_one_that_is_left():
+    """In a larger world an inner condition has to leave one of the ranks that the else branch has."""
+    log, _ = run_channel(channel_program(1, world=3), 1, seed=0)
+    assert log[0, 7] == 7
+
+
+def test_a_receiver_without_sender_does_not_get_on():
+    module = lowered(
+        channel_program(1), "air-gpu-channel-to-cacheline=wave-size=32", "air-rank-to-mgpu", "air-to-rocdl=wave-size=32"
+    )
+    function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks)
+    rank = Rank(1, {"line": np.zeros(32, np.int32), "log": np.zeros((1, 31), np.int32)})
+    machine = Machine(32, 0, [rank, rank])
+    machine.launch(kernels_of(module)[1], dict(zip(function.args, [rank.buffers["line"], None, rank.buffers["log"]], strict=True)), rank)
+    with pytest.raises(Stuck):
+        machine.run()

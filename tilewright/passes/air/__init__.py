@@ -1,0 +1,1 @@
+"""AIR programs on GPUs: what the passes that lower them share."""

@@ -1,0 +1,44 @@
+"""Memref descriptors in the llvm dialect, as MLIR's lowering of memrefs lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, MemRefType, StringAttr, UnrealizedConversionCastOp, i64
+from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.dialects._strides import Strided
+from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.folding.constants import number_attr
+
+POINTER = LLVMPointerType()
+
+
+def _descriptor_type(rank: int) -> LLVMStructType:
+    """Allocated and aligned pointer, offset, sizes, strides; memrefs of rank 0 have no sizes and strides."""
+    arrays = [LLVMArrayType(rank, i64)] * 2 if rank else []
+    return LLVMStructType(StringAttr(""), ArrayAttr([POINTER, POINTER, i64, *arrays]))
+
+
+def wrap_pointer(emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided) -> SSAValue:
+    """The memory at `pointer` as a memref; shape, strides and offset are known."""
+    shape = type.get_shape()
+    struct = _descriptor_type(len(shape))
+    descriptor = emitter.value("llvm.mlir.poison", (), struct)
+    for field in (0, 1):
+        descriptor = _inserted(emitter, descriptor, pointer, [field])
+    fields = [([2], form.offset)]
+    for dimension, (size, stride) in enumerate(zip(shape, form.strides, strict=True)):
+        fields += [([3, dimension], size), ([4, dimension], stride)]
+    for position, number in fields:
+        assert number is not None, "only what is known is wrapped"
+        constant = emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
+        descriptor = _inserted(emitter, descriptor, constant, position)
+    cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
+    return emitter.insert(cast).results[0]
+
+
+def _inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
+    where: dict[str, Attribute] = {"position": DenseArrayBase.from_list(i64, position)}
+    return emitter.value("llvm.insertvalue", (into, value), into.type, where)

@@ -1,0 +1,46 @@
+"""Calls of the runtime library by name, declared where they are first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp, i32, i64
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.ir.symbols import symbol_in
+from tilewright.passes.air.emitter import Emitter
+
+POINTER = LLVMPointerType()
+
+
+@dataclass(frozen=True)
+class RuntimeFunction:
+    """A function of the runtime library."""
+
+    name: str
+    inputs: tuple[Attribute, ...]
+    outputs: tuple[Attribute, ...] = ()
+
+
+HEAP_INIT = RuntimeFunction("mgpuSymmetricHeapInit", (i64,))
+HEAP_DESTROY = RuntimeFunction("mgpuSymmetricHeapDestroy", ())
+GET_RANK = RuntimeFunction("mgpuGetRank", (), (i32,))
+SYMMETRIC_ALLOC = RuntimeFunction("mgpuSymmetricAlloc", (i64, POINTER), (POINTER,))
+SYMMETRIC_FREE = RuntimeFunction("mgpuSymmetricFree", (POINTER, POINTER))
+
+
+def declare(module: ModuleOp, *functions: RuntimeFunction) -> None:
+    """Declare functions at the start of a module, the last one first, unless they are there already."""
+    for function in functions:
+        if symbol_in(module, function.name) is None:
+            declaration = FuncOp.external(function.name, function.inputs, function.outputs)
+            declaration.location = module.location
+            Rewriter.insert_op(declaration, InsertPoint.at_start(module.body.block))
+
+
+def call(emitter: Emitter, function: RuntimeFunction, arguments: Sequence[SSAValue] = ()) -> Sequence[SSAValue]:
+    return emitter.insert(CallOp(function.name, arguments, function.outputs)).results

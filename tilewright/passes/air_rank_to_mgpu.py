@@ -1,0 +1,78 @@
+"""Makes ranks processes: each asks the runtime who it is and runs the body once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tilewright.dialects.air.levels import RankOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.air.bodies import inline_body, wait_before
+from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
+
+DEFAULT_HEAP_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class AirRankToMgpuPass(Pass):
+    name = "air-rank-to-mgpu"
+
+    heap_size: int = field(
+        default=DEFAULT_HEAP_BYTES, metadata={"help": "bytes of each rank's symmetric heap", "option": "heap-size"}
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        ranks = [found for found in op.walk() if isinstance(found, RankOp)]
+        if not ranks:
+            return
+        declare(op, HEAP_INIT, HEAP_DESTROY, GET_RANK)
+        for function in dict.fromkeys(_function_of(rank) for rank in ranks):
+            self._bracket(function)
+        for rank in ranks:
+            _inline(rank)
+
+    def _bracket(self, function: FuncOp) -> None:
+        """Have the heap as long as the function runs."""
+        entry = function.body.blocks[0]
+        start = Emitter(InsertPoint.at_start(entry), function.location)
+        call(start, HEAP_INIT, [start.i64(self.heap_size)])
+        for block in function.body.blocks:
+            if isinstance(block.last_op, ReturnOp):
+                call(Emitter.before(block.last_op), HEAP_DESTROY)
+
+
+def _function_of(rank: RankOp) -> FuncOp:
+    parent = rank.parent_op()
+    while parent is not None and not isinstance(parent, FuncOp):
+        parent = parent.parent_op()
+    if parent is None:
+        fail_op(rank, "must be inside a func.func, which becomes the program of each process")
+    return parent
+
+
+def _inline(rank: RankOp) -> None:
+    """Put the body in place of the rank, for the one point of its space that this process is."""
+    emitter = Emitter.before(rank)
+    wait_before(rank, emitter)
+    (number,) = call(emitter, GET_RANK)
+    wide = emitter.value("arith.extsi", (number,), i64)
+    flat = emitter.value("arith.index_cast", (wide,), INDEX)
+    inline_body(rank, _coordinates(emitter, flat, rank.extents))
+
+
+def _coordinates(emitter: Emitter, flat: SSAValue, sizes: Sequence[SSAValue]) -> list[SSAValue]:
+    """The point of the space that a process is, the first dimension counting fastest."""
+    coordinates: list[SSAValue] = []
+    for size in sizes[:-1]:
+        coordinates.append(emitter.arith("remsi", flat, size))
+        flat = emitter.arith("divsi", flat, size)
+    return [*coordinates, flat] if sizes else []

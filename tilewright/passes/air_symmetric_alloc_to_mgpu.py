@@ -1,0 +1,85 @@
+"""Takes buffers on the symmetric heap from the runtime library."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.dialects._strides import strided_form
+from tilewright.dialects.air.types import is_symmetric
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.air.descriptors import wrap_pointer
+from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare
+
+INDEX_BYTES = 8
+
+
+class AirSymmetricAllocToMgpuPass(Pass):
+    name = "air-symmetric-alloc-to-mgpu"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        allocations = [
+            found for found in op.walk() if isinstance(found, memref.AllocOp) and is_symmetric(found.memref.type)
+        ]
+        if not allocations:
+            return
+        declare(op, SYMMETRIC_ALLOC, SYMMETRIC_FREE)
+        for allocation in allocations:
+            _lower(allocation)
+
+
+def _lower(op: memref.AllocOp) -> None:
+    type = op.memref.type
+    size_bytes = _size_bytes(op, type)
+    emitter = Emitter.before(op)
+    size = emitter.i64(size_bytes)
+    stream = emitter.value("llvm.mlir.zero", (), POINTER)
+    (pointer,) = call(emitter, SYMMETRIC_ALLOC, [size, stream])
+    form = strided_form(type)
+    assert form is not None
+    buffer = wrap_pointer(emitter, pointer, type, form)
+    for free in [use.operation for use in op.memref.uses if isinstance(use.operation, memref.DeallocOp)]:
+        _free(free, pointer)
+    op.memref.replace_all_uses_with(buffer)
+    Rewriter.erase_op(op)
+
+
+def _free(op: memref.DeallocOp, pointer: SSAValue) -> None:
+    emitter = Emitter.before(op)
+    stream = emitter.value("llvm.mlir.zero", (), POINTER)
+    call(emitter, SYMMETRIC_FREE, [pointer, stream])
+    Rewriter.erase_op(op)
+
+
+def _size_bytes(op: memref.AllocOp, type: MemRefType) -> int:
+    element_bytes = _element_bytes(type.element_type)
+    if DYNAMIC_INDEX in type.get_shape() or element_bytes is None:
+        _refuse(op, "a static-shape memref with byte-aligned element type")
+    if not isinstance(type.layout, NoneAttr):
+        _refuse(op, "an identity layout (row-major, no offset); strided/affine layouts are not supported")
+    return prod(type.get_shape()) * element_bytes
+
+
+def _element_bytes(type: Attribute) -> int | None:
+    if isinstance(type, IndexType):
+        return INDEX_BYTES
+    if not isinstance(type, FixedBitwidthType) or type.bitwidth % 8:
+        return None
+    return type.bitwidth // 8
+
+
+def _refuse(op: Operation, wanted: str) -> NoReturn:
+    fail_op(
+        op,
+        f"memref.alloc with #air.symmetric_heap memory_space requires {wanted}",
+        (op, "all ranks must allocate the same number of bytes, so it has to be known here"),
+    )

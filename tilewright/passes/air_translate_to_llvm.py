@@ -1,0 +1,54 @@
+"""Computes the addresses of buffers on other ranks: where a buffer is in its own heap, in the heap of the other."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from tilewright.dialects._strides import Strided, strided_form
+from tilewright.dialects.air.addressing import TranslateOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.air.descriptors import POINTER, wrap_pointer
+from tilewright.passes.air.emitter import INDEX, Emitter
+
+
+class AirTranslateToLlvmPass(Pass):
+    name = "air-translate-to-llvm"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        for translation in [found for found in op.walk() if isinstance(found, TranslateOp)]:
+            _lower(translation)
+
+
+def _lower(op: TranslateOp) -> None:
+    type = cast(MemRefType, op.source.type)
+    form = _known_form(op, type)
+    emitter = Emitter.before(op)
+    address = emitter.value("memref.extract_aligned_pointer_as_index", (op.source,), INDEX)
+    own = emitter.load(op.heap_bases, [op.from_rank])
+    other = emitter.load(op.heap_bases, [op.to_rank])
+    distance = emitter.arith("subi", other, own)
+    moved = emitter.arith("addi", address, distance)
+    number = emitter.value("arith.index_cast", (moved,), i64)
+    pointer = emitter.value("llvm.inttoptr", (number,), POINTER)
+    op.result.replace_all_uses_with(wrap_pointer(emitter, pointer, type, form))
+    Rewriter.erase_op(op)
+
+
+def _known_form(op: TranslateOp, type: MemRefType) -> Strided:
+    """Strides and offset, which go into the new descriptor."""
+    if DYNAMIC_INDEX in type.get_shape():
+        fail_op(op, "air.translate requires a static-shape source memref")
+    form = strided_form(type)
+    if form is None or form.offset is None or None in form.strides:
+        fail_op(
+            op,
+            "air.translate requires a source memref whose strides and offset are known",
+            (op, "translate the buffer first, then take the view of it"),
+        )
+    return form

@@ -1,0 +1,245 @@
+"""The array as a picture: tiles with what their cores and channels did, streams with how full they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.device import DmaDirection, TileId, TileType
+from tilewright.device.stream_switch import STEPS
+from tilewright.report.floor import CHANNEL_HEIGHT, GAP, HEIGHT, HOST_HEIGHT, MARGIN, WIDTH, End, Floor, Point
+from tilewright.report.markup import Heading, Markup, element, percent, size, table
+from tilewright.report.phases import LOOKS, WAITS, Phase
+from tilewright.report.spans import Shares
+from tilewright.report.tracks import part_name, tile_name
+from tilewright.report.traffic import channel_bytes
+from tilewright.sim.ports import PortName
+from tilewright.sim.record import Connection, RunRecord
+from tilewright.sim.roster import PartKind, roster_of
+
+BAR_WIDTH = WIDTH - 20
+LARGEST = 1.15
+"""How much larger than drawn the picture may get."""
+CURVE = 22
+"""How far a line goes straight on before it turns."""
+
+
+class ArrayPicture:
+    """Draws one run."""
+
+    def __init__(self, record: RunRecord, shares: Shares):
+        self.record, self.shares = record, shares
+        self.model, self.roster = record.model, roster_of(record.model.name)
+        self.floor = Floor(record.model)
+        self.moved = channel_bytes(record)
+
+    def svg(self) -> Markup:
+        tiles = list(self.model.tiles)
+        parts = (
+            *(self._host(),),
+            *(self._tile_box(tile) for tile in tiles),
+            element("g", *self._streams(), class_="streams"),
+            *(self._tile(tile) for tile in tiles),
+        )
+        box = f"0 0 {self.floor.width:g} {self.floor.height:g}"
+        most = f"max-width: {self.floor.width * LARGEST:g}px"
+        label = "The array: tiles with their cores, DMA channels and streams. The tables below say the same."
+        return element("svg", *parts, class_="array", viewBox=box, role="group", aria_label=label, style=most)
+
+    def _share(self, words: int) -> float:
+        return words / max(self.record.cycles, 1)
+
+    def _host(self) -> Markup:
+        """Host memory, below all columns, and what went there and came from there."""
+        top, width = self.floor.host_top, self.floor.width - 2 * MARGIN
+        bar = element("rect", x=MARGIN, y=top, width=width, height=HOST_HEIGHT, rx=6, class_="host")
+        sums = {direction: self._host_bytes(direction) for direction in DmaDirection}
+        said = ("host memory", f"{size(sums[DmaDirection.MM2S])} read, {size(sums[DmaDirection.S2MM])} written")
+        middle = self.floor.width / 2
+        labels = [
+            element("text", line, x=middle, y=top + 17 * number, text_anchor="middle", class_=f"host-text line{number}")
+            for number, line in enumerate(said, 1)
+        ]
+        return element("g", bar, *labels)
+
+    def _host_bytes(self, direction: DmaDirection) -> int:
+        found = ((number, self.roster.parts[number]) for number in self.moved)
+        return sum(
+            self.moved[number]
+            for number, part in found
+            if part.tile and part.detail and part.detail[0] is direction and self._is_shim(part.tile)
+        )
+
+    def _is_shim(self, tile: TileId) -> bool:
+        return self.model.tile_type(*tile) is TileType.ShimNOCTile
+
+    def _tile_box(self, tile: TileId) -> Markup:
+        x, y = self.floor.corner(tile)
+        kind = self.model.tile_type(*tile).name
+        return element("rect", x=x, y=y, width=WIDTH, height=HEIGHT, rx=8, class_=f"box {kind}")
+
+    def _tile(self, tile: TileId) -> Markup:
+        """What is on a tile, as one thing that can be chosen."""
+        x, y = self.floor.corner(tile)
+        name = tile_name(self.model, tile)
+        parts = [
+            element("rect", x=x, y=y, width=WIDTH, height=HEIGHT, rx=8, class_="reach"),
+            element("text", name, x=x + 10, y=y + 18, class_="name"),
+            *self._core(tile),
+            *self._channels(tile),
+        ]
+        label = f"{name}: {self._describe(tile)}. Show it in the timeline"
+        place = f"{tile.column},{tile.row}"
+        return element("g", *parts, class_="tile", tabindex=0, role="button", aria_label=label, data_tile=place)
+
+    def _describe(self, tile: TileId) -> str:
+        core = self.roster.find(PartKind.CORE, tile)
+        busy = [f"core busy {percent(self.shares.busy(core) / max(self.shares.total, 1))}"] if core is not None else []
+        moved = sum(self.moved.get(number, 0) for number, _ in self._used_channels(tile))
+        return ", ".join([*busy, f"DMA moved {size(moved)}"])
+
+    def _core(self, tile: TileId) -> Iterator[Markup]:
+        """A bar of what the core was at."""
+        number = self.roster.find(PartKind.CORE, tile)
+        if number is None or not self.shares.cycles[number].any():
+            return
+        x, y = self.floor.corner(tile)
+        busy = self.shares.busy(number) / max(self.shares.total, 1)
+        yield element("text", percent(busy), x=x + WIDTH - 10, y=y + 18, text_anchor="end", class_="value")
+        yield element("rect", x=x + 10, y=y + 26, width=BAR_WIDTH, height=9, rx=2, class_="groove")
+        at = x + 10.0
+        for phase in np.flatnonzero(self.shares.cycles[number]).tolist():
+            share = int(self.shares.cycles[number, phase]) / max(self.shares.total, 1)
+            look = LOOKS[Phase(phase)]
+            title = element("title", f"{look.label} {percent(share)}")
+            width = f"{share * BAR_WIDTH:.1f}"
+            yield element("rect", title, x=f"{at:.1f}", y=y + 26, width=width, height=9, class_=f"fill-{look.colour}")
+            at += share * BAR_WIDTH
+
+    def _used_channels(self, tile: TileId) -> Iterator[tuple[int, tuple[DmaDirection, int]]]:
+        for direction in DmaDirection:
+            for channel in range(self.model.num_dma_channels(*tile, direction)):
+                number = self.roster.number(PartKind.CHANNEL, tile, (direction, channel))
+                yield number, (direction, channel)
+
+    def _channels(self, tile: TileId) -> Iterator[Markup]:
+        """A gauge for each channel: how much of the time it moves words."""
+        width = self.floor.channel_width(tile)
+        for number, (direction, channel) in self._used_channels(tile):
+            x, y = self.floor.channel(tile, direction, channel)
+            cycles = self.shares.cycles[number]
+            used = "used" if cycles.any() else "unused"
+            moving = min(int(cycles[Phase.MOVE]) / max(self.shares.total, 1), 1)
+            said = f"{direction.name} {channel}: {size(self.moved.get(number, 0))}, moves {percent(moving)} of the time"
+            title = element("title", said)
+            yield element("rect", title, x=x, y=y, width=width, height=CHANNEL_HEIGHT, rx=2, class_=f"gauge {used}")
+            if moving:
+                filled = moving * CHANNEL_HEIGHT
+                top = f"{y + CHANNEL_HEIGHT - filled:.1f}"
+                yield element("rect", x=x, y=top, width=width, height=f"{filled:.1f}", rx=2, class_="fill-move level")
+        for direction in DmaDirection:
+            if self.model.num_dma_channels(*tile, direction):
+                x, y = self.floor.channel(tile, direction, 0)
+                yield element("text", direction.name, x=x, y=y + CHANNEL_HEIGHT + 11, class_="small")
+
+    def _streams(self) -> Iterator[Markup]:
+        for connection in self.record.connections:
+            yield from self._inside(connection)
+        drawn = {(c.tile, c.target) for c in self.record.connections}
+        for tile, port in sorted(drawn):
+            yield from self._between(tile, port)
+        for tile in self.model.tiles:
+            if self._is_shim(tile):
+                yield from self._to_host(tile)
+
+    def _inside(self, connection: Connection) -> Iterator[Markup]:
+        """A way through a switch, drawn across its tile."""
+        source = self.floor.slave(connection.tile, connection.source)
+        target = self.floor.master(connection.tile, connection.target)
+        if source is not None and target is not None:
+            words = self.record.carried.get((connection.tile, connection.target), 0)
+            said = f"{connection.source} to {connection.target} of {tile_name(self.model, connection.tile)}"
+            yield self._line(_curve(source, target), said, words, "packet" if connection.is_packet else "circuit")
+
+    def _between(self, tile: TileId, port: PortName) -> Iterator[Markup]:
+        """The wire from a master port to the neighbour."""
+        start = self.floor.master(tile, port)
+        if port.bundle not in STEPS or start is None:
+            return
+        columns, rows = STEPS[port.bundle]
+        neighbour = TileId(tile.column + columns, tile.row + rows)
+        if self.model.is_valid_tile(*neighbour):
+            end = start.at.moved(columns * GAP, -rows * GAP)
+            said = f"{port} of {tile_name(self.model, tile)} to {tile_name(self.model, neighbour)}"
+            words = self.record.carried.get((tile, port), 0)
+            yield self._line(
+                f"M{_xy(start.at)}L{_xy(end)}", said, words, "wire", arrow=_arrow(end, Point(columns, -rows))
+            )
+
+    def _to_host(self, tile: TileId) -> Iterator[Markup]:
+        """What a shim tile's channels exchange with host memory."""
+        for number, (direction, channel) in self._used_channels(tile):
+            words = self.moved.get(number, 0) // 4
+            if words:
+                x, y = self.floor.channel(tile, direction, channel)
+                middle, bottom = x + self.floor.channel_width(tile) / 2, self.floor.host_top
+                ends = [Point(middle, y + CHANNEL_HEIGHT), Point(middle, bottom)]
+                down = direction is DmaDirection.S2MM
+                arrow = _arrow(ends[1], Point(0, 1)) if down else _arrow(Point(middle, bottom - GAP + 8), Point(0, -1))
+                said = f"{direction.name} {channel} of {tile_name(self.model, tile)} and host memory"
+                yield self._line(f"M{_xy(ends[0])}L{_xy(ends[1])}", said, words, "wire", arrow)
+
+    def _line(self, path: str, said: str, words: int, kind: str, arrow: str = "") -> Markup:
+        share = min(self._share(words), 1.0)
+        title = element("title", f"{said}: {words:,} words, {percent(share)} of the cycles")
+        lines = [element("path", title, d=path, class_=f"stream {kind}")]
+        if arrow:
+            lines.append(element("path", d=arrow, class_="arrow"))
+        state = "carries" if words else "silent"
+        return element("g", *lines, class_=state, style=f"--use:{share:.3f}")
+
+    def tile_table(self) -> Markup:
+        """What the picture shows of tiles, in words and numbers."""
+        headings = [Heading("tile"), Heading("part"), Heading("busy", True), Heading("waits", True)]
+        headings += [Heading("mostly for"), Heading("bytes", True)]
+        rows = list[list[str]]()
+        for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist():
+            part, total = self.roster.parts[number], max(self.shares.total, 1)
+            waits = self.shares.waiting(number)
+            cause = LOOKS[Phase(WAITS[int(self.shares.cycles[number, WAITS].argmax())])].cause if waits else ""
+            place = tile_name(self.model, part.tile) if part.tile else ""
+            busy = percent(self.shares.busy(number) / total)
+            moved = f"{self.moved[number]:,}" if number in self.moved else ""
+            rows.append([place or "controller", part_name(part), busy, percent(waits / total), cause, moved])
+        return table("Cores and channels", headings, rows, "tiles-table")
+
+    def stream_table(self) -> Markup:
+        """What the picture shows of streams."""
+        headings = [Heading("switch of"), Heading("from"), Heading("to"), Heading("kind")]
+        headings += [Heading("words", True), Heading("of the cycles", True)]
+        rows = list[list[str]]()
+        for c in self.record.connections:
+            words = self.record.carried.get((c.tile, c.target), 0)
+            kind = "packets" if c.is_packet else "circuit"
+            place = tile_name(self.model, c.tile)
+            rows.append([place, str(c.source), str(c.target), kind, f"{words:,}", percent(self._share(words))])
+        return table("Ways through switches; words are those that left by the port on the right", headings, rows)
+
+
+def _xy(point: Point) -> str:
+    return f"{point.x:.1f},{point.y:.1f}"
+
+
+def _curve(source: End, target: End) -> str:
+    """A curve that leaves both its ends straight."""
+    first = source.at.moved(source.away.x * CURVE, source.away.y * CURVE)
+    second = target.at.moved(target.away.x * CURVE, target.away.y * CURVE)
+    return f"M{_xy(source.at)}C{_xy(first)} {_xy(second)} {_xy(target.at)}"
+
+
+def _arrow(tip: Point, way: Point) -> str:
+    """A triangle that points the way that words go."""
+    back = tip.moved(-7 * way.x, -7 * way.y)
+    across = Point(-way.y * 3.2, way.x * 3.2)
+    return f"M{_xy(tip)}L{_xy(back.moved(*across))}L{_xy(back.moved(-across.x, -across.y))}Z"

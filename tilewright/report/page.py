@@ -1,0 +1,306 @@
+"""A run as one page of HTML that needs nothing else: pictures, a timeline to zoom, tables for all of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from tilewright.ir.diagnostics import Diagnostic, file_position
+from tilewright.report.array_picture import ArrayPicture
+from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, text
+from tilewright.report.operations import Step, steps_of
+from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
+from tilewright.report.spans import Shares, Spans, shares_of, spans_of
+from tilewright.report.summary import duration
+from tilewright.report.tasks import tasks_of
+from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
+from tilewright.report.tracks import file_name, full_lock_name, full_name, tile_name
+from tilewright.report.traffic import Use, host_uses
+from tilewright.report.wait_picture import WaitPicture
+from tilewright.sim.record import RunRecord
+from tilewright.sim.roster import PartKind, roster_of
+
+MOST_STEPS = 2000
+"""Operations that the table of the sequence has."""
+LONGEST_WAITS = 12
+FEW_COLUMNS = 2
+Sources = Mapping[str, str]
+"""Texts of source files by name."""
+
+
+def page_html(record: RunRecord, title: str, sources: Sources | None = None) -> str:
+    """The whole page."""
+    page = _Page(record, sources or {})
+    blanks = {
+        "title": text(f"{title} · tilewright run"),
+        "style": Markup(_template("page.css")),
+        "script": Markup(_template("page.js")),
+        "data": Markup(json.dumps(page.data(), separators=(",", ":")).replace("<", "\\u003c")),
+        "head": page.head(title),
+        "sections": join(page.sections()),
+    }
+    html = _template("page.html")
+    for name, content in blanks.items():
+        html = html.replace(f"<!-- {name} -->", content)
+    return html
+
+
+def _template(name: str) -> str:
+    return (files("tilewright.report") / "template" / name).read_text(encoding="utf-8")
+
+
+class Section(NamedTuple):
+    name: str
+    title: str
+    lead: str
+    """One sentence about what is to be seen."""
+    contents: Markup
+
+
+class _Page:
+    def __init__(self, record: RunRecord, sources: Sources):
+        self.record = record
+        self.lines = {name: text.split("\n") for name, text in sources.items()}
+        self.spans: Spans = spans_of(record)
+        self.shares: Shares = shares_of(record, self.spans)
+        self.tasks = tasks_of(record)
+        self.roster = roster_of(record.model.name)
+        self.steps = list(steps_of(record, MOST_STEPS))
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        return timeline_of(self.record, self.spans, self.tasks)
+
+    def data(self) -> dict[str, object]:
+        """What the script of the timeline needs."""
+        looks = [{"label": look.label, "kind": look.kind.value, "colour": look.colour} for look in LOOKS.values()]
+        return {
+            "cycles": self.record.cycles,
+            "clock": self.record.clock_hz,
+            "phases": looks,
+            "groups": self.timeline.groups,
+            "tracks": self.timeline.tracks,
+            "tasks": self.timeline.tasks,
+            "binCycles": self.timeline.bin_cycles,
+            "steps": [step.text for step in self.steps],
+            "places": [
+                f"{file_name(step.position[0])}:{step.position[1]}" if step.position else "" for step in self.steps
+            ],
+        }
+
+    def head(self, title: str) -> Markup:
+        """What was run, and how it ended, in large letters."""
+        error = self.record.error
+        state, said = ("ended", "ran to its end") if error is None else _outcome(error)
+        badge = element("span", said, class_=f"badge {state}")
+        facts = join(element("div", element("dt", name), element("dd", value)) for name, value in self._facts())
+        heading = element("h1", title, " ", badge)
+        lead = element("p", f"one run on a simulated {self.record.model}", class_="lead")
+        return join([heading, lead, element("dl", facts, class_="facts")])
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        record, seconds = self.record, self.record.cycles / self.record.clock_hz
+        yield "cycles", f"{record.cycles:,}"
+        yield f"at {record.clock_hz / 1e9:.2g} GHz", duration(seconds)
+        cores = [number for number in self._active() if self.roster.parts[number].kind is PartKind.CORE]
+        if cores:
+            busy = float(np.mean([self.shares.busy(number) / max(self.shares.total, 1) for number in cores]))
+            yield f"{len(cores)} core{'s' * (len(cores) != 1)} busy", percent(busy)
+        moved = sum(use.read_bytes + use.written_bytes for use in self.uses.values())
+        yield "host traffic", size(moved)
+        yield "bytes per cycle", f"{moved / max(record.cycles, 1):.2f}"
+        yield "operations", f"{len(record.stream.opcodes):,}"
+        yield "events", f"{len(record.trace):,}"
+
+    def _active(self) -> list[int]:
+        return np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist()
+
+    @cached_property
+    def uses(self) -> Mapping[int, Use]:
+        return host_uses(self.record)
+
+    def sections(self) -> Iterator[Markup]:
+        for section in self._sections():
+            heading = element("h2", section.title, id=f"{section.name}-title")
+            lead = element("p", section.lead, class_="lead")
+            label = f"{section.name}-title"
+            yield element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
+
+    def _sections(self) -> Iterator[Section]:
+        if self.record.error is not None:
+            yield self._error(self.record.error)
+        yield self._array()
+        yield self._timeline()
+        yield self._stalls()
+        yield self._sequence()
+        yield self._buffers()
+        if self.record.notes:
+            lines = join(element("li", line) for note in self.record.notes for line in note.lines())
+            yield Section("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
+
+    def _error(self, error: Diagnostic) -> Section:
+        message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
+        contents = [message]
+        if self.record.waits:
+            picture = WaitPicture(list(self.record.waits))
+            figure = element("figure", picture.svg(), class_="picture")
+            contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
+        lead = "Nobody could move any more. Each box waits for what is below it." if self.record.waits else ""
+        return Section("why", "Why it stopped", lead or "The run ended here.", join(contents))
+
+    def _array(self) -> Section:
+        picture = ArrayPicture(self.record, self.shares)
+        figure = element("figure", picture.svg(), class_="picture")
+        lead = (
+            "The bar of a core is what it was at, the gauge of a DMA channel how much of the time it moved words, and "
+            "a stream is the warmer the fuller it was. Choose a tile to see it in the timeline."
+        )
+        scale = element("p", "stream use ", element("span", class_="scale", aria_hidden="true"), " 0 to 100 %")
+        tables = [picture.tile_table(), picture.stream_table()]
+        if self.record.model.columns <= FEW_COLUMNS:  # there is room beside the picture
+            shown = element("div", figure, element("div", scale, *tables), class_="beside")
+        else:
+            shown = join([figure, scale, disclosure("The same as tables", *tables)])
+        return Section("array", "Array", lead, shown)
+
+    def _timeline(self) -> Section:
+        lead = (
+            "Tall bars work, low bars wait; the height of a bar that moves words is how many it moves per cycle. "
+            "Drag or scroll sideways to move, Ctrl and wheel to zoom; with the keyboard: arrows, + and -, 0 for all."
+        )
+        legend = join(self._legend())
+        widget = Markup(_template("timeline.html"))
+        limits = [element("p", text, class_="limit") for text in self._limits()]
+        contents = [*limits, element("ul", legend, class_="legend"), widget, self._longest()]
+        return Section("timeline", "Timeline", lead, join(contents))
+
+    def _limits(self) -> Iterator[str]:
+        """What the page leaves out."""
+        if self.timeline.bin_cycles is not None:
+            yield (
+                f"The run has {len(self.record.trace):,} events, more than a page can hold: its longest tracks show "
+                f"the shares of phases in stretches of {self.timeline.bin_cycles:,} cycles. --trace writes every event."
+            )
+        if len(self.tasks) > MOST_TASKS:
+            yield f"Arrows are drawn for the first {MOST_TASKS:,} of {len(self.tasks):,} tasks."
+
+    def _legend(self) -> Iterator[Markup]:
+        used = set(np.unique(self.spans.phase).tolist())
+        for phase, look in LOOKS.items():
+            if phase in used:
+                swatch = element("span", class_=f"swatch {look.kind.value} back-{look.colour}", aria_hidden="true")
+                yield element("li", swatch, look.label, title=look.meaning)
+
+    def _longest(self) -> Markup:
+        """The waits that took longest, each with a button that shows it."""
+        waits = self.spans[np.isin(self.spans.phase, WAITS) & (self.spans.part > 0)]
+        order = np.argsort(-waits.cycles, kind="stable")[:LONGEST_WAITS]
+        tracks = {track["part"]: number for number, track in enumerate(self.timeline.tracks) if "part" in track}
+        rows = list[list[str]]()
+        for index in order.tolist():
+            part, start, end = int(waits.part[index]), int(waits.start[index]), int(waits.end[index])
+            look, lock = LOOKS[Phase(int(waits.phase[index]))], int(waits.detail[index])
+            cause = full_lock_name(self.record, lock) if look.label == LOOKS[Phase.LOCK].label else look.cause
+            name = full_name(self.record.model, self.roster.parts[part])
+            go = element("button", "show", type="button", data_track=tracks[part], data_from=start, data_to=end)
+            rows.append([name, cause, f"{start:,}", f"{end - start:,}", go])
+        headings = [Heading("who"), Heading("waits for"), Heading("from cycle", True)]
+        headings += [Heading("cycles", True), Heading("timeline")]
+        return disclosure("The longest waits, as a table", table("The longest waits", headings, rows, "longest-table"))
+
+    def _stalls(self) -> Section:
+        groups = dict(self._groups())
+        bars = join(self._bar(name, numbers) for name, numbers in groups.items())
+        phases = [phase for phase in LOOKS if phase and self.shares.cycles[:, phase].any()]
+        headings = [Heading("parts"), *(Heading(LOOKS[phase].label, True) for phase in phases)]
+        rows = [[name, *(percent(self._share(numbers, phase)) for phase in phases)] for name, numbers in groups.items()]
+        lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
+        shares = table("Shares of the run", headings, rows, "stalls-table")
+        return Section("stalls", "Stalls by cause", lead, join([element("div", bars, class_="bars"), shares]))
+
+    def _groups(self) -> Iterator[tuple[str, list[int]]]:
+        """Parts of a kind: the controller, cores, and the channels of each kind of tile."""
+        found = dict[str, list[int]]()
+        for number in self._active():
+            part = self.roster.parts[number]
+            kind = tile_name(self.record.model, part.tile).split(" (")[0] if part.tile else ""
+            name = "controller" if part.tile is None else "cores" if part.kind is PartKind.CORE else f"{kind} channels"
+            found.setdefault(name, []).append(number)
+        yield from found.items()
+
+    def _share(self, numbers: list[int], phase: Phase) -> float:
+        return int(self.shares.cycles[numbers, phase].sum()) / max(self.shares.total * len(numbers), 1)
+
+    def _bar(self, name: str, numbers: list[int]) -> Markup:
+        pieces = list[Markup]()
+        for phase in [*BUSY, *WAITS]:
+            share, look = self._share(numbers, phase), LOOKS[phase]
+            if share:
+                said = f"{look.label} {percent(share)}"
+                low = " low" if look.kind is Kind.WAIT else ""
+                inside = said if share > 0.14 else ""
+                style = f"width:{100 * share:.2f}%"
+                pieces.append(element("span", inside, class_=f"back-{look.colour}{low}", style=style, title=said))
+        count = f"{name} ({len(numbers)})" if len(numbers) > 1 else name
+        bar = element("span", *pieces, class_="bar", aria_hidden="true")
+        return element("div", element("span", count, class_="bar-name"), bar, class_="bar-row")
+
+    def _sequence(self) -> Section:
+        total = len(self.record.stream.opcodes)
+        headings = [Heading("operation"), Heading("words", True), Heading("what it does"), Heading("source")]
+        headings += [Heading("begins", True), Heading("cycles", True)]
+        rows = [self._step(step) for step in self.steps]
+        lead = f"{total:,} operations, in the order in which the controller carries them out."
+        if total > len(self.steps):
+            lead += f" The table has the first {len(self.steps):,}."
+        if not self.record.locations:
+            lead += " Which lines they come from is not known."
+        return Section("sequence", "Sequence", lead, table("Operations of the sequence", headings, rows, "steps-table"))
+
+    def _step(self, step: Step) -> list[str]:
+        begins = "" if step.start is None else f"{step.start:,}"
+        if step.start is None:
+            cycles = "not reached"
+        else:
+            cycles = "not done" if step.end is None else f"{step.end - step.start:,}"
+        words = f"{step.first_word} to {step.last_word}"
+        return [str(step.number), words, element("code", step.text), self._source(step), begins, cycles]
+
+    def _source(self, step: Step) -> Markup:
+        """The line that an operation comes from."""
+        if step.position is None:
+            return element("span", "")
+        name, line, _ = step.position
+        lines = self.lines.get(name, [])
+        code = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        where = element("span", _where(step), class_="where")
+        return join([where, " ", element("code", code, class_="excerpt")])
+
+    def _buffers(self) -> Section:
+        headings = [Heading("buffer"), Heading("argument", True), Heading("address", True), Heading("bytes", True)]
+        headings += [Heading("read by the array", True), Heading("written", True), Heading("over")]
+        rows = list[list[str]]()
+        for argument in self.record.arguments:
+            use = self.uses.get(argument.number, Use(0, 0, ()))
+            over = ", ".join(full_name(self.record.model, self.roster.parts[part]) for part in use.channels)
+            numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
+            rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
+        lead = "What the sequence was given, where the array saw it, and what became of it."
+        if not rows:
+            lead = "The sequence takes no arrays."
+        return Section("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
+
+
+def _where(step: Step) -> str:
+    return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
+
+
+def _outcome(error: Diagnostic) -> tuple[str, str]:
+    where = file_position(error.location)
+    at = f" at line {where[1]}" if where else ""
+    return ("stuck", f"hangs{at}") if error.text.startswith("hang:") else ("faulty", f"fails{at}")
