@@ -91,12 +91,14 @@ class TokenPipeline:
             output = Buffer(f"out{number}", tile)
             count = self.random.randint(1, 2) if is_core else 1
             inputs = [Buffer(f"in{number}_{n}", tile, readers=1) for n in range(count)] if is_core else [output]
-            sources = [self.random.choice([None, *self._open_nodes()]) for _ in inputs]
+            sources = list[Node | None]()
+            for _ in inputs:
+                sources.append(self.random.choice([None, *self._open_nodes(sources)]))
             self.nodes.append(Node(inputs, output, self.random.randint(-9, 9), sources))
 
-    def _open_nodes(self) -> list[Node]:
+    def _open_nodes(self, chosen: list[Node | None]) -> list[Node]:
         """Nodes that can have another user."""
-        used = {source for node in self.nodes for source in node.sources}
+        used = {*chosen, *(source for node in self.nodes for source in node.sources)}
         return [node for node in self.nodes if node.is_core or node not in used]
 
     def _connect(self) -> None:

@@ -78,9 +78,11 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
     steps = [Scheduler(device, streams, locks, copies).run(sequence) for sequence in moving]
-    _erase_tokens(device, sites)
     if len(moving) == 1 and steps[0] is not None:  # who runs several decides about their order
         rehearse(locks, starts, cores, steps[0])
+    for op in ops:
+        Rewriter.erase_op(op)
+    _erase_tokens(device, sites)
 
 
 def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[RuntimeSequenceOp]) -> list[LockOp]:

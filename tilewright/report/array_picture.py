@@ -11,7 +11,7 @@ from tilewright.device.stream_switch import STEPS
 from tilewright.report.floor import CHANNEL_HEIGHT, GAP, HEIGHT, HOST_HEIGHT, MARGIN, WIDTH, End, Floor, Point
 from tilewright.report.markup import Heading, Markup, element, percent, size, table
 from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.spans import Shares
+from tilewright.report.shares import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
 from tilewright.sim.ports import PortName

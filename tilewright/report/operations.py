@@ -12,6 +12,7 @@ from tilewright.report.spans import Column
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import Event
 from tilewright.txn.encode import lay_out
+from tilewright.txn.meaning import explain
 from tilewright.txn.opcodes import opcode_name
 from tilewright.txn.stream import layouts_of
 from tilewright.txn.text import operation_text
@@ -26,12 +27,18 @@ class Step:
     number: int
     opcode: str
     text: str
+    meaning: str
+    """The fields that it sets, where they are known."""
     first_word: int
     last_word: int
     position: tuple[str, int, int] | None
     """File, line and column of what it comes from."""
     start: int | None
     end: int | None
+
+    @property
+    def line(self) -> tuple[str, int] | None:
+        return self.position[:2] if self.position else None
 
 
 def operation_times(record: RunRecord) -> tuple[Column, Column]:
@@ -56,6 +63,7 @@ def steps_of(record: RunRecord, most: int) -> Iterator[Step]:
             number=number,
             opcode=opcode_name(op.opcode),
             text=operation_text(op, layouts[op.opcode], record.model),
+            meaning=explain(op, record.model),
             first_word=int(starts[number]),
             last_word=int(ends[number]) - 1,
             position=file_position(record.locations[number]) if number < len(record.locations) else None,

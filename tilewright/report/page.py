@@ -15,7 +15,9 @@ from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, text
 from tilewright.report.operations import Step, steps_of
 from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
-from tilewright.report.spans import Shares, Spans, shares_of, spans_of
+from tilewright.report.sequence_table import sequence_table
+from tilewright.report.shares import Shares, shares_of
+from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import duration
 from tilewright.report.tasks import tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
@@ -88,9 +90,7 @@ class _Page:
             "tasks": self.timeline.tasks,
             "binCycles": self.timeline.bin_cycles,
             "steps": [step.text for step in self.steps],
-            "places": [
-                f"{file_name(step.position[0])}:{step.position[1]}" if step.position else "" for step in self.steps
-            ],
+            "places": [_where(step) for step in self.steps],
         }
 
     def head(self, title: str) -> Markup:
@@ -252,34 +252,12 @@ class _Page:
 
     def _sequence(self) -> Section:
         total = len(self.record.stream.opcodes)
-        headings = [Heading("operation"), Heading("words", True), Heading("what it does"), Heading("source")]
-        headings += [Heading("begins", True), Heading("cycles", True)]
-        rows = [self._step(step) for step in self.steps]
         lead = f"{total:,} operations, in the order in which the controller carries them out."
         if total > len(self.steps):
             lead += f" The table has the first {len(self.steps):,}."
         if not self.record.locations:
             lead += " Which lines they come from is not known."
-        return Section("sequence", "Sequence", lead, table("Operations of the sequence", headings, rows, "steps-table"))
-
-    def _step(self, step: Step) -> list[str]:
-        begins = "" if step.start is None else f"{step.start:,}"
-        if step.start is None:
-            cycles = "not reached"
-        else:
-            cycles = "not done" if step.end is None else f"{step.end - step.start:,}"
-        words = f"{step.first_word} to {step.last_word}"
-        return [str(step.number), words, element("code", step.text), self._source(step), begins, cycles]
-
-    def _source(self, step: Step) -> Markup:
-        """The line that an operation comes from."""
-        if step.position is None:
-            return element("span", "")
-        name, line, _ = step.position
-        lines = self.lines.get(name, [])
-        code = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-        where = element("span", _where(step), class_="where")
-        return join([where, " ", element("code", code, class_="excerpt")])
+        return Section("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
 
     def _buffers(self) -> Section:
         headings = [Heading("buffer"), Heading("argument", True), Heading("address", True), Heading("bytes", True)]

@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import DmaDirection, TileId, TileType, WireBundle
-from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.report.phases import BUSY, WAITS, Phase
-from tilewright.sim.ports import PortName
+from tilewright.device import TileType
+from tilewright.report.peers import port_of, sends
+from tilewright.report.phases import Phase
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import Part, PartKind, roster_of
 from tilewright.sim.trace import Event
@@ -95,9 +94,9 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     parts = roster_of(record.model.name).parts
     phase = spans.phase.copy()
     is_core = np.array([part.kind is PartKind.CORE for part in parts], dtype=np.bool_)[spans.part]
-    sends = np.array([_sends(part) for part in parts], dtype=np.bool_)[spans.part]
+    is_sender = np.array([sends(part) for part in parts], dtype=np.bool_)[spans.part]
     phase[is_core & (rows[:, 1] == Event.LOCK_GO)] = Phase.COMPUTE
-    phase[sends & (rows[:, 1] == Event.MOVE)] = Phase.ROOM
+    phase[is_sender & (rows[:, 1] == Event.MOVE)] = Phase.ROOM
     for index in np.flatnonzero(rows[:, 1] == Event.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
     settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
@@ -105,10 +104,6 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     settled = _split_host_reads(record, settled, parts)
     settled = _with_open_words(record, settled)
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
-
-
-def _sends(part: Part) -> bool:
-    return part.kind is PartKind.CHANNEL and isinstance(part.detail, tuple) and part.detail[0] is DmaDirection.MM2S
 
 
 def _stop_phase(record: RunRecord, part: Part, number: int) -> Phase:
@@ -127,7 +122,7 @@ def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
 
 def _split_host_reads(record: RunRecord, spans: Spans, parts: list[Part]) -> Spans:
     """A shim channel that reads waits for host memory first, then for room in the stream."""
-    reads = np.array([_sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
+    reads = np.array([sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
     latency = reads & (spans.phase == Phase.ROOM)
     first = np.where(latency, Phase.HOST, spans.phase)
     changed = Spans(spans.part, first, spans.start, spans.end, spans.detail, spans.words)
@@ -147,17 +142,11 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
 
 def _port_words(record: RunRecord, part: Part) -> int:
     """Words that went through the port of a channel; where streams join, those of the way that it has for itself."""
-    match part:
-        case Part(tile=TileId() as tile, detail=(DmaDirection() as direction, int() as channel)):
-            is_shim = _is_shim(record, part)
-        case _:
-            return 0
-    south = SHIM_DMA_PORTS[direction]
-    port = PortName(WireBundle.South, south[channel]) if is_shim else PortName(WireBundle.DMA, channel)
-    if direction is DmaDirection.S2MM:
-        return record.carried.get((tile, port), 0)
-    targets = [c.target for c in record.connections if (c.tile, c.source) == (tile, port)]
-    return min((record.carried.get((tile, target), 0) for target in targets), default=0)
+    port = port_of(record, part)
+    if port is None or not sends(part):
+        return record.carried.get(port, 0) if port else 0
+    targets = [(c.tile, c.target) for c in record.connections if (c.tile, c.source) == port]
+    return min((record.carried.get(target, 0) for target in targets), default=0)
 
 
 def _is_shim(record: RunRecord, part: Part) -> bool:
@@ -179,32 +168,3 @@ def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Colum
         spans.detail[order],
         np.where(second, 0, spans.words[order]),
     )
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Cycles that each part was at each phase; a moving channel moves for as many cycles as it has words."""
-
-    cycles: npt.NDArray[np.int64]
-    """By part and phase."""
-    total: int
-
-    def busy(self, part: int) -> int:
-        return int(self.cycles[part, BUSY].sum())
-
-    def waiting(self, part: int) -> int:
-        return int(self.cycles[part, WAITS].sum())
-
-
-def shares_of(record: RunRecord, spans: Spans) -> Shares:
-    parts = roster_of(record.model.name).parts
-    cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
-    moving = spans.phase == Phase.MOVE
-    used = np.where(moving & (spans.words > 0), np.minimum(spans.words, spans.cycles), spans.cycles)
-    np.add.at(cycles, (spans.part, spans.phase), used)
-    sends = np.array([_sends(part) for part in parts], dtype=np.bool_)[spans.part]
-    writes_host = np.array([_is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part] & ~sends & moving
-    host = np.where(writes_host, np.minimum(spans.cycles - used, record.timing.host_write), 0)
-    np.add.at(cycles[:, Phase.HOST], spans.part, host)
-    np.add.at(cycles, (spans.part, np.where(sends, Phase.ROOM, Phase.WORDS)), spans.cycles - used - host)
-    return Shares(cycles, record.cycles)

@@ -154,6 +154,7 @@ class Controller:
                 yield Wait(self.arrived, reason, source, self)
             self.tokens[source] -= 1
             self.awaited[source] += 1
+            yield self.machine.timing.token
 
     def patch(self, op: Operation) -> Process[None]:
         """Put the address of a host buffer into a descriptor."""

@@ -59,6 +59,10 @@ class CoreProgram:
     def code(self) -> CoreCode:
         return CoreCode(self.op)
 
+    @property
+    def is_compiled(self) -> bool:
+        return "code" in vars(self)
+
 
 def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
     """Run a core's program from its beginning to its end, if it has one."""

@@ -23,7 +23,7 @@ from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_number
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import Fault, FaultKind
-from tilewright.sim.kernels import CallingCore, CKernel, KernelError, wants_core
+from tilewright.sim.kernels import CallingCore, CKernel, KernelError, cost_of, wants_core
 
 _NUMBER = Struct("<q")
 
@@ -54,6 +54,8 @@ def call_kernel(caller: Caller, op: CallOp, places: Sequence[int]) -> Process[No
     result = _invoke(kernel, op, arguments)
     if isinstance(result, Generator):
         result = yield from cast("Process[Any]", result)
+    if cycles := cost_of(kernel, arguments):
+        yield from caller.port.spend(cycles)
     _take_results(caller.context, op, result, slots)
 
 

@@ -19,6 +19,7 @@ from tilewright.sim.descriptors import Addresses, Descriptor, LockUse
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Beat, Fifo
+from tilewright.sim.host_port import Bursts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
 from tilewright.sim.timing import Timing
@@ -83,6 +84,7 @@ class DmaTile(Protocol):
     def can_use(self, bd: int, channel: int) -> bool: ...
     def dma_lock(self, number: int, channel: int, asker: object) -> Lock: ...
     def find_lock(self, number: int, channel: int) -> Lock | None: ...
+    def reason_of(self, channel: Channel) -> str: ...
     def begin_access(self, addresses: Addresses, channel: Channel) -> None: ...
     def end_access(self, channel: Channel) -> None: ...
     def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words: ...
@@ -91,6 +93,7 @@ class DmaTile(Protocol):
     def inlet(self, channel: Channel) -> Process[Fifo]: ...
     def token_outlet(self) -> Slave: ...
     def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
+    def bursts(self, direction: DmaDirection) -> Bursts | None: ...
     def start_cost(self, direction: DmaDirection) -> int: ...
     def end_cost(self, direction: DmaDirection) -> int: ...
 
@@ -115,6 +118,7 @@ class Channel:
         self.with_token: list[Task] = []
         """All tasks so far that send a token."""
         self._to_load = frozenset[int]()
+        self._bursts = tile.bursts(direction)
 
     def __str__(self) -> str:
         return f"{self.direction.name} {self.number} of tile ({self.tile.place.column}, {self.tile.place.row})"
@@ -185,7 +189,7 @@ class Channel:
             FaultKind.DROPPED_PUSH,
             f"push of BD {task.start_bd} on {self} is dropped: {waiting} tasks are in flight",
             pushed,
-            (oldest.location, f"the oldest of them starts with BD {oldest.start_bd}"),
+            (oldest.location, f"the oldest of them is stalled: {self.tile.reason_of(self)}"),
             (task.location, "await one of these tasks before this push, or move some to another channel"),
         )
 
@@ -309,6 +313,7 @@ class Channel:
             data.insert(0, packet_header(self.tile.place, descriptor.packet.id, descriptor.packet.type))
         last, before = len(data) - 1, len(data) - len(words) - 1
         for index, word in enumerate(data):
+            yield from self._take_turn(index - before - 1, len(words))
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
 
@@ -316,12 +321,20 @@ class Channel:
         inlet = yield from self.tile.inlet(self)
         words = np.empty(count, dtype=np.uint32)
         for index in range(count):
+            yield from self._take_turn(index, count)
             beat = yield from inlet.head(self.transfer)
             words[index] = beat.word
             inlet.pop()
             self._count(index + 1, index == 0)
             yield 1
         return words
+
+    def _take_turn(self, at: int, count: int) -> Process[None]:
+        """Host memory is shared: each burst of words waits until there is room for it."""
+        if self._bursts is not None and at >= 0 and at % self._bursts.words == 0 and at < count:
+            wait = self._bursts.reserve(self.tile.engine.now, count - at)
+            if wait:
+                yield wait
 
     def _count(self, moved: int, is_first: bool) -> None:
         """A word is on its way, or has come."""

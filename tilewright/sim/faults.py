@@ -122,6 +122,7 @@ class Judge:
                 remark = Diagnostic(Severity.REMARK, text, place_of(asker))
                 for at, note in notes:
                     remark.note(at, note)
-                self.notes.append(remark)
+                if remark not in self.notes:
+                    self.notes.append(remark)
             case Level.OFF:
                 pass

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnknownLoc
 from tilewright.device import DmaDirection, TileId
 from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.controller import Polled, TokenSource
+from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
@@ -86,8 +87,18 @@ def _circle(actors: list[Actor]) -> Note:
     if len(actors) == 1:
         return asked_at(actors[0]), f"most likely cause: {name_of(actors[0])} waits for itself"
     names = listed([name_of(actor) for actor in actors])
-    remedy = "give a lock that one of them waits for a higher initial value, or let them take their locks in one order"
-    return asked_at(actors[-1]), f"most likely cause: {names} wait for each other in a circle: {remedy}"
+    text = f"most likely cause: {names} wait for each other in a circle: {_way_out(actors)}"
+    return asked_at(actors[-1]), text
+
+
+def _way_out(actors: list[Actor]) -> str:
+    """What ends a circle: of cores the order of their locks is wrong, of others what a lock begins with."""
+    waits = [actor.wait for actor in actors if actor.wait is not None]
+    if not any(isinstance(wait.of, LockNeed) for wait in waits):
+        return "let one of them send before it waits"
+    if all(isinstance(wait.by, CoreAsker) for wait in waits):
+        return "let them take their locks in the same order"
+    return "give one of these locks a higher initial value, or release it before the wait"
 
 
 def suspect_of(cast: Cast, actor: Actor) -> Suspect:

@@ -26,6 +26,7 @@ from tilewright.sim.engine import Process
 
 K = TypeVar("K", bound=Callable[..., Any])
 ON_CORE = "_tilewright_on_core"
+COST = "_tilewright_cost"
 COMPILERS = ("cc", "gcc", "clang")
 CPP_COMPILERS = ("c++", "g++", "clang++")
 CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx"})
@@ -42,6 +43,25 @@ def on_core(kernel: K) -> K:
     """
     setattr(kernel, ON_CORE, True)
     return kernel
+
+
+def costs(cycles: int | Callable[..., int]) -> Callable[[K], K]:
+    """Declares how long a kernel takes on the device: in cycles, or as a function of its arguments.
+
+    `costs(lambda a, b, c: a.size * b.shape[1] // 64)` is a kernel that does 64 products in a cycle.
+    """
+
+    def declare(kernel: K) -> K:
+        setattr(kernel, COST, cycles)
+        return kernel
+
+    return declare
+
+
+def cost_of(kernel: Callable[..., Any], arguments: Sequence[Any]) -> int:
+    """Cycles that a call takes, as far as that is declared."""
+    declared: int | Callable[..., int] = getattr(kernel, COST, 0)
+    return declared(*arguments) if callable(declared) else declared
 
 
 def wants_core(kernel: Callable[..., Any]) -> bool:

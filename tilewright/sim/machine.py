@@ -18,6 +18,7 @@ from tilewright.sim.engine import Actor, Engine, Signal
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import HostMemory
+from tilewright.sim.host_port import HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
 from tilewright.sim.ports import PortName
@@ -25,7 +26,7 @@ from tilewright.sim.register_roles import RegisterRole
 from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.switch import Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
-from tilewright.sim.timing import Timing
+from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
 
 
@@ -35,7 +36,8 @@ class Machine:
     def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
         self.model = model
         self.judge = judge or Judge()
-        self.timing = timing or Timing()
+        self.timing = timing or timing_of(model.arch)
+        self.host_port = HostPort(self.timing)
         self.engine = self.make_engine()
         self.trace = self.make_trace()
         self.roster = roster_of(model.name)

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.func import CallOp
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import Diagnostic
+from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.roster import PartKind
-from tilewright.sim.timing import CLOCK_HZ, Timing
+from tilewright.sim.switch import Slave, Switch
+from tilewright.sim.timing import Timing
 from tilewright.sim.trace import Event, Rows
 from tilewright.txn.stream import Stream
 
@@ -51,7 +54,7 @@ class CoreStop:
 
 @dataclass(frozen=True)
 class Names:
-    """What the source calls things, where somebody knows it."""
+    """What the source calls things, where it is known."""
 
     locks: Mapping[tuple[TileId, int], str] = field(default_factory=dict[tuple[TileId, int], str])
     stops: Mapping[TileId, Sequence[CoreStop]] = field(default_factory=dict[TileId, Sequence[CoreStop]])
@@ -83,7 +86,7 @@ class RunRecord:
 
     @property
     def clock_hz(self) -> float:
-        return CLOCK_HZ[self.model.arch]
+        return self.timing.clock_hz
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,6 @@ def record_run(
     beginning: Beginning,
     stream: Stream,
     locations: Sequence[LocationAttr],
-    names: Names | None = None,
     error: Diagnostic | None = None,
 ) -> RunRecord:
     """Read off a machine what a run on it did."""
@@ -121,7 +123,7 @@ def record_run(
         carried={port: words - beginning.carried.get(port, 0) for port, words in _passed(machine)},
         arguments=arguments,
         descriptors=_descriptors(machine, rows),
-        names=names or Names(),
+        names=_names(machine),
         notes=list(machine.judge.notes),
         error=error,
         waits=open_waits(machine, _last_cycles(rows)) if error is not None else (),
@@ -142,12 +144,35 @@ def _passed(machine: Machine) -> Iterator[tuple[tuple[TileId, PortName], int]]:
 
 def _connections(machine: Machine) -> Iterator[Connection]:
     for place, tile in machine.tiles.items():
-        switch = tile.switch
-        for slave in switch.slaves.values():
-            if switch.is_enabled(slave):
-                for name, fifo in switch.masters.items():
-                    if switch.leads_to(slave, fifo):
-                        yield Connection(place, slave.name, name, switch.is_packet(slave))
+        for slave in tile.switch.slaves.values():
+            if tile.switch.is_enabled(slave):
+                is_packet = tile.switch.is_packet(slave)
+                for name in _targets(tile.switch, slave, is_packet):
+                    yield Connection(place, slave.name, name, is_packet)
+
+
+def _targets(switch: Switch, slave: Slave, is_packet: bool) -> list[PortName]:
+    """The master ports that something from a slave port can go out of."""
+    if is_packet:
+        return [name for name, fifo in switch.masters.items() if switch.leads_to(slave, fifo)]
+    joined = {id(target.fifo) for target in switch.circuit(slave).targets}
+    return [name for name, fifo in switch.masters.items() if id(fifo) in joined]
+
+
+def _names(machine: Machine) -> Names:
+    locks = {
+        (place, lock.number): lock.name for place, tile in machine.tiles.items() for lock in tile.locks if lock.name
+    }
+    bound = {place: tile.program.program for place, tile in machine.tiles.items() if tile.program is not None}
+    return Names(locks, {place: list(_stops(program)) for place, program in bound.items()})
+
+
+def _stops(program: CoreProgram) -> Iterator[CoreStop]:
+    """Where a program that has been compiled reaches out of its core."""
+    for stop in program.code.stops if program.is_compiled else ():
+        is_kernel = isinstance(stop.op, CallOp)
+        name = stop.op.callee.string_value() if isinstance(stop.op, CallOp) else stop.op.name
+        yield CoreStop(name, is_kernel, stop.op.location)
 
 
 def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], LocationAttr]:

@@ -15,7 +15,7 @@ from tilewright.sim.machine import Machine
 from tilewright.txn.stream import Stream
 
 Note: TypeAlias = "tuple[LocationAttr, str]"
-MOST_NOTES = 24
+MOST_NOTES = 40
 """Of what is busy so much is told; the rest is counted."""
 
 
@@ -57,7 +57,8 @@ def _busy(machine: Machine) -> Iterator[Note]:
     actors = {actor.name: actor for actor in machine.engine.actors if not actor.done}
     for channel in machine.channels():
         if not channel.is_idle:
-            moves = f"{channel.transfer} moves words" if channel.transfer else f"{channel} takes up a task"
+            so_far = f"{channel.transfer} moves words, {channel.moved} so far"
+            moves = so_far if channel.transfer else f"{channel} takes up a task"
             yield place_of(channel), _doing(actors.get(str(channel)), moves)
     for tile in machine.tiles.values():
         if (core := actors.get(f"the core of {tile}")) is not None:

@@ -28,6 +28,7 @@ from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import FaultKind, place_of
 from tilewright.sim.fifo import Fifo
+from tilewright.sim.host_port import Bursts, bursts_of
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
 from tilewright.sim.ports import PortName
@@ -288,6 +289,11 @@ class Tile:
         usable = self.model.adjacent_mem_tile_channels - 1
         return f"is on tile ({column}, {self.place.row}): only channels 0 to {usable} reach a neighbour"
 
+    def reason_of(self, channel: Channel) -> str:
+        """Why a channel does not get on faster."""
+        waits = (actor.wait for actor in self.engine.actors if actor.name == str(channel))
+        return next((wait.reason() for wait in waits if wait is not None), f"{channel} is at work")
+
     def begin_access(self, addresses: Addresses, channel: Channel) -> None:
         """A channel begins to move words."""
         if self.machine.watch.is_on:
@@ -401,6 +407,12 @@ class Tile:
 
     def _control(self, direction: DmaDirection, channel: int) -> dict[str, int]:
         return self.table.channel_control.decode([self.register(self.table.control(direction)[channel])])
+
+    def bursts(self, direction: DmaDirection) -> Bursts | None:
+        """How a channel takes turns with others, where it is host memory that it moves words from or to."""
+        if self.type is not TileType.ShimNOCTile:
+            return None
+        return bursts_of(self.machine.host_port, self.timing, direction is DmaDirection.MM2S)
 
     def start_cost(self, direction: DmaDirection) -> int:
         reads_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.MM2S

@@ -1,6 +1,6 @@
 // Two cores that take the same two locks in different orders can each hold what the other one waits for.
 // RAISES: hang
-// SAYS note: most likely cause: the core of tile (0, 2) and the core of tile (0, 3) wait for each other in a circle
+// SAYS note: most likely cause: the core of tile (0, 2) and the core of tile (0, 3) wait for each other in a circle: let them take their locks in the same order
 // GIVES: b == 7
 aie.device(npu1_1col) {
   %shim = aie.tile(0, 0)

@@ -1,7 +1,7 @@
 // A buffer that is free at the beginning needs a lock that says so: here the DMA waits for the core to free it, and the
 // core for the DMA to fill it.
 // RAISES: hang
-// SAYS note: most likely cause: the core of tile (0, 2) and S2MM 0 of tile (0, 2) wait for each other in a circle: give a lock
+// SAYS note: most likely cause: the core of tile (0, 2) and S2MM 0 of tile (0, 2) wait for each other in a circle: give one of these locks a higher initial value
 // GIVES: b == a + 1
 aie.device(npu1_1col) {
   %shim = aie.tile(0, 0)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
+from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
+from bare_streams import binary, loopback
+from elf_files import Reloc, elf_file
 from programs import COPY
 
+import tilewright as tw
 from tilewright.cli.demo import SHIPPED
 from tilewright.cli.main import main
 
@@ -180,7 +189,7 @@ def test_a_design_runs_given_words(copy: str, loop: str, capsys: pytest.CaptureF
 
 
 def test_notes_of_a_design_have_lines(copy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path(copy).write_text(COPY.replace("%a[0, 0, 0, 0][1, 1, 1, 64]", "%a[0, 0, 0, 0][1, 1, 1, 48]"))
+    Path(copy).write_text(DESIGN.replace("%a[0, 0, 0, 0][1, 1, 1, 64]", "%a[0, 0, 0, 0][1, 1, 1, 48]"))
     outcome = run_json(capsys, copy)
     assert (outcome["outcome"], outcome["file"], outcome["line"]) == ("hang", copy, 10)
     assert {"line": 9, "column": 5, "file": copy}.items() <= outcome["notes"][0].items()

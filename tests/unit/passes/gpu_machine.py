@@ -13,14 +13,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects.gpu.launches import LaunchOp
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pipeline, make_pass, run_pipeline
+from tilewright.passes import find_pass
 
 Steps = Generator[tuple[Any, ...], Any, Any]
-MAX_TURNS = 200_000
+MAX_TURNS = 20_000
 DTYPES = {"f32": np.float32, "i32": np.int32, "index": np.int64, "i64": np.int64}
+
+
+def lowered(text: str, *passes: str) -> ModuleOp:
+    """The program after passes, each written `name` or `name=options`."""
+    ctx = make_context()
+    module = parse_source(ctx, text, "kernel.mlir")
+    pipeline = Pipeline()
+    for written in passes:
+        name, _, options = written.partition("=")
+        found = find_pass(name)
+        assert found is not None
+        pipeline.add(make_pass(found, options))
+    run_pipeline(ctx, module, pipeline)
+    return module
+
+
+def kernels_of(module: ModuleOp) -> list[LaunchOp]:
+    return [op for op in module.walk() if isinstance(op, LaunchOp)]
 
 
 class Stuck(Exception):
@@ -74,12 +96,12 @@ class Machine:
     def _size(self, size: SSAValue, values: dict[SSAValue, Any]) -> int:
         return values[size] if size in values else _constant(size.owner)
 
-    def run(self) -> None:
+    def run(self, turns: int = MAX_TURNS) -> None:
         waves: dict[tuple[int, int], list[Thread]] = {}
         for thread in self.threads:
             waves.setdefault((thread.group, thread.flat // self.wave_size), []).append(thread)
         everyone = list(waves.values())
-        for _ in range(MAX_TURNS):
+        for _ in range(turns):
             ready = [wave for wave in everyone if any(self._can_step(thread, wave) for thread in wave)]
             if not ready:
                 break

@@ -7,37 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_machine import Machine, Rank, Stuck
+from gpu_machine import Machine, kernels_of, lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from tilewright.dialects.gpu.launches import LaunchOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, make_pass, run_pipeline
-from tilewright.passes import find_pass
-
 WAVE = 4
-
-
-def lowered(text: str, *passes: str) -> ModuleOp:
-    """The program after passes, each written `name` or `name=options`."""
-    ctx = make_context()
-    module = parse_source(ctx, text, "kernel.mlir")
-    pipeline = Pipeline()
-    for written in passes:
-        name, _, options = written.partition("=")
-        found = find_pass(name)
-        assert found is not None
-        pipeline.add(make_pass(found, options))
-    run_pipeline(ctx, module, pipeline)
-    return module
-
-
-def kernels_of(module: ModuleOp) -> list[LaunchOp]:
-    return [op for op in module.walk() if isinstance(op, LaunchOp)]
 
 
 def run(text: str, *buffers: np.ndarray, wave: int = WAVE, seed: int = 0) -> Machine:
@@ -133,8 +108,10 @@ def tile_copy(rows: int, columns: int, waves: int) -> str:
           %waves = arith.constant {waves} : index
           %one = arith.constant 1 : index
           %tile = memref.alloc() : memref<{rows}x{columns}xi32, 1>
-          air.dma_memcpy_nd (%tile[] [] [], %si[] [] []) : (memref<{rows}x{columns}xi32, 1>, memref<{rows}x{columns}xi32>)
-          air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%t=%tile, %h=%so) : memref<{rows}x{columns}xi32, 1>, memref<{size}xi32> {{
+          air.dma_memcpy_nd (%tile[] [] [], %si[] [] [])
+              : (memref<{rows}x{columns}xi32, 1>, memref<{rows}x{columns}xi32>)
+          air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%t=%tile, %h=%so)
+              : memref<{rows}x{columns}xi32, 1>, memref<{size}xi32> {{
             %c0 = arith.constant 0 : index
             %cw = arith.constant {waves} : index
             %cols = arith.constant {columns} : index
@@ -182,12 +159,40 @@ def test_smaller_herds_of_a_launch_leave_the_other_waves_alone():
     assert out.tolist() == [[4, 4, 4, 4], [2, 2, 0, 0]]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_herd_sees_what_the_herd_before_it_has_written(seed: int):
+    out = np.zeros(3, np.int64)
+    text = f"""{GPU} {{ func.func @f(%out: memref<3xindex>) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%o=%out) : memref<3xindex> {{
+        air.segment args(%s=%o) : memref<3xindex> {{
+          %c3 = arith.constant 3 : index
+          %slots = memref.alloc() : memref<3xindex, 1>
+          air.herd tile (%x) in (%nx=%c3) args(%t=%slots) : memref<3xindex, 1> {{
+            %c7 = arith.constant 7 : index
+            %v = arith.addi %x, %c7 : index
+            memref.store %v, %t[%x] : memref<3xindex, 1>
+          }}
+          air.herd tile (%x) in (%nx=%c3) args(%t=%slots, %h=%s) : memref<3xindex, 1>, memref<3xindex> {{
+            %c1h = arith.constant 1 : index
+            %next = arith.addi %x, %c1h : index
+            %around = arith.remui %next, %nx : index
+            %v = memref.load %t[%around] : memref<3xindex, 1>
+            memref.store %v, %h[%x] : memref<3xindex>
+          }} }} }}
+      return }} }}"""
+    run(text, out, seed=seed)
+    assert out.tolist() == [8, 9, 7]
+
+
 MATMUL = """
 #tile = affine_map<()[s0] -> (s0 * 8)>
 func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) {
   %c2 = arith.constant 2 : index
-  air.launch (%bx, %by) in (%nx=%c2, %ny=%c2) args(%a=%A, %b=%B, %c=%C) : memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
-    air.segment @s args(%sx=%bx, %sy=%by, %sa=%a, %sb=%b, %sc=%c) : index, index, memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
+  air.launch (%bx, %by) in (%nx=%c2, %ny=%c2) args(%a=%A, %b=%B, %c=%C)
+      : memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
+    air.segment @s args(%sx=%bx, %sy=%by, %sa=%a, %sb=%b, %sc=%c)
+        : index, index, memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c2s = arith.constant 2 : index
@@ -208,7 +213,9 @@ func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) 
         %Bs = memref.alloc() : memref<4x8xf32, 1>
         air.dma_memcpy_nd (%As[] [] [], %sa[%row, %k] [%c8, %c4] [%c8, %c1]) : (memref<8x4xf32, 1>, memref<16x8xf32>)
         air.dma_memcpy_nd (%Bs[] [] [], %sb[%k, %col] [%c4, %c8] [%c16, %c1]) : (memref<4x8xf32, 1>, memref<8x16xf32>)
-        air.herd @compute tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%hAs=%As, %hBs=%Bs, %ha=%a_reg, %hb=%b_reg, %hacc=%acc) : memref<8x4xf32, 1>, memref<4x8xf32, 1>, memref<4xf32, 2>, memref<2xf32, 2>, memref<8xf32, 2> {
+        air.herd @compute tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1)
+            args(%hAs=%As, %hBs=%Bs, %ha=%a_reg, %hb=%b_reg, %hacc=%acc)
+            : memref<8x4xf32, 1>, memref<4x8xf32, 1>, memref<4xf32, 2>, memref<2xf32, 2>, memref<8xf32, 2> {
           %c0_h = arith.constant 0 : index
           %c1_h = arith.constant 1 : index
           %c2_h = arith.constant 2 : index
@@ -234,7 +241,8 @@ func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) 
           }
         }
       }
-      air.herd @writeback tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%wacc=%acc, %wC=%sc, %wr=%row, %wc=%col) : memref<8xf32, 2>, memref<16x16xf32>, index, index {
+      air.herd @writeback tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%wacc=%acc, %wC=%sc, %wr=%row, %wc=%col)
+          : memref<8xf32, 2>, memref<16x16xf32>, index, index {
         %c1_w = arith.constant 1 : index
         %c2_w = arith.constant 2 : index
         %c4_w = arith.constant 4 : index
@@ -244,13 +252,14 @@ func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) 
         %cs = arith.muli %lane, %c2_w : index
         %r = arith.addi %wr, %rs : index
         %q = arith.addi %wc, %cs : index
-        air.dma_memcpy_nd (%wC[%r, %q] [%c4_w, %c2_w] [%c16_w, %c1_w], %wacc[] [] []) : (memref<16x16xf32>, memref<8xf32, 2>)
+        air.dma_memcpy_nd (%wC[%r, %q] [%c4_w, %c2_w] [%c16_w, %c1_w], %wacc[] [] [])
+            : (memref<16x16xf32>, memref<8xf32, 2>)
       }
     }
   }
   return
 }"""
-"""A product of matrices with tiles in L2 and registers in L1; no barrier is written, the herds and copies bring theirs."""
+"""A product of matrices with tiles in L2 and registers in L1; no barrier is written, herds and copies bring theirs."""
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -305,96 +314,3 @@ def test_a_copy_reads_what_its_lists_say(copy: Any, shared: bool):
     first = int(np.ravel_multi_index(offsets, shape))
     expected = [first + int(np.dot(position, strides)) for position in np.ndindex(*sizes)]
     assert out.reshape(-1).tolist() == expected
-
-
-def channel_program(messages: int, waves: int = 1, world: int = 2) -> str:
-    """Rank 0 sends messages; the others are in the else branch, where rank 1 receives and keeps what it got."""
-    line, bases = "memref<32xi32, #air.symmetric_heap>", "memref<?xindex, #air.symmetric_heap>"
-    log = f"memref<{messages}x31xi32, #air.symmetric_heap>"
-    header = f"""
-        %step = arith.constant 1 : index
-        %c0 = arith.constant 0 : index
-        %c31 = arith.constant 31 : index
-        %count = arith.constant {messages} : index"""
-    types = f"{line}, {bases}, {log}"
-
-    def nest(body: str) -> str:
-        return f"""air.launch (%b) in (%n=%c1) args(%ld=%data, %lb=%bases, %ll=%log) : {types} {{
-          air.segment args(%sd=%ld, %sb=%lb, %sl=%ll) : {types} {{
-            %one = arith.constant 1 : index
-            %waves = arith.constant {waves} : index
-            air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%d=%sd, %hb=%sb, %l=%sl) : {types} {{ {header}
-              %lane = gpu.lane_id
-              %payload_lane = arith.cmpi ult, %lane, %c31 : index
-              %first_wave = arith.cmpi eq, %x, %c0 : index
-              %mine = arith.andi %payload_lane, %first_wave : i1
-              scf.for %k = %c0 to %count step %step {{ {body} }}
-            }} }} }}"""
-
-    send = f"""
-      scf.if %mine {{
-        %c1000 = arith.constant 1000 : index
-        %t = arith.muli %k, %c1000 : index
-        %v = arith.addi %t, %lane : index
-        %w = arith.index_cast %v : index to i32
-        memref.store %w, %d[%lane] : {line}
-      }}
-      air.channel.put @C[%c0] (%d[] [] []) : ({line})"""
-    keep = f"""
-      air.channel.get @C[%c0] (%d[] [] []) : ({line})
-      scf.if %mine {{
-        %v = memref.load %d[%lane] : {line}
-        memref.store %v, %l[%k, %lane] : {log}
-      }}"""
-    inner = nest(keep) if world == 2 else f"scf.if %is_one {{ {nest(keep)} }}"
-    return f"""
-    air.channel @C [1] {{channel_type = "gpu_symmetric_heap"}}
-    func.func @f(%outer_data: {line}, %outer_bases: {bases}, %outer_log: {log}) {{
-      %world = arith.constant {world} : index
-      air.rank (%me) in (%size=%world) args(%data=%outer_data, %bases=%outer_bases, %log=%outer_log) : {types} {{
-        %c0r = arith.constant 0 : index
-        %c1 = arith.constant 1 : index
-        %is_zero = arith.cmpi eq, %me, %c0r : index
-        %is_one = arith.cmpi eq, %me, %c1 : index
-        scf.if %is_zero {{ {nest(send)} }} else {{ {inner} }}
-      }}
-      return }}"""
-
-
-def run_channel(text: str, messages: int, seed: int, wave: int = 32) -> tuple[np.ndarray, np.ndarray]:
-    """What the receiver kept, and its line at the end."""
-    module = lowered(text, f"air-gpu-channel-to-cacheline=wave-size={wave}", "air-rank-to-mgpu", f"air-to-rocdl=wave-size={wave}")
-    function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks)
-    log = np.zeros((messages, 31), np.int32)
-    ranks = [Rank(number, {"line": np.zeros(32, np.int32), "log": log if number else log.copy()}) for number in (0, 1)]
-    machine = Machine(wave, seed, ranks)
-    for rank, kernel in zip(ranks, kernels_of(module), strict=True):
-        machine.launch(kernel, dict(zip(function.args, [rank.buffers["line"], None, rank.buffers["log"]], strict=True)), rank)
-    machine.run()
-    return log, ranks[1].buffers["line"]
-
-
-@pytest.mark.parametrize("waves, seed", [(1, 0), (1, 1), (2, 0)])
-def test_messages_through_one_channel_arrive_once_each_and_in_order(waves: int, seed: int):
-    """The sender waits until a message was read, the receiver never takes the flag of an old message for a new one."""
-    log, line = run_channel(channel_program(5, waves), 5, seed)
-    assert (log == np.arange(5)[:, None] * 1000 + np.arange(31)).all()
-    assert line[31] == 1  # received: what programs look for after a transfer
-
-
-def test_the_rank_of_an_else_branch_is_the_one_that_is_left():
-    """In a larger world an inner condition has to leave one of the ranks that the else branch has."""
-    log, _ = run_channel(channel_program(1, world=3), 1, seed=0)
-    assert log[0, 7] == 7
-
-
-def test_a_receiver_without_sender_does_not_get_on():
-    module = lowered(
-        channel_program(1), "air-gpu-channel-to-cacheline=wave-size=32", "air-rank-to-mgpu", "air-to-rocdl=wave-size=32"
-    )
-    function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks)
-    rank = Rank(1, {"line": np.zeros(32, np.int32), "log": np.zeros((1, 31), np.int32)})
-    machine = Machine(32, 0, [rank, rank])
-    machine.launch(kernels_of(module)[1], dict(zip(function.args, [rank.buffers["line"], None, rank.buffers["log"]], strict=True)), rank)
-    with pytest.raises(Stuck):
-        machine.run()

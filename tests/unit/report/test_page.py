@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from unit.report.records import MEM, SHIM, Row, channel, record_of
+from run_records import MEM, SHIM, Row, channel, record_of
 from xdsl.dialects.builtin import UNKNOWN_LOC
 
 from tilewright.device import DmaDirection

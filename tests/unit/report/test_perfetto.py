@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from unit.report.records import CORE, SHIM, Row, channel, core, record_of
+from run_records import CORE, SHIM, Row, channel, core, record_of
 
 from tilewright.device import DmaDirection
 from tilewright.report.perfetto import perfetto_json

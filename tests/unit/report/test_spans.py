@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.report.records import CORE, MEM, SHIM, Row, channel, core, record_of
+from run_records import CORE, MEM, SHIM, Row, channel, core, record_of
 from xdsl.dialects.builtin import UNKNOWN_LOC
 
 from tilewright.device import DmaDirection, WireBundle
 from tilewright.report.phases import Phase
-from tilewright.report.spans import shares_of, spans_of
+from tilewright.report.shares import shares_of
+from tilewright.report.spans import spans_of
 from tilewright.sim.ports import PortName
-from tilewright.sim.record import CoreStop, Names, RunRecord
+from tilewright.sim.record import Connection, CoreStop, Names, RunRecord
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import sync, write
@@ -89,6 +90,19 @@ def test_the_end_of_a_write_to_the_host_is_the_host_s() -> None:
     record = record_of(descriptor(part, 0, 8, 68, 50), 68)
     cycles = shares_of(record, spans_of(record)).cycles[part]
     assert (cycles[Phase.MOVE], cycles[Phase.HOST], cycles[Phase.WORDS]) == (50, 5, 5)
+
+
+def test_a_slow_transfer_to_the_host_is_the_host_s_unless_the_sender_is_away() -> None:
+    part, sender = channel(SHIM, S2MM), channel(MEM, MM2S)
+    up, down = PortName(WireBundle.North, 1), PortName(WireBundle.South, 1)
+    connections = [
+        Connection(MEM, PortName(WireBundle.DMA, 0), down, False),
+        Connection(SHIM, up, PortName(WireBundle.South, 2), False),
+    ]
+    away: list[Row] = [(0, Event.LOCK_WAIT, sender, 17), (38, Event.LOCK_GO, sender, 17), (38, Event.FLOW, sender, 1)]
+    rows = sorted([*descriptor(part, 0, 8, 168, 50), *away], key=lambda row: row[0])
+    cycles = shares_of(record_of(rows, 168, connections=connections), spans_of(record_of(rows, 168))).cycles[part]
+    assert (cycles[Phase.MOVE], cycles[Phase.WORDS], cycles[Phase.HOST]) == (50, 30, 80)
 
 
 def test_a_transfer_that_is_not_over_has_moved_what_went_over_its_port() -> None:

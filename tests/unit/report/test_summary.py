@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from unit.report.records import MEM, Row, channel, core, record_of
+from run_records import MEM, Row, channel, core, record_of
 
 from tilewright.device import DmaDirection
 from tilewright.report import summary

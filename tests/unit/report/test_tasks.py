@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unit.report.records import MEM, SHIM, Row, channel, record_of
+from run_records import MEM, SHIM, Row, channel, record_of
 
 from tilewright.device import DmaDirection
 from tilewright.report.tasks import tasks_of

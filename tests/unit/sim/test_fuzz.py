@@ -1,4 +1,4 @@
-"""Whatever is written into the array: a run ends, hangs or faults with a message. Never another exception, never for ever.
+"""Whatever is written into the array: a run ends, hangs, or faults with a message. No other exception, not for ever.
 
 60 streams of each kind and model by default, more with TILEWRIGHT_FUZZ=20000; TILEWRIGHT_FUZZ_SEED=1234 runs that one.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bare_streams import loopback
 
 import tilewright as tw
 from tilewright import txn
@@ -225,5 +226,21 @@ def test_streams_of_designs_can_be_damaged(model: Model, batch: int) -> None:
         loaded = design.load(levels=levels(random), model=model.value)
         try:
             loaded.run(*arguments(design), txn=txn.encode(stream), max_cycles=4 * MAX_CYCLES)
+        except (tw.Fault, tw.Hang, Stopped) as error:
+            check(error)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("model", MODELS)
+def test_streams_for_a_bare_device_can_be_damaged(model: Model, batch: int) -> None:
+    for seed in seeds(batch):
+        random = Random(seed)
+        operations = loopback(random.choice((16, 64)), for_ever=random.random() < 0.2)
+        stream = mutated(txn.Stream.of(txn.Header(device_generation=4, columns=1), operations), random)
+        arrays = {number: np.zeros(64, dtype=np.int32) for number in (0, 2)}
+        try:
+            BareDevice(DEVICES[DeviceName.npu2_1col], levels(random), model).run(
+                txn.encode(stream), arrays, max_cycles=MAX_CYCLES
+            )
         except (tw.Fault, tw.Hang, Stopped) as error:
             check(error)

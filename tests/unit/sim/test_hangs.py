@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.txn.text import assemble, disassemble
 
 MODELS = ["plain", "fast"]
 HEAD = """aie.device(npu1_1col) {
@@ -37,6 +38,13 @@ GETS = """  aie.runtime_sequence @get(%b: memref<16xi32>) {
   }
 }
 """
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few looks at something that does not change are a hang."""
+    for module in ("tilewright.sim.engine", "tilewright.sim.fast.engine"):
+        monkeypatch.setattr(f"{module}.PATIENCE", 1000)
 
 
 def hang(text: str, model: str, *arguments: np.ndarray[Any, Any]) -> list[str]:
@@ -128,3 +136,33 @@ def test_a_wait_for_a_token_that_cannot_come(column: int, cause: str, model: str
     words = tw.txn.encode(tw.txn.Stream.of(header, [tw.txn.sync(column=column, row=0, direction=0, channel=1)]))
     with pytest.raises(tw.Hang, match=re.escape(f"most likely cause: {cause}")):
         design.run(np.zeros(16, np.int32), txn=words, model=model)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "polled, links",
+    [
+        pytest.param(
+            "core(0,2) DMA.MM2S0.status == 0x0 mask 0x3",
+            ["MM2S 0 of tile (0, 2) changes it", "BD 0 on MM2S 0 of tile (0, 2) needs lock 0"],
+            id="until a channel is idle",
+        ),
+        pytest.param(
+            "core(0,2) Lock2 == 0x1 mask 0x3f",
+            ["the core of tile (0, 2) changes it", "the core of tile (0, 2) needs lock 1"],
+            id="until a core releases a lock",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("impatient")
+def test_a_poll_leads_to_whoever_changes_the_register(polled: str, links: list[str], model: str) -> None:
+    locks = "  %never = aie.lock(%tile2, 1) {init = 0 : i32}\n  %result = aie.lock(%tile2, 2) {init = 0 : i32}\n"
+    program = core("%tile2", "    aie.use_lock(%never, AcquireGreaterEqual, 1)\n    aie.use_lock(%result, Release, 1)")
+    design = tw.compile(HEAD + locks + program + SENDS + GETS)
+    header, *_ = disassemble(tw.txn.decode(design.txn()))
+    words = tw.txn.encode(assemble(f"{header}\nmaskpoll {polled}"))
+    with pytest.raises(tw.Hang) as raised:
+        design.run(np.zeros(16, np.int32), txn=words, model=model)
+    (error,) = raised.value.diagnostics
+    assert error.text.startswith(f"hang: the controller polls {polled.split(' == ')[0]} until it is")
+    assert all(note.text.startswith(link) for note, link in zip(error.notes, links, strict=False)), str(raised.value)

@@ -41,13 +41,9 @@ class Side:
     number: int = 0
     """The channel, once it has one."""
 
-    @property
-    def is_host(self) -> bool:
-        return self.tile.is_shim_noc
-
-    @property
-    def place(self) -> TileId:
-        return self.tile.place
+    def __post_init__(self) -> None:
+        self.place: TileId = self.tile.place
+        self.is_host = self.tile.is_shim_noc
 
     @property
     def channel(self) -> Channel:

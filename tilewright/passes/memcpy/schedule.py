@@ -6,14 +6,15 @@ so copies are awaited in the order in which they were started on each channel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
-from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, TileId
+from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.dma import DmaBody
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -34,40 +35,34 @@ class Step:
     is_start: bool
 
 
-@dataclass(eq=False)
+Pool: TypeAlias = tuple[TileId, int, int]
+"""Descriptors that the same channels reach: of a tile, from one number to another."""
+
+
 class Running:
-    """A copy that has been started."""
+    """A copy that has been started. Its tasks are those of the source, then of the destinations."""
 
-    copy: Copy
-    tasks: list[DmaConfigureTaskOp]
-    """For each side, the source first."""
-
-    @property
-    def destinations(self) -> set[Channel]:
-        return {side.channel for side in self.copy.destinations}
-
-    @property
-    def channels(self) -> set[Channel]:
-        return {side.channel for side in self.copy.sides}
-
-    @property
-    def places(self) -> set[TileId]:
-        return {side.place for side in self.copy.sides}
+    def __init__(self, copy: Copy, tasks: Sequence[DmaConfigureTaskOp], pools: Iterable[Pool]):
+        self.copy, self.tasks, self.pools = copy, tasks, set(pools)
+        self.channels: set[Channel] = {side.channel for side in copy.sides}
+        self.destinations: set[Channel] = {side.channel for side in copy.destinations}
+        self.places: set[TileId] = {side.place for side in copy.sides}
 
 
 class Scheduler:
-    """Replaces the copies of a sequence by tasks and waits."""
+    """Puts tasks and waits before the copies of a sequence, which do nothing themselves then."""
 
     def __init__(self, device: DeviceOp, streams: Streams, locks: Locks, copies: dict[MemcpyOp, Copy]):
         self.model: DeviceModel = device.model
         self.streams, self.locks, self.copies = streams, locks, copies
         self.programmed = _programmed_descriptors(device)
+        self.pools: dict[Channel, Pool] = {}
         self.running: list[Running] = []
         self.steps: list[Step] = []
         self.is_straight = True
 
     def run(self, sequence: RuntimeSequenceOp) -> list[Step] | None:
-        """Replace them. Returns all that happens, in order; none if loops or branches decide about it."""
+        """Returns all that happens, in order; none if loops or branches decide about it."""
         for block in sequence.body.blocks:
             self._walk(block)
         return self.steps if self.is_straight else None
@@ -104,34 +99,31 @@ class Scheduler:
         for side in (*copy.destinations, copy.source):
             tasks[side] = configure_side(build, side, self.locks, stream.packet)
             build.insert(DmaStartTaskOp(tasks[side].result))
-        self.running.append(Running(copy, [tasks[side] for side in copy.sides]))
+        pools = map(self._pool, copy.sides)
+        self.running.append(Running(copy, [tasks[side] for side in copy.sides], pools))
         self.steps.append(Step(copy, is_start=True))
-        Rewriter.erase_op(op)
 
     def _make_room(self, side: Side, at: InsertPoint) -> None:
         """Wait until the queue has a place and the tile a descriptor, and nobody else's data are on their way here."""
+        channel, pool = side.channel, self._pool(side)
         stream = self.streams.of[self.copies[side.op]]
-        if side in self.copies[side.op].destinations:
-            for running in [r for r in self.running if side.channel in r.destinations]:
+        if side.direction is DmaDirection.S2MM:
+            for running in [r for r in self.running if channel in r.destinations]:
                 if self.streams.of[running.copy] is not stream and running in self.running:
                     self._await(running, at)
-        while len(queued := [r for r in self.running if side.channel in r.channels]) >= TASK_QUEUE_DEPTH:
+        while len(queued := [r for r in self.running if channel in r.channels]) >= TASK_QUEUE_DEPTH:
             self._await(queued[0], at)
-        while len(owners := [r for r in self.running if self._draws_alike(r, side)]) >= self._descriptors(side):
+        # those of the tile's own program are not for copies
+        count = max(1, pool[-1] - pool[-2] - self.programmed.get(side.place, 0))
+        while len(owners := [r for r in self.running if pool in r.pools]) >= count:
             self._await(owners[0], at)
 
-    def _draws_alike(self, running: Running, side: Side) -> bool:
-        """Whether a copy has a descriptor that a side could have."""
-        reached = self.model.accessible_bds(*side.place, side.number)
-        return any(
-            place == side.place and self.model.accessible_bds(*place, number) == reached
-            for place, _, number in running.channels
-        )
-
-    def _descriptors(self, side: Side) -> int:
-        """How many descriptors there are for copies; those of the tile's own program are not."""
-        count = len(self.model.accessible_bds(*side.place, side.number))
-        return max(1, count - self.programmed.get(side.place, 0))
+    def _pool(self, side: Side) -> Pool:
+        channel = side.channel
+        if channel not in self.pools:
+            reached = self.model.accessible_bds(*side.place, side.number)
+            self.pools[channel] = side.place, reached[0], reached[-1] + 1
+        return self.pools[channel]
 
     def _await(self, running: Running, at: InsertPoint) -> None:
         """Wait for a copy, and before it for all whose tokens come earlier."""

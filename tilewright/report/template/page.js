@@ -89,7 +89,7 @@
   function draw() {
     if (asked) return;
     asked = true;
-    requestAnimationFrame(() => { asked = false; drawTracks(); drawOverview(); drawRange(); });
+    requestAnimationFrame(() => { asked = false; drawTracks(); drawOverview(); drawRange(); fillBars(); });
   }
 
   function prepare(target, width, height) {
@@ -176,7 +176,7 @@
     c.fillRect(x, y + 3 + full * (1 - share), width, full * share);
     if (width > 46) {
       const label = labelOf(track, i);
-      c.fillStyle = isWait(phase) ? paint.quiet : paint.paper;
+      c.fillStyle = isWait(phase) ? paint.quiet : run.phases[phase].colour === "prepare" ? paint.ink : paint.paper;
       c.save();
       c.beginPath();
       c.rect(x, y, width - 3, height);
@@ -379,6 +379,34 @@
     viewport.dataset.to = to;
   }
 
+  // The chosen track as a table: the same bars, for whoever reads rather than looks.
+
+  const MOST_BARS = 200;
+  function fillBars() {
+    if (!byId("bars-box").open) return;
+    const track = run.tracks[view.track ?? 0], rows = [];
+    for (let i = track.count ? firstSpan(track, view.from) : 0; i < (track.count ?? 0) && track.start[i] < view.to && rows.length < MOST_BARS; i++) {
+      rows.push([track.start[i], track.end[i], track.end[i] - track.start[i], run.phases[track.phase[i]].label, labelOf(track, i), track.words[i] || ""]);
+    }
+    const name = `${run.groups[track.group]} ${track.name}`;
+    const table = document.createElement("table");
+    table.createCaption().textContent = track.count ? `${name}: what is in view, at most ${MOST_BARS} bars` : `${name} has no single bars to list`;
+    const line = (cells, kind) => {
+      const row = table.insertRow();
+      cells.forEach((cell, n) => {
+        const made = document.createElement(kind);
+        if (n < 3 || n === 5) made.className = "number";
+        made.textContent = typeof cell === "number" ? cell.toLocaleString("en") : cell;
+        row.append(made);
+      });
+    };
+    line(["from cycle", "to cycle", "cycles", "at", "about", "words"], "th");
+    rows.forEach((cells) => line(cells, "td"));
+    byId("bars").replaceChildren(table);
+    byId("bars").className = "scroll";
+    byId("bars").tabIndex = 0;
+  }
+
   // What a bar is about.
 
   function labelOf(track, i) {
@@ -547,6 +575,7 @@
   document.querySelectorAll("[data-do]").forEach((button) => button.addEventListener("click", actions[button.dataset.do]));
   document.querySelectorAll("[data-track]").forEach((button) => button.addEventListener("click", () =>
     goTo(Number(button.dataset.track), Number(button.dataset.from), Number(button.dataset.to))));
+  byId("bars-box").addEventListener("toggle", draw);
   byId("show-locks").addEventListener("change", layout);
   byId("show-tasks").addEventListener("change", draw);
   byId("filter").addEventListener("input", layout);

@@ -8,6 +8,7 @@ from tilewright.sim.fast.locks import is_in_range, set_lock
 from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, Waiting
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import find_region, move_words
+from tilewright.sim.host_port import FRACTION
 from tilewright.sim.trace import Event
 
 WORD_BYTES = 4
@@ -105,6 +106,7 @@ def acquire_lock(s: State, part: int, channel: int) -> int:
 def begin_move(s: State, part: int, channel: int) -> int:
     record(s, Event.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     s.channel_checked[channel] = 0
+    s.channel_reserved[channel] = 0
     s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
     if s.channel_start_cost[channel] != 0:
         schedule(s, part, s.now + s.channel_start_cost[channel])
@@ -198,6 +200,8 @@ def send(s: State, part: int, channel: int) -> int:
         s.channel_low[channel] = NONE
         s.channel_step[channel] = ChannelStep.RELEASE
         return MOVING_ON
+    if take_turn(s, part, channel, at - before):
+        return Exit.GO_ON
     word = header
     if at >= before:
         word = load32(s.channel_data[channel] + WORD_BYTES * (at - before))
@@ -210,11 +214,30 @@ def send(s: State, part: int, channel: int) -> int:
     return code
 
 
+def take_turn(s: State, part: int, channel: int, at: int) -> int:
+    """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
+    if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
+        return 0
+    count = min(field_of(s, channel, BdField.LENGTH) - at, s.burst_words)
+    start = max(s.now * FRACTION, s.host_free_at)
+    s.host_free_at = start + count * s.host_word_cost
+    begin = max(start, s.channel_free_at[channel])
+    s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
+    s.channel_reserved[channel] = at + count
+    turn = (begin + FRACTION - 1) // FRACTION
+    if turn == s.now:
+        return 0
+    schedule(s, part, turn)
+    return 1
+
+
 def receive(s: State, part: int, channel: int) -> int:
     at = s.channel_at[channel]
     if at == field_of(s, channel, BdField.LENGTH):
         s.channel_step[channel] = ChannelStep.SCATTER
         return MOVING_ON
+    if take_turn(s, part, channel, at):
+        return Exit.GO_ON
     fifo = s.channel_port[channel]
     if head_is_ready(s, part, fifo):
         if at == 0:

@@ -97,6 +97,7 @@ FUNCTIONS = [
     channels.gather,
     channels.join_stream,
     channels.send,
+    channels.take_turn,
     channels.receive,
     channels.scatter,
     channels.after_scatter,

@@ -28,7 +28,7 @@ from tilewright.sim.register_roles import RegisterRole, Role
 from tilewright.sim.roster import PartKind
 from tilewright.sim.switch import Arbiter, Switch
 from tilewright.sim.tile import Tile
-from tilewright.sim.timing import Timing
+from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
 
 assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"
@@ -40,7 +40,7 @@ class FastMachine(Machine):
 
     def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
         self.numbering = numbering_of(model.name)
-        self.state = self.numbering.new_state(timing or Timing())
+        self.state = self.numbering.new_state(timing or timing_of(model.arch))
         self.fast = FastEngine(self.state)
         self.fast_trace = FastTrace(self.fast)
         self.services = Services(self)
@@ -126,6 +126,7 @@ class FastMachine(Machine):
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
         state.far_count = 0
+        state.host_word_cost, state.burst_words = self.host_port.word_cost, self.timing.host_burst_words
         state.lock_cycles, state.descriptor_cycles = self.timing.lock, self.timing.descriptor
         self._stops = 0
 
@@ -199,6 +200,8 @@ class FastMachine(Machine):
         state.channel_bds[index] = self.numbering.first_bd[tile.place]
         state.channel_start_cost[index] = tile.start_cost(channel.direction)
         state.channel_end_cost[index] = tile.end_cost(channel.direction)
+        bursts = tile.bursts(channel.direction)
+        state.channel_word_cost[index] = 0 if bursts is None else bursts.word_cost
         state.channel_pad[index] = tile.pad_value(channel) if sends else 0
         state.channel_joined[index] = int(tile.is_joined(channel))
         port, token = tile.port_of(channel), tile.token_outlet()

@@ -195,6 +195,10 @@ class State(SharedState):
     lock_cycles: Number
     descriptor_cycles: Number
     channels: Number
+    host_word_cost: Number
+    """Of host memory, in fractions of a cycle."""
+    host_free_at: Number
+    burst_words: Number
     watches: Number
     """Whether transfers that meet matter."""
     host_first: Number
@@ -283,6 +287,11 @@ class State(SharedState):
     channel_data: Column
     """The address of its words."""
     channel_room: Column
+    channel_word_cost: Column
+    """Of a shim channel, in fractions of a cycle; 0 where words do not come from the host."""
+    channel_free_at: Column
+    channel_reserved: Column
+    """Words that host memory has been asked for."""
     channel_low: Column
     """The memory that a transfer in flight is at, from the first byte to the last one; NONE if it is at none."""
     channel_high: Column

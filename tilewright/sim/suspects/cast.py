@@ -17,7 +17,7 @@ from tilewright.sim.fifo import Fifo
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.tile import Tile
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import Event, Rows
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,22 @@ class Cast:
 
     def run_out(self, channel: Channel) -> str:
         """Why an idle channel does nothing."""
-        if not channel.completed:
+        count = self.tasks_done(channel)
+        if not count:
             return f"no task was pushed on {channel}"
-        tasks = "its task" if channel.completed == 1 else f"its {channel.completed} tasks"
-        return f"{channel} has done {tasks}, {self._words.get(channel.part, 0)} words in all"
+        words = self._rows_of(channel, Event.BD_END)[:, 4].sum()
+        return f"{channel} has done {'its task' if count == 1 else f'its {count} tasks'}, {words} words in all"
+
+    def tasks_done(self, channel: Channel) -> int:
+        """How many tasks a channel has finished in this run."""
+        return len(self._rows_of(channel, Event.TASK_END))
+
+    def _rows_of(self, channel: Channel, event: Event) -> Rows:
+        return self._rows[(self._rows[:, 1] == event) & (self._rows[:, 2] == channel.part)]
 
     @cached_property
-    def _words(self) -> dict[int, int]:
-        """Words that each channel moved in this run, by its part: those of descriptors that are done."""
-        counts = dict[int, int]()
-        for _, event, part, _, words in self.machine.trace.since(0).tolist():
-            if event == Event.BD_END:
-                counts[part] = counts.get(part, 0) + words
-        return counts
+    def _rows(self) -> Rows:
+        return self.machine.trace.since(0)
 
 
 def core_name(place: TileId) -> str:

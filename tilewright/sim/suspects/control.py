@@ -25,19 +25,19 @@ def _no_token(cast: Cast, actor: Actor, channel: Channel, controller: Controller
     """Why a channel that has nothing to do did not send a token."""
     source = TokenSource(channel.tile.place, channel.direction, channel.number)
     awaited = controller.awaited[source] if controller else 0
+    if channel.overflowed:
+        text = f"a push on {channel} was dropped, as six tasks were in flight: wait for one of them before it"
+        return Cause(text, asked_at(actor))
     if len(channel.with_token) > awaited:
         return Cause(f"{channel} has sent a token, but it has no route to the controller", pushed_at(channel, actor))
     if awaited:
-        text = f"{channel} has sent {_tokens(awaited)}, which was waited for before: this wait is one too many"
+        sent = "1 token, which was" if awaited == 1 else f"{awaited} tokens, which were"
+        text = f"{channel} has sent {sent} waited for before: this wait is one too many"
         return Cause(text, asked_at(actor))
-    if channel.completed:
+    if cast.tasks_done(channel):
         text = f"{cast.run_out(channel)}, without a token: set issue_token on the task that is waited for"
         return Cause(text, pushed_at(channel, actor))
     return Cause(f"{cast.run_out(channel)}: {_instead(controller)}", asked_at(actor))
-
-
-def _tokens(count: int) -> str:
-    return "1 token" if count == 1 else f"{count} tokens, each of"
 
 
 def _instead(controller: Controller | None) -> str:

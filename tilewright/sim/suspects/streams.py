@@ -49,7 +49,7 @@ def _end_reader(cast: Cast, actor: Actor, fifo: Fifo, shared: bool) -> Suspect:
 
 
 def _no_reader(cast: Cast, actor: Actor, channel: Channel, shared: bool) -> Cause:
-    what = "and takes no more" if channel.completed else "where the words should go"
+    what = "and takes no more" if cast.tasks_done(channel) else "where the words should go"
     why = ", and a broadcast goes on only when all its readers take" if shared else ""
     remedy = "send only what is taken, or start a task there"
     return Cause(f"{cast.run_out(channel)}, {what}{why}: {remedy}", pushed_at(channel, actor))
@@ -98,7 +98,7 @@ def _behind(cast: Cast, actor: Actor, tile: Tile, slave: Slave, seen: set[Fifo])
     elif upstream is not None:
         yield from _sources(cast, actor, upstream, seen)
     elif channel is not None and channel.is_idle:
-        more = ", and sends no more: send as many words as are taken" if channel.completed else ": push one"
+        more = ", and sends no more: send as many words as are taken" if cast.tasks_done(channel) else ": push one"
         yield Cause(f"{cast.run_out(channel)}{more}", pushed_at(channel, actor))
     elif channel is not None:
         yield Onward(cast.channel(channel), f"{channel} feeds it")

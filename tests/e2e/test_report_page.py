@@ -1,0 +1,201 @@
+"""Pages of `tilewright run --report` in a real browser: nothing complains, everything is there, the timeline zooms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Page, find_browser, open_browser
+from programs import COPY
+from run_records import MEM, channel, record_of
+
+from tilewright.cli.demo import SHIPPED
+from tilewright.cli.main import main
+from tilewright.device import DmaDirection
+from tilewright.report.page import page_html
+from tilewright.sim.trace import Event
+
+pytestmark = pytest.mark.skipif(find_browser() is None, reason="there is no Chromium")
+
+WAIT = "aiex.npu.dma_wait {symbol = @out}"
+
+
+def move(buffer: str, fifo: str, first: int, words: int, bd: int) -> str:
+    place = f"%{buffer}[0, 0, 0, {first}][1, 1, 1, {words}][0, 0, 0, 1]"
+    return f"aiex.npu.dma_memcpy_nd({place}) {{id = {bd} : i64, metadata = @{fifo}}} : memref<64xi32>"
+
+
+TOKENS = [
+    line
+    for number in range(4)
+    for line in (move("b", "out", 16 * number, 16, number), move("a", "in", 16 * number, 16, 4 + number), WAIT)
+]
+TOO_LITTLE = [move("a", "in", 0, 48, 0), move("b", "out", 0, 64, 1), WAIT]
+FULL_VIEW = "window.tilewright.view.to - window.tilewright.view.from === window.tilewright.run.cycles"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A design with cores, one that waits for tokens, and one that hangs, as the command line reports them."""
+    folder = tmp_path_factory.mktemp("reports")
+    for name, body in (("tokens", TOKENS), ("hang", TOO_LITTLE)):
+        (folder / f"{name}.mlir").write_text(COPY.replace("BODY", "\n".join(body)))
+    runs = {
+        "cores": ([str(SHIPPED), "--arg", "a=arange", "--set", "factor=3"], 0),
+        "tokens": ([str(folder / "tokens.mlir")], 0),
+        "hang": ([str(folder / "hang.mlir")], 1),
+    }
+    for name, (arguments, status) in runs.items():
+        assert main(["run", *arguments, "--report", str(folder / f"{name}.html")]) == status
+    return {name: folder / f"{name}.html" for name in runs}
+
+
+def opened(page: Page, path: Path) -> Page:
+    page.complaints.clear()
+    page.open(path)
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["cores", "tokens", "hang"])
+def test_everything_is_there_and_nothing_complains(
+    page: Page, reports: dict[str, Path], name: str, scheme: str
+) -> None:
+    page.prefer(color_scheme=scheme, reduced_motion="reduce")
+    opened(page, reports[name])
+    assert page.complaints == []
+    assert page.evaluate("document.querySelectorAll('svg.array .tile').length") == 6
+    assert page.evaluate("document.querySelectorAll('#tiles-table tbody tr, #steps-table tbody tr').length") > 10
+    assert page.evaluate("document.querySelectorAll('#sections a').length") == page.evaluate(
+        "document.querySelectorAll('main > section').length"
+    )
+    assert colours_drawn(page) > 5
+    is_dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 27)"
+    assert is_dark == (scheme == "dark")
+
+
+def colours_drawn(page: Page) -> int:
+    """How many colours the timeline has; an empty canvas has one."""
+    page.settle()
+    return page.evaluate(
+        "(c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)"
+        "(document.getElementById('tracks'))"
+    )
+
+
+def shown(page: Page) -> tuple[int, int]:
+    """The first and the last cycle in view."""
+    data = page.evaluate("(d => [d.from, d.to])(document.getElementById('viewport').dataset)")
+    return int(data[0]), int(data[1])
+
+
+def test_keys_zoom_move_and_choose(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"]).evaluate("document.getElementById('viewport').focus()")
+    page.settle()
+    whole = shown(page)
+    page.press("+")
+    page.press("+")
+    near = shown(page)
+    assert whole[0] < near[0] < near[1] < whole[1]
+    page.press("ArrowRight")
+    later = shown(page)
+    assert later[0] > near[0] and later[1] - later[0] == pytest.approx(near[1] - near[0], abs=1)
+    page.press("-")
+    assert shown(page)[1] - shown(page)[0] > near[1] - near[0]
+    page.press("0")
+    assert shown(page) == whole and page.evaluate(FULL_VIEW)
+    for key in ("ArrowDown", "ArrowDown", "n"):
+        page.press(key)
+    assert "shim (0, 0) S2MM 0" in page.evaluate("document.getElementById('selection').textContent")
+    page.press("Enter")
+    assert shown(page)[1] - shown(page)[0] < whole[1] - whole[0]
+    assert page.complaints == []
+
+
+def test_buttons_and_boxes_do_what_they_say(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"])
+    page.settle()
+    whole = shown(page)
+    page.evaluate("document.querySelector('[data-do=in]').click()")
+    page.settle()
+    assert shown(page)[1] - shown(page)[0] < whole[1] - whole[0]
+    rows = page.evaluate("window.tilewright.view.rows.length")
+    page.evaluate("document.getElementById('show-locks').click()")
+    assert page.evaluate("window.tilewright.view.rows.length") > rows
+    page.evaluate(
+        "(f => { f.value = 'MM2S'; f.dispatchEvent(new Event('input')); })(document.getElementById('filter'))"
+    )
+    names = page.evaluate("window.tilewright.view.rows.filter(r => r.track).map(r => r.track.name)")
+    assert names and all("MM2S" in name for name in names)
+
+
+def test_a_long_wait_can_be_shown(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"])
+    where = "document.querySelector('#longest-table button')"
+    start, end = page.evaluate(f"[+{where}.dataset.from, +{where}.dataset.to]")
+    page.evaluate(f"{where}.click()")
+    page.settle()
+    assert shown(page)[0] <= start < end <= shown(page)[1]
+    assert "waits for" in page.evaluate("document.getElementById('selection').textContent")
+
+
+def test_a_tile_can_be_chosen_with_the_keyboard(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"]).evaluate("document.querySelector('[data-tile=\"0,3\"]').focus()")
+    page.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "viewport"
+    track = page.evaluate("window.tilewright.run.tracks[window.tilewright.view.track].tile")
+    assert track == [0, 3]
+
+
+def test_the_bars_of_a_track_are_also_a_table(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["tokens"]).evaluate("document.getElementById('bars-box').open = true")
+    page.settle()
+    page.settle()
+    assert page.evaluate("document.querySelectorAll('#bars tr').length") > 10
+
+
+def test_a_hang_is_a_picture_and_a_message(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["hang"])
+    assert "hang: the controller waits for a token" in page.evaluate("document.querySelector('.message').textContent")
+    boxes = page.evaluate("[...document.querySelectorAll('svg.waits .wait .name')].map(t => t.textContent)")
+    assert boxes[0] == "the controller" and boxes[-1] == "most likely cause" and len(boxes) >= 3
+    assert page.evaluate("document.querySelectorAll('#waits-table tbody tr').length") >= 2
+
+
+def test_controls_have_names_for_those_who_do_not_see_them(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["hang"])
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    wanted = {"button", "checkbox", "searchbox", "link", "application", "image", "table", "region"}
+    found = [node for node in nodes if not node["ignored"] and node["role"]["value"] in wanted]
+    assert {node["role"]["value"] for node in found} >= {"button", "checkbox", "searchbox", "link", "application"}
+    assert all(node["name"]["value"] for node in found)
+
+
+def test_a_page_of_many_events_opens_soon(page: Page, tmp_path: Path) -> None:
+    descriptors, parts = 40_000, [channel(MEM, DmaDirection.S2MM, number) for number in range(6)]
+    rows = np.concatenate([busy_rows(part, descriptors) for part in parts])
+    record = record_of([], 100 * descriptors)
+    html = page_html(type(record)(**vars(record) | {"trace": rows[np.argsort(rows[:, 0], kind="stable")]}), "long")
+    path = tmp_path / "long.html"
+    path.write_text(html)
+    assert len(rows) > 900_000 and path.stat().st_size < 5_000_000
+    page.complaints.clear()
+    assert page.open(path) < 2 and page.complaints == []
+    assert "more than a page can hold" in page.evaluate("document.querySelector('.limit').textContent")
+    assert colours_drawn(page) > 3
+
+
+def busy_rows(part: int, descriptors: int) -> np.ndarray:
+    """A channel that moves 50 words in every 100 cycles."""
+    starts = 100 * np.arange(descriptors)
+    steps = [(0, Event.BD, 0), (10, Event.MOVE, 50), (50, Event.FLOW, 0), (100, Event.BD_END, 50)]
+    columns = [np.stack([starts + at, *(np.full(descriptors, x) for x in (e, part, 1, w))], 1) for at, e, w in steps]
+    return np.stack(columns, axis=1).reshape(-1, 5)
