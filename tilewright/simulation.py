@@ -22,6 +22,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.passes.number_pdis import pdi_numbers
+from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TilePort
 from tilewright.sim.faults import Judge, levels_of
@@ -30,7 +31,7 @@ from tilewright.sim.runs import Program, Progress, Runner, RunResult, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
-from tilewright.txn import Stream, decode
+from tilewright.txn import decode
 from tilewright.txn.containers import ControlCode
 
 Kernels = Mapping[str, Callable[..., Any]]
@@ -57,10 +58,11 @@ class LoadedDevice:
         configuration = configuration_stream(device)
         self.runner.configure(Program(decode(configuration.words), configuration.locations))
 
-    def _prepare(self, device: DeviceOp) -> Stream:
-        """Give the cores their programs; the stream that configures the rest."""
+    def _prepare(self, device: DeviceOp) -> Image:
+        """Give the cores their programs; what configures the rest."""
         self._bind(device)
-        return decode(configuration_stream(device).words)
+        configuration = configuration_stream(device)
+        return Image(decode(configuration.words), configuration.locations)
 
     def _bind(self, device: DeviceOp) -> None:
         for op in device.body.ops:

@@ -134,11 +134,16 @@ KEPT_PACKETS = np.tile(
 )
 
 
-def control_packets(*packets: tuple[int, int, list[int]]) -> Array:
-    """Operation, address and words of each packet, as a stream; answers come with the id 2. Reads have no words."""
+def control_packets(*packets: tuple[int, int, list[int]], stream: int | None = None) -> Array:
+    """Operation, address and words of each packet, as a stream; answers come with the id 2. Reads have no words.
+
+    With the id of a stream each packet has its header.
+    """
     words = list[int]()
     for operation, address, data in packets:
         header = ControlHeader.encode(address=address, beats=len(data), operation=operation, return_id=2)[0]
+        if stream is not None:
+            words.append(with_parity(PacketHeader.encode(id=stream)[0]))
         words += [with_parity(header), *(data if operation == WRITE else [])]
     return np.array(words, np.int64).astype(np.uint32)
 
@@ -214,6 +219,11 @@ DESIGNS: Sequence[SimulatedDesign] = [
         "control_write",
         [control_packets((WRITE, 1024, [5, -6, 7, 8]), (WRITE, LOCK_3, [1])), Blank(4)],
         lambda *_: {1: np.array([10, -12, 14, 16], np.int32)},
+    ),
+    SimulatedDesign(
+        "control_batch",
+        [control_packets((WRITE, 1024, [5, -6, 7, 8]), (WRITE, LOCK_3, [1]), stream=6), Blank(4)],
+        lambda *_: {1: np.array([5, -6, 7, 8], np.int32)},
     ),
     SimulatedDesign(
         "control_read",

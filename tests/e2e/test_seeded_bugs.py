@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,6 +162,18 @@ def _outcome(seeded: Seeded, design: tw.Design, model: str) -> Outcome:
 
 def test_every_kind_of_fault_is_there() -> None:
     assert set(map(kind_of, FILES)) >= {kind.option for kind in FaultKind}
+
+
+def test_the_documentation_lists_every_mistake() -> None:
+    assert {f"| `{path.stem}` | {kind_of(path)} | {about(path)} |" for path in FILES} <= set(
+        DOCS.read_text().splitlines()
+    )
+
+
+def about(path: Path) -> str:
+    """What a file says about itself: the comment that it begins with."""
+    lines = takewhile(lambda line: not _DIRECTIVE.match(line), path.read_text().splitlines())
+    return " ".join(line.removeprefix("// ") for line in lines)
 
 
 def test_the_documentation_shows_a_real_message() -> None:

@@ -29,6 +29,7 @@ from tilewright.passes.loop_unrolling import iterations, loops_innermost_first, 
 from tilewright.passes.memcpy.compat import lower_as_first_version
 from tilewright.passes.memcpy.copies import read_copy
 from tilewright.passes.memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
+from tilewright.passes.memcpy.overlap import overlap_loops
 from tilewright.passes.memcpy.programs import program_copies
 from tilewright.passes.memcpy.rehearsal import rehearse
 from tilewright.passes.memcpy.schedule import Scheduler
@@ -62,6 +63,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     for sequence in sequences:
         _unroll(sequence)
+    overlapping = {loop for sequence in sequences for loop in overlap_loops(sequence)}
     ops = [op for sequence in sequences for op in sequence.walk() if isinstance(op, MemcpyOp)]
     copies = {op: read_copy(op) for op in ops}
     sites = TokenSites(device, list(copies.values()))
@@ -77,7 +79,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     moving = [sequence for sequence in sequences if any(isinstance(op, MemcpyOp) for op in sequence.walk())]
     starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
-    steps = [Scheduler(device, streams, locks, copies).run(sequence) for sequence in moving]
+    steps = [Scheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
     if len(moving) == 1 and steps[0] is not None:  # who runs several decides about their order
         rehearse(locks, starts, cores, steps[0])
     for op in ops:

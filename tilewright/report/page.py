@@ -31,6 +31,8 @@ MOST_STEPS = 2000
 """Operations that the table of the sequence has."""
 LONGEST_WAITS = 12
 FEW_COLUMNS = 2
+CAUSE = "most likely cause: "
+"""What the last note of a hang begins with."""
 Sources = Mapping[str, str]
 """Texts of source files by name."""
 
@@ -147,7 +149,9 @@ class _Page:
         message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
         contents = [message]
         if self.record.waits:
-            picture = WaitPicture(list(self.record.waits))
+            texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
+            streams = {w.name for w in self.record.waits if self.roster.parts[w.part].kind is PartKind.STREAM}
+            picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
         lead = "Nobody could move any more. Each box waits for what is below it." if self.record.waits else ""

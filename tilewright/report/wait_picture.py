@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from textwrap import wrap
 
 from tilewright.ir.diagnostics import place
@@ -21,7 +21,9 @@ FIRST = "the controller"
 class WaitPicture:
     """Draws the waits of a run that is stuck."""
 
-    def __init__(self, waits: list[OpenWait]):
+    def __init__(self, waits: list[OpenWait], cause: str = "", carriers: Container[str] = ()):
+        """`carriers` only pass words on: they are not worth a box where they are not in the chain."""
+        self.cause, self.carriers = cause, carriers
         self.by_name = {wait.name: wait for wait in waits}
         self.chain = list(self._follow())
         self.parts: list[Markup] = []
@@ -53,7 +55,8 @@ class WaitPicture:
     def _aside(self, wait: OpenWait) -> list[OpenWait]:
         """Others that wait for the same one as somebody in the chain does."""
         chain = {other.name for other in self.chain}
-        alike = [w for w in self.by_name.values() if w.needs == wait.needs and w.name not in chain]
+        others = [w for w in self.by_name.values() if w.name not in chain and w.name not in self.carriers]
+        alike = [w for w in others if w.needs == wait.needs]
         return alike if wait.needs is not None else []
 
     def _level(self, wait: OpenWait) -> None:
@@ -101,7 +104,7 @@ class WaitPicture:
         """What the chain ends with: a cause, or somebody who is in it already."""
         last = self.chain[-1]
         closes = last.needs in self.tops if last.needs else False
-        said = last.cause or (f"a cycle: {last.needs} waits, too" if closes else f"{last.needs} does not do it")
+        said = self.cause or last.cause or f"{last.needs} waits, too"
         lines = _lines(said)
         height = 34 + LINE * len(lines)
         texts = [element("text", "most likely cause", x=MARGIN + 14, y=self.y + 22, class_="name")]

@@ -19,7 +19,11 @@ RETURN_TYPE = 0
 
 
 def serve_control_port(tile: Tile, fifo: Fifo) -> Process[None]:
-    """Carry out, for ever, the packets that come in."""
+    """Carry out, for ever, the packets that come in.
+
+    A packet ends after as many words as it says. Several can come in one transfer, only the last word of which is
+    marked as such: what mlir-aie sends to AIE2P.
+    """
     while True:
         word, last = yield from fifo.take(fifo)
         if not tile.switch.drops_header(fifo) and not last:
@@ -28,11 +32,11 @@ def serve_control_port(tile: Tile, fifo: Fifo) -> Process[None]:
         if fields["operation"] == READ:
             yield from _answer(tile, fields)
             continue
-        offset = fields["address"]
-        while not last:
+        for beat in range(fields["beats"]):
+            if last:
+                break
             word, last = yield from fifo.take(fifo)
-            tile.write(offset, word)
-            offset += WORD_BYTES
+            tile.write(fields["address"] + WORD_BYTES * beat, word)
 
 
 def _answer(tile: Tile, fields: dict[str, int]) -> Process[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, repeat
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -32,8 +33,15 @@ TOKEN_PORT = PortName(WireBundle.South, 0)
 POLL_CYCLES = 64
 
 
-Images: TypeAlias = "dict[int, Callable[[], Stream]]"
-"""Configurations by number; a call prepares the machine for one, after a reset, and gives its stream."""
+class Image(NamedTuple):
+    """A configuration, and the source of each of its operations."""
+
+    stream: Stream
+    locations: Sequence[LocationAttr] = ()
+
+
+Images: TypeAlias = "dict[int, Callable[[], Image]]"
+"""Configurations by number; a call prepares the machine for one, after a reset."""
 
 
 class TokenSource(NamedTuple):
@@ -109,8 +117,8 @@ class Controller:
     def run(self, stream: Stream, locations: Sequence[LocationAttr] = (), cost: int | None = None) -> Process[None]:
         """Carry out a stream. `locations` has the source of each of its operations."""
         each = self.machine.timing.instruction if cost is None else cost
-        for number, operation in enumerate(stream.operations):
-            self.location = locations[number] if number < len(locations) else UNKNOWN_LOC
+        places = chain(locations, repeat(UNKNOWN_LOC))
+        for number, (operation, self.location) in enumerate(zip(stream.operations, places, strict=False)):
             self.machine.trace.record(Event.OPERATION, 0, number, operation.opcode)
             yield each
             yield from self._execute(operation)
@@ -189,9 +197,10 @@ class Controller:
         self.machine.reset()
         self.awaited.clear()
         self.listen()
-        stream = load()
-        for operation in stream.operations:
+        (stream, locations), at = load(), self.location
+        for operation, self.location in zip(stream.operations, chain(locations, repeat(at)), strict=False):
             yield from self._execute(operation)
+        self.location = at
         yield self.machine.timing.load_pdi
 
     def create_scratchpad(self, op: Operation) -> Process[None]:

@@ -25,7 +25,7 @@ from tilewright.native.access import OUTSIDE
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
 from tilewright.sim.core_code import CoreCode, Stop
-from tilewright.sim.core_kernels import call_kernel
+from tilewright.sim.core_kernels import KernelCall
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
 from tilewright.sim.engine import Process, Signal, Wait
@@ -107,6 +107,7 @@ class Activation:
         self._view = (ctypes.c_char * len(self.context)).from_buffer(self.context)
         self._memories = [_memory(buffer, port) for buffer in self.code.buffers]
         self._handle: int | None = None
+        self._calls: dict[Stop, KernelCall] = {}
         for number, memory in enumerate(self._memories):
             _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
 
@@ -174,8 +175,19 @@ class Activation:
             yield from service
             return
         self.port.record(Event.WAIT, number)
+        yield from self.ended(service, number)
+
+    def ended(self, service: Process[None], number: int) -> Process[None]:
+        """A service whose end is written down."""
         yield from service
         self.port.record(Event.GO, number)
+
+    def kernel_call(self, stop: Stop) -> KernelCall:
+        """The call of an external kernel at a stop."""
+        found = self._calls.get(stop)
+        if found is None:
+            found = self._calls[stop] = KernelCall(self, cast(CallOp, stop.op), stop.slots)
+        return found
 
     def number(self, slot: int) -> int:
         return _NUMBER.unpack_from(self.context, slot)[0]
@@ -248,7 +260,7 @@ def _get_stream(activation: Activation, stop: Stop) -> Process[None]:
 
 
 def _call_kernel(activation: Activation, stop: Stop) -> Process[None]:
-    return call_kernel(activation, cast(CallOp, stop.op), stop.slots)
+    return activation.kernel_call(stop).process()
 
 
 _SERVICES: dict[type[Operation], Callable[[Activation, Stop], Process[None]]] = {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from struct import Struct
 from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute
 
@@ -24,8 +26,6 @@ from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_num
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import Fault, FaultKind
 from tilewright.sim.kernels import CallingCore, CKernel, KernelError, cost_of, wants_core
-
-_NUMBER = Struct("<q")
 
 
 class Caller(Protocol):
@@ -43,20 +43,48 @@ class Caller(Protocol):
     def context(self) -> bytearray: ...
 
 
-def call_kernel(caller: Caller, op: CallOp, places: Sequence[int]) -> Process[None]:
-    """Do a call. Its arguments are in the context at the given places, then there is room for its results."""
-    kernel, slots = _find_kernel(caller, op), iter(places)
-    _check_types(op)
-    arguments = [_argument(caller, op, operand.type, slots) for operand in op.arguments]
-    if wants_core(kernel):
-        arguments.insert(0, CallingCore(caller.port, op.location))
-    _check_arguments(kernel, op, arguments)
-    result = _invoke(kernel, op, arguments)
-    if isinstance(result, Generator):
-        result = yield from cast("Process[Any]", result)
-    if cycles := cost_of(kernel, arguments):
-        yield from caller.port.spend(cycles)
-    _take_results(caller.context, op, result, slots)
+class KernelCall:
+    """A call at one place of a program: what is the same each time is found out once.
+
+    The arguments are in the caller's context at the given places, then there is room for results.
+    """
+
+    def __init__(self, caller: Caller, op: CallOp, places: Sequence[int]):
+        self.caller, self.op = caller, op
+        self.kernel = _find_kernel(caller, op)
+        _check_types(op)
+        slots = iter(places)
+        self._arguments = [_reader(caller, op, operand.type, slots) for operand in op.arguments]
+        self._results = list(slots)
+        self._is_checked = False
+
+    def process(self) -> Process[None]:
+        """Do the call."""
+        outcome = self.begin()
+        if isinstance(outcome, Generator):
+            yield from outcome
+        elif outcome:
+            yield from self.caller.port.spend(outcome)
+
+    def begin(self) -> Process[None] | int:
+        """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
+        arguments = [read() for read in self._arguments]
+        if wants_core(self.kernel):
+            arguments.insert(0, CallingCore(self.caller.port, self.op.location))
+        if not self._is_checked:
+            _check_arguments(self.kernel, self.op, arguments)
+            self._is_checked = True
+        result = _invoke(self.kernel, self.op, arguments)
+        if isinstance(result, Generator):
+            return self._rest(cast("Process[Any]", result), arguments)
+        _take_results(self.caller.context, self.op, result, self._results)
+        return cost_of(self.kernel, arguments)
+
+    def _rest(self, kernel: Process[Any], arguments: Sequence[Any]) -> Process[None]:
+        result = yield from kernel
+        if cycles := cost_of(self.kernel, arguments):
+            yield from self.caller.port.spend(cycles)
+        _take_results(self.caller.context, self.op, result, self._results)
 
 
 def _check_types(op: CallOp) -> None:
@@ -129,20 +157,40 @@ class _Described:
         return np.ndarray(self.sizes, dtype, memoryview(whole), self.offset * self.element_bytes, strides)
 
 
-def _argument(caller: Caller, op: CallOp, type: Attribute, slots: Iterator[int]) -> Any:
+def _reader(caller: Caller, op: CallOp, type: Attribute, slots: Iterator[int]) -> Callable[[], Any]:
+    """Reads one argument out of the context."""
     if not is_ranked(type):
-        return number_from(caller.context, next(slots), type)
-    rank = type.get_num_dims()
-    base, limit, offset, *rest = (_NUMBER.unpack_from(caller.context, next(slots))[0] for _ in range(3 + 2 * rank))
-    described = _Described(base, limit, offset, rest[:rank], rest[rank:], element_bytes(type))
-    start, end = described.extent_bytes
-    if 0 not in described.sizes and (start < 0 or end > limit or min(described.sizes, default=1) < 0):
-        text = f"{caller.core}: '{op.name}' passes bytes {start} up to {end} of a buffer that has {limit}"
-        raise Fault(text, op, kind=FaultKind.OUTSIDE_MEMORY)
-    return described.view(dtype_of(type.element_type))
+        return partial(number_from, caller.context, next(slots), type)
+    places = [next(slots) for _ in range(3 + 2 * type.get_num_dims())]
+    return _ViewReader(caller, op, Struct(f"<{len(places)}q"), places[0], type).read
 
 
-def _take_results(context: bytearray, op: CallOp, result: Any, slots: Iterator[int]) -> None:
+class _ViewReader:
+    """Makes views of memrefs; programs pass the same few over and over."""
+
+    def __init__(self, caller: Caller, op: CallOp, layout: Struct, place: int, type: MemRefType[Attribute]):
+        self.caller, self.op, self.layout, self.place = caller, op, layout, place
+        self.dtype, self.element_bytes = dtype_of(type.element_type), element_bytes(type)
+        self._known: dict[tuple[int, ...], npt.NDArray[Any]] = {}
+
+    def read(self) -> npt.NDArray[Any]:
+        numbers = self.layout.unpack_from(self.caller.context, self.place)
+        found = self._known.get(numbers)
+        if found is None:
+            found = self._known[numbers] = self._view(*numbers)
+        return found
+
+    def _view(self, base: int, limit: int, offset: int, *rest: int) -> npt.NDArray[Any]:
+        rank = len(rest) // 2
+        described = _Described(base, limit, offset, list(rest[:rank]), list(rest[rank:]), self.element_bytes)
+        start, end = described.extent_bytes
+        if 0 not in described.sizes and (start < 0 or end > limit or min(described.sizes, default=1) < 0):
+            text = f"{self.caller.core}: '{self.op.name}' passes bytes {start} up to {end} of a buffer that has {limit}"
+            raise Fault(text, self.op, kind=FaultKind.OUTSIDE_MEMORY)
+        return described.view(self.dtype)
+
+
+def _take_results(context: bytearray, op: CallOp, result: Any, slots: Sequence[int]) -> None:
     if not op.results:
         return
     name = op.callee.string_value()

@@ -189,7 +189,7 @@ class Channel:
             FaultKind.DROPPED_PUSH,
             f"push of BD {task.start_bd} on {self} is dropped: {waiting} tasks are in flight",
             pushed,
-            (oldest.location, f"the oldest of them is stalled: {self.tile.reason_of(self)}"),
+            (oldest.location, f"the oldest of them is not done: {self.tile.reason_of(self)}"),
             (task.location, "await one of these tasks before this push, or move some to another channel"),
         )
 

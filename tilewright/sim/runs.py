@@ -25,7 +25,6 @@ from tilewright.txn.stream import Stream
 
 HostArrays: TypeAlias = "Mapping[int, tuple[str, npt.NDArray[np.generic]]]"
 """Host buffers with their names, by the number of the argument."""
-EVENTS_BETWEEN_LOOKS = 1 << 11
 SECONDS_BETWEEN_REPORTS = 0.25
 
 
@@ -138,13 +137,13 @@ class Runner:
 
     def _looks(self, program: Program, report: Callable[[Progress], None]) -> Callable[[], bool]:
         """Reports now and then; never true."""
-        engine, total = self.machine.engine, len(program.stream.operations)
+        total = len(program.stream.operations)
         due = perf_counter() + SECONDS_BETWEEN_REPORTS
 
         def look() -> bool:
             nonlocal due
-            if engine.events % EVENTS_BETWEEN_LOOKS == 0 and perf_counter() >= due:
-                due = perf_counter() + SECONDS_BETWEEN_REPORTS
+            if (now := perf_counter()) >= due:
+                due = now + SECONDS_BETWEEN_REPORTS
                 report(Progress(self.elapsed, self.controller.executed, total))
             return False
 

@@ -9,6 +9,7 @@ aie.device(npu1_1col) {
   aie.objectfifo.link [@in] -> [@out] ([] [])
   aie.runtime_sequence @copy(%a: memref<112xi32>, %b: memref<112xi32>) {
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 16][0, 0, 0, 1]) {id = 0 : i64, metadata = @out} : memref<112xi32>
+    // SAYS note: the oldest of them is not done: BD 0 on S2MM 0 of tile (0, 0) needs a word
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 16][1, 1, 1, 16][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<112xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 32][1, 1, 1, 16][0, 0, 0, 1]) {id = 2 : i64, metadata = @out} : memref<112xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 48][1, 1, 1, 16][0, 0, 0, 1]) {id = 3 : i64, metadata = @out} : memref<112xi32>

@@ -1,4 +1,4 @@
-// Without a flow the DMA's port of the switch is joined to nothing.
+// Without a flow to a shim DMA its multiplexer is not set, and nothing can reach the host.
 // RAISES: hang
 // GIVES: b == a + 1
 aie.device(npu1_1col) {
@@ -11,7 +11,6 @@ aie.device(npu1_1col) {
   %out_free = aie.lock(%tile, 2) {init = 1 : i32}
   %out_full = aie.lock(%tile, 3) {init = 0 : i32}
   aie.flow(%shim, DMA : 0, %tile, DMA : 0)
-  aie.flow(%tile, DMA : 1, %shim, DMA : 0)  // BUG
   aie.flow(%tile, DMA : 0, %shim, DMA : 0)  // FIX
   aie.shim_dma_allocation @a(%shim, MM2S, 0)
   aie.shim_dma_allocation @b(%shim, S2MM, 0)
@@ -54,8 +53,8 @@ aie.device(npu1_1col) {
   aie.runtime_sequence @add(%a: memref<64xi32>, %b: memref<64xi32>) {
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @a} : memref<64xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, metadata = @b} : memref<64xi32>
-    // SAYS note: BD 1 on S2MM 0 of tile (0, 0) needs a word
-    // SAYS note: most likely cause: no task was pushed on MM2S 1 of tile (0, 2): push one
+    // SAYS note: BD 1 on S2MM 0 of tile (0, 0) has no stream: the joint of S2MM 0 of tile (0, 0) with South 2 of its switch is not made
+    // SAYS note: most likely cause: the shim tile's multiplexer does not join S2MM 0 of tile (0, 0) to South 2: the design needs a flow there
     aiex.npu.dma_wait {symbol = @b}
   }
 }

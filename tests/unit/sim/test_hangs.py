@@ -166,3 +166,17 @@ def test_a_poll_leads_to_whoever_changes_the_register(polled: str, links: list[s
     (error,) = raised.value.diagnostics
     assert error.text.startswith(f"hang: the controller polls {polled.split(' == ')[0]} until it is")
     assert all(note.text.startswith(link) for note, link in zip(error.notes, links, strict=False)), str(raised.value)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_places_are_those_of_the_configuration_that_was_loaded(model: str) -> None:
+    """Both devices are alike, but only the lock of the second one begins with 0."""
+    load = "    aiex.npu.load_pdi {device_ref = @second}\n    aiex.npu.dma_memcpy_nd"
+    first = (HEAD + SENDS + GETS.replace("    aiex.npu.dma_memcpy_nd", load)).replace("{init = 0", "{init = 1")
+    second = HEAD.replace("aie.device(npu1_1col)", "aie.device(npu1_1col) @second") + SENDS + "}\n"
+    with pytest.raises(tw.Hang) as raised:
+        tw.compile(first + second).run(np.zeros(16, np.int32), model=model)
+    sends = (first + second).splitlines().index("    aie.dma_bd(%out : memref<16xi32>, 0, 16)", first.count("\n")) + 1
+    assert f"<text>:{sends}:5: note: BD 0 on MM2S 0 of tile (0, 2) needs lock 0 of tile (0, 2) >= 1" in str(
+        raised.value
+    )

@@ -33,6 +33,7 @@ class KernelLowering:
         self.root, self.target, self.wave_size = root, target, wave_size
         emitter = Emitter.before(root)
         wait_before(root, emitter)
+        drop_tokens(root.regions[0])
         herds = [op for op in root.walk() if isinstance(op, HerdOp)]
         self._shape = BlockShape(root, herds, wave_size, target, emitter)
         grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
@@ -42,7 +43,6 @@ class KernelLowering:
 
     def run(self) -> None:
         self._move_in()
-        drop_tokens(self.launch)
         segments = [op for op in self.launch.walk() if isinstance(op, SegmentOp)]
         self._lower_shared_copies()
         for herd in [op for op in self.launch.walk() if isinstance(op, HerdOp)]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.air.asynchronous import AsyncOp
@@ -13,10 +13,10 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.folding.regions import recreate
 
 
-def drop_tokens(kernel: Operation) -> None:
+def drop_tokens(body: Region) -> None:
     """Make what is in a kernel block instead of giving tokens."""
-    _check_control_flow(kernel)
-    ops = [op for op in kernel.walk() if isinstance(op, AsyncOp)]
+    _check_control_flow(body)
+    ops = [op for op in body.walk() if isinstance(op, AsyncOp)]
     for op in ops:
         op.set_dependencies([])
     for op in ops:
@@ -28,8 +28,8 @@ def drop_tokens(kernel: Operation) -> None:
             _make_blocking(op)
 
 
-def _check_control_flow(kernel: Operation) -> None:
-    for op in kernel.walk():
+def _check_control_flow(body: Region) -> None:
+    for op in body.walk():
         carries = any(isinstance(result.type, AsyncTokenType) for result in op.results)
         if carries and op.regions and not isinstance(op, Hierarchy | ExecuteOp):
             fail_op(

@@ -6,21 +6,24 @@ so copies are awaited in the order in which they were started on each channel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, TileId
+from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.dma import DmaBody
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.passes.folding.regions import only_block, recreate
 from tilewright.passes.insertion import building, building_before
 from tilewright.passes.memcpy.copies import Channel, Copy, Side
 from tilewright.passes.memcpy.streams import Streams
@@ -42,7 +45,7 @@ Pool: TypeAlias = tuple[TileId, int, int]
 class Running:
     """A copy that has been started. Its tasks are those of the source, then of the destinations."""
 
-    def __init__(self, copy: Copy, tasks: Sequence[DmaConfigureTaskOp], pools: Iterable[Pool]):
+    def __init__(self, copy: Copy, tasks: Sequence[SSAValue], pools: Iterable[Pool]):
         self.copy, self.tasks, self.pools = copy, tasks, set(pools)
         self.channels: set[Channel] = {side.channel for side in copy.sides}
         self.destinations: set[Channel] = {side.channel for side in copy.destinations}
@@ -52,9 +55,16 @@ class Running:
 class Scheduler:
     """Puts tasks and waits before the copies of a sequence, which do nothing themselves then."""
 
-    def __init__(self, device: DeviceOp, streams: Streams, locks: Locks, copies: dict[MemcpyOp, Copy]):
+    def __init__(
+        self,
+        device: DeviceOp,
+        streams: Streams,
+        locks: Locks,
+        copies: Mapping[MemcpyOp, Copy],
+        overlapping: Container[Operation] = (),
+    ):
         self.model: DeviceModel = device.model
-        self.streams, self.locks, self.copies = streams, locks, copies
+        self.streams, self.locks, self.copies, self.overlapping = streams, locks, copies, overlapping
         self.programmed = _programmed_descriptors(device)
         self.pools: dict[Channel, Pool] = {}
         self.running: list[Running] = []
@@ -73,6 +83,8 @@ class Scheduler:
         for op in list(block.ops):
             if isinstance(op, MemcpyOp):
                 self._start(self.copies[op])
+            elif isinstance(op, scf.ForOp) and op in self.overlapping:
+                self._hand_on(op)
             elif inner := [self.copies[nested] for nested in _nested_copies(op)]:
                 self.is_straight = False
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
@@ -82,6 +94,25 @@ class Scheduler:
         for running in list(self.running):
             self._await(running, _end_of(block))
         self.running = outer
+
+    def _hand_on(self, loop: scf.ForOp) -> None:
+        """Have each iteration of a loop await what the one before it started, as all that runs has been before it."""
+        before, body = self.running, only_block(loop.body)
+        received = [body.insert_arg(INDEX, len(body.args)) for running in before for _ in running.tasks]
+        operands = [*loop.operands, *(task for running in before for task in running.tasks)]
+        new = building_before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
+        Rewriter.erase_op(loop)
+        self.running = []
+        for op in list(body.ops):
+            if isinstance(op, MemcpyOp):
+                self._start(self.copies[op])
+        for running, tasks in zip(before, _shared_out(received, before), strict=True):
+            self._wait(running.copy, tasks, _end_of(body))
+        end = body.last_op
+        assert end is not None, "a loop's body ends with a terminator"
+        end.operands = [task for running in self.running for task in running.tasks]
+        results = _shared_out(new.results, self.running)
+        self.running = [Running(r.copy, tasks, r.pools) for r, tasks in zip(self.running, results, strict=True)]
 
     def _settle(self, op: Operation, places: set[TileId]) -> None:
         """Wait for what runs on tiles that a loop or a branch uses: what it awaits itself must be its own."""
@@ -100,7 +131,7 @@ class Scheduler:
             tasks[side] = configure_side(build, side, self.locks, stream.packet)
             build.insert(DmaStartTaskOp(tasks[side].result))
         pools = map(self._pool, copy.sides)
-        self.running.append(Running(copy, [tasks[side] for side in copy.sides], pools))
+        self.running.append(Running(copy, [tasks[side].result for side in copy.sides], pools))
         self.steps.append(Step(copy, is_start=True))
 
     def _make_room(self, side: Side, at: InsertPoint) -> None:
@@ -130,13 +161,22 @@ class Scheduler:
         for earlier in self.running[: self.running.index(running)]:
             if earlier in self.running and earlier.destinations & running.destinations:
                 self._await(earlier, at)
-        build = building(at, running.copy.op.location)
-        for task in running.tasks[1:]:
-            build.insert(DmaAwaitTaskOp(task.result))
-        for task in running.tasks:
-            build.insert(DmaFreeTaskOp(task.result))
+        self._wait(running.copy, running.tasks, at)
         self.running.remove(running)
-        self.steps.append(Step(running.copy, is_start=False))
+
+    def _wait(self, copy: Copy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
+        build = building(at, copy.op.location)
+        for task in tasks[1:]:
+            build.insert(DmaAwaitTaskOp(task))
+        for task in tasks:
+            build.insert(DmaFreeTaskOp(task))
+        self.steps.append(Step(copy, is_start=False))
+
+
+def _shared_out(values: Sequence[SSAValue], among: Sequence[Running]) -> list[Sequence[SSAValue]]:
+    """As many of the values for each as it has tasks, in order."""
+    remaining = iter(values)
+    return [[next(remaining) for _ in running.tasks] for running in among]
 
 
 def _nested_copies(op: Operation) -> Iterator[MemcpyOp]:

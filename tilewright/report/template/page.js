@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const viewport = byId("viewport"), extent = byId("extent"), canvas = byId("tracks"), overview = byId("overview");
   const tip = byId("tip"), selection = byId("selection"), rangeText = byId("range");
-  const GUTTER = 168, AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8;
+  const GUTTER = 168, AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8, MOST_ARROWS = 400;
   const SPAN = 5;  // numbers per span in the data: gap, cycles, phase, detail, words
 
   // Data: columns per track.
@@ -176,13 +176,13 @@
     c.fillRect(x, y + 3 + full * (1 - share), width, full * share);
     if (width > 46) {
       const label = labelOf(track, i);
-      c.fillStyle = isWait(phase) ? paint.quiet : run.phases[phase].colour === "prepare" ? paint.ink : paint.paper;
+      c.fillStyle = isWait(phase) ? paint.quiet : rate < 0.7 || run.phases[phase].colour === "prepare" ? paint.ink : paint.paper;
       c.save();
       c.beginPath();
       c.rect(x, y, width - 3, height);
       c.clip();
       c.font = "10.5px " + paint.sans;
-      if (!isWait(phase) || width > 90) c.fillText(label, x + 5, y + (isWait(phase) ? 7.5 : height / 2 + 0.5));
+      if (!isWait(phase) || width > 90) c.fillText(label, x + 5, y + (isWait(phase) || rate < 0.7 ? 7.5 : height / 2 + 0.5));
       c.restore();
     }
   }
@@ -241,8 +241,9 @@
     const rows = new Map(view.rows.filter((row) => row.track).map((row) => [row.number, row]));
     const home = rows.get(0);
     if (!home || run.tracks[0].kind !== "controller") return;
-    const shown = run.tasks.filter((t) => rows.has(t[0]) && t[1] !== null && (t[4] ?? t[3] ?? whole) >= view.from && t[1] <= view.to);
-    if (shown.length > 400) return;
+    const inSight = (row) => row && row.y + row.height > top + AXIS && row.y < top + height;
+    const shown = run.tasks.filter((t) => inSight(rows.get(t[0])) && (t[4] ?? t[3] ?? whole) >= view.from && t[1] <= view.to);
+    if (shown.length > MOST_ARROWS) return;
     c.save();
     c.beginPath();
     c.rect(GUTTER, AXIS, plotWidth() + 8, height - AXIS);
@@ -609,5 +610,8 @@
   new ResizeObserver(draw).observe(viewport);
   readColours();
   layout();
-  document.documentElement.dataset.ready = "yes";
+  requestAnimationFrame(() => requestAnimationFrame(() => {  // drawn: says when, in milliseconds since it was opened
+    document.documentElement.dataset.ready = "yes";
+    document.documentElement.dataset.opened = Math.round(performance.now());
+  }));
 })();

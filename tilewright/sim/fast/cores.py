@@ -22,6 +22,9 @@ def step_core(s: State, part: int) -> int:
         if step == CoreStep.RESUME:
             call_address(s.core_resume[core], s.core_handle[core])
             code = after_stop(s, part, core)
+        elif step == CoreStep.SERVED:
+            record(s, Event.GO, part, load64(s.core_context[core] + CODE) - FIRST_WAIT, 0)
+            s.core_step[core] = CoreStep.RESUME
         elif step == CoreStep.STOPPED:
             code = after_stop(s, part, core)
         elif step == CoreStep.DISPATCH:

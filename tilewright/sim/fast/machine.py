@@ -260,8 +260,10 @@ class FastMachine(Machine):
 
     def check_meeting(self, channel: FastChannel) -> None:
         """Let the watch look closely at all transfers in flight, this one last."""
+        low, high = (self.state.array(name) for name in ("channel_low", "channel_high"))
+        close = (low != NONE) & (low < high[channel.index]) & (high > low[channel.index])
         for other in self._channels.values():
-            if other is not channel and self.state.channel_low[other.index] != NONE:
+            if other is not channel and close[other.index]:
                 self.watch.note(other, other.home.in_array(other.addresses))
         self.watch.meet(channel, channel.home.in_array(channel.addresses))
         self.watch.forget()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.func import CallOp
+
+from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Token
-from tilewright.sim.engine import Actor
+from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels
 from tilewright.sim.fast.blocks import FastChannel
 from tilewright.sim.fast.channels import MOVING_ON
@@ -236,9 +239,23 @@ class Services:
     def serve_core(self, part: int, code: int) -> int:
         """Let Python do what a program stopped for; native code goes on with the program when it is done."""
         activation = self.activations[part]
-        name = self.machine.name_of(part)
-        tile = self.machine.roster.parts[part].tile
-        actor = Actor(self.engine, name, activation.serve(code), tile, part)
+        stop = activation.code.stops[code - FIRST_WAIT]
+        if not isinstance(stop.op, CallOp):
+            return self._serve(part, activation.serve(code))
+        activation.port.record(Event.WAIT, code - FIRST_WAIT)
+        outcome = activation.kernel_call(stop).begin()
+        if not isinstance(outcome, int):
+            return self._serve(part, activation.ended(outcome, code - FIRST_WAIT))
+        self.state.core_step[int(self.state.part_index[part])] = CoreStep.SERVED
+        if outcome == 0:
+            return part
+        self.engine.schedule_part(part, self.state.now + outcome)
+        return NONE
+
+    def _serve(self, part: int, process: Process[None]) -> int:
+        """A process of Python has the part until it is over."""
+        name, tile = self.machine.name_of(part), self.machine.roster.parts[part].tile
+        actor = Actor(self.engine, name, process, tile, part)
         self.engine.processes.append(actor)
         self.engine.by_part[part] = actor
         self.state.part_kind[part] = Kind.PYTHON

@@ -69,6 +69,8 @@ class CoreStep(IntEnum):
     IDLE = 5
     STOPPED = 6
     """The program has come to its first stop."""
+    SERVED = 7
+    """The cycles of a kernel have passed."""
 
 
 class StopKind(IntEnum):

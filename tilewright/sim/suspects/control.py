@@ -8,6 +8,7 @@ from tilewright.sim.engine import Actor
 from tilewright.sim.register_roles import Role, register_roles
 from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
 from tilewright.sim.suspects.locks import releasers
+from tilewright.sim.tile import Tile
 
 
 def suspect_token(cast: Cast, actor: Actor, source: TokenSource) -> Suspect:
@@ -48,22 +49,23 @@ def _instead(controller: Controller | None) -> str:
 
 def suspect_polled(cast: Cast, actor: Actor, polled: Polled) -> Suspect:
     """Whoever changes a register."""
-    machine = cast.machine
-    place, offset = machine.model.locate(polled.address)
-    tile = machine.tiles.get(place)
-    role = register_roles(machine.model.name, tile.type).get(offset) if tile else None
-    found = list[Actor]()
-    if tile is not None and role is not None:
-        match role.role:
-            case Role.LOCK:
-                found = releasers(cast, tile.locks[role.number])
-            case Role.STATUS if not tile.channel(role).is_idle:
-                found = [cast.channel(tile.channel(role))]
-            case Role.CORE_STATUS:
-                found = [core for core in [cast.core(tile)] if core]
-            case _:
-                pass
+    place, offset = cast.machine.model.locate(polled.address)
+    tile = cast.machine.tiles.get(place)
+    found = _who_changes(cast, tile, offset) if tile is not None else []
     if found:
         return Onward(found[0], f"{name_of(found[0])} changes it")
     text = f"nobody who still runs changes {polled.name}: poll for a value that it gets, or change it before"
     return Cause(text, asked_at(actor))
+
+
+def _who_changes(cast: Cast, tile: Tile, offset: int) -> list[Actor]:
+    role = register_roles(cast.machine.model.name, tile.type).get(offset)
+    match role.role if role else None:
+        case Role.LOCK if role:
+            return releasers(cast, tile.locks[role.number])
+        case Role.STATUS if role and not tile.channel(role).is_idle:
+            return [cast.channel(tile.channel(role))]
+        case Role.CORE_STATUS:
+            return [core for core in [cast.core(tile)] if core is not None]
+        case _:
+            return []

@@ -98,12 +98,20 @@ def _behind(cast: Cast, actor: Actor, tile: Tile, slave: Slave, seen: set[Fifo])
     elif upstream is not None:
         yield from _sources(cast, actor, upstream, seen)
     elif channel is not None and channel.is_idle:
-        more = ", and sends no more: send as many words as are taken" if cast.tasks_done(channel) else ": push one"
-        yield Cause(f"{cast.run_out(channel)}{more}", pushed_at(channel, actor))
+        yield _no_feeder(cast, actor, tile, channel)
     elif channel is not None:
         yield Onward(cast.channel(channel), f"{channel} feeds it")
     elif slave.name.bundle is WireBundle.Core:
         yield _core_end(cast, actor, tile, f"{core_name(tile.place)} feeds it")
+
+
+def _no_feeder(cast: Cast, actor: Actor, tile: Tile, channel: Channel) -> Cause:
+    remedy = ", and sends no more: send as many words as are taken" if cast.tasks_done(channel) else ": push one"
+    for other in tile.channels.values():
+        wait = cast.channel(other).wait
+        if wait is not None and isinstance(wait.of, Slave):
+            remedy += f", or let the flow begin at {other}, which has words and no flow"
+    return Cause(f"{cast.run_out(channel)}{remedy}", pushed_at(channel, actor))
 
 
 def suspect_slave(actor: Actor, slave: Slave) -> Cause:

@@ -4,8 +4,8 @@
 // CHECK: air.channel @plain []
 air.channel @plain []
 // The type that most channels have is not shown.
-// CHECK-NEXT: air.channel @grid [2, 3] {broadcast_shape = [2, 6]}
-air.channel @grid [2, 3] {broadcast_shape = [2, 6], channel_type = "npu_dma_stream"}
+// CHECK-NEXT: air.channel @grid [2, 1] {broadcast_shape = [2, 6]}
+air.channel @grid [2, 1] {broadcast_shape = [2, 6], channel_type = "npu_dma_stream"}
 // CHECK-NEXT: air.channel @ranks [4] {channel_type = "gpu_symmetric_heap"}
 air.channel @ranks [4] {channel_type = "gpu_symmetric_heap"}
 

@@ -97,10 +97,3 @@ func.func @bases(%a: memref<8xf32>, %i: index, %bases: memref<2xi64>) {
   %0 = air.translate %a, %i, %i, %bases : memref<8xf32>, memref<2xi64>
   return
 }
-
-// -----
-
-// expected-error @+1 {{unknown air type: coin}}
-func.func @type(%a: !air.coin) {
-  return
-}

@@ -1,0 +1,34 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (i32, f32, i1) -> (), sym_name = "k"}> ({
+  ^bb0(%arg0: i32, %arg1: f32, %arg2: i1):
+    %0 = "rocdl.workitem.id.x"() : () -> i32
+    %1 = "rocdl.workitem.id.y"() : () -> i32
+    %2 = "rocdl.workgroup.id.z"() : () -> i32
+    %3 = "rocdl.workgroup.dim.x"() : () -> i32
+    %4 = "rocdl.grid.dim.y"() : () -> i32
+    %5 = "rocdl.wavefrontsize"() : () -> i32
+    "rocdl.barrier"() : () -> ()
+    "rocdl.s.barrier"() : () -> ()
+    %6 = "rocdl.mbcnt.lo"(%arg0, %arg0) : (i32, i32) -> i32
+    %7 = "rocdl.mbcnt.hi"(%arg0, %6) : (i32, i32) -> i32
+    %8 = "rocdl.ds_bpermute"(%arg0, %arg0) : (i32, i32) -> i32
+    %9 = "rocdl.readfirstlane"(%arg0) : (i32) -> i32
+    %10 = "rocdl.readlane"(%arg0, %arg0) : (i32, i32) -> i32
+    %11 = "rocdl.ballot"(%arg2) : (i1) -> i64
+    %12 = "nvvm.read.ptx.sreg.tid.x"() : () -> i32
+    %13 = "nvvm.read.ptx.sreg.ctaid.y"() : () -> i32
+    %14 = "nvvm.read.ptx.sreg.ntid.z"() : () -> i32
+    %15 = "nvvm.read.ptx.sreg.nctaid.z"() : () -> i32
+    %16 = "nvvm.read.ptx.sreg.warpsize"() : () -> i32
+    %17 = "nvvm.read.ptx.sreg.laneid"() : () -> i32
+    "nvvm.barrier0"() : () -> ()
+    "nvvm.barrier"() <{operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> ()
+    "nvvm.barrier"(%arg0, %arg0) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (i32, i32) -> ()
+    %18 = "nvvm.shfl.sync"(%arg0, %arg0, %arg0, %arg0) <{kind = #nvvm<shfl_kind idx>}> : (i32, i32, i32, i32) -> i32
+    %19 = "nvvm.shfl.sync"(%arg0, %arg1, %arg0, %arg0) <{kind = #nvvm<shfl_kind bfly>, return_value_and_is_valid}> : (i32, f32, i32, i32) -> !llvm.struct<(f32, i1)>
+    %20 = "nvvm.vote.sync"(%arg0, %arg2) <{kind = #nvvm<vote_sync_kind ballot>}> : (i32, i1) -> i32
+    "nvvm.memory.barrier"() <{scope = #nvvm.mem_scope<sys>}> : () -> ()
+    "func.return"() : () -> ()
+  }) : () -> ()
+}) {x.a = #nvvm.target, x.b = #nvvm.target<chip = "sm_75">, x.c = #nvvm.target<O = 3, features = "+ptx80", flags = {fast, ftz}, link = ["a.bc"]>, x.d = #rocdl.target, x.e = #rocdl.target<features = "+x", abi = "500", flags = {wave64}>, x.f = #nvvm.target<verifyTarget = false>, x.g = #gpu.select_object<#nvvm.target>, x.h = #gpu.object<#rocdl.target, "x">, x.i = #gpu.address_space<global>, x.j = #gpu<dim x>, x.k = !gpu.async.token} : () -> ()
+
