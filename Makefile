@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 N ?= 20000
 
-.PHONY: help demo test lint types unit bench fuzz docs format wheel clean
+.PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
 
 help:
 	@echo "make demo     check a shipped design and show what is on which tile"
@@ -11,6 +11,7 @@ help:
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed N=$(N) damaged programs to the reader"
 	@echo "make docs     bring the output shown in the documents up to date"
+	@echo "make pictures take the pictures of docs/report.md, with Chromium"
 	@echo "make format   let ruff format the code"
 	@echo "make wheel    build the wheel into dist/"
 
@@ -37,6 +38,9 @@ fuzz: .venv/ready-dev
 
 docs: .venv/ready-dev
 	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py
+
+pictures: .venv/ready-dev
+	$(BIN)/python docs/pictures.py
 
 format: .venv/ready-dev
 	$(BIN)/ruff check --fix .

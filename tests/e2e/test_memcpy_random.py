@@ -15,7 +15,7 @@ from tilewright.ir.diagnostics import file_position
 sys.path.append(str(Path(__file__).parent))
 from random_token_pipelines import TokenPipeline
 
-SHORT = 12
+SHORT = 10
 PIPELINES = int(os.environ.get("TILEWRIGHT_RANDOM_PIPELINES", SHORT))
 RUNS = 2
 

@@ -22,8 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.run_files import add_file_arguments, print_table, write_files
 from tilewright.cli.run_values import (
     integer,
+    kernel_error,
     load_kernel,
     number,
     numbered,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from tilewright.simulation import Array, BareDevice, LoadedDevice
     from tilewright.txn.containers import ControlCode
 
-HANGS, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
+    add_file_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
 
 
@@ -89,21 +92,32 @@ def run(args: Namespace) -> int:
 def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
     from tilewright.cli.run_report import Outcome, progress_line, report
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.sim.faults import Unfinished
     from tilewright.sim.stops import Interrupted
 
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.judge.notes
-    diagnostics, name, kind, status = [], "finished", None, 0
+    diagnostics, name, kind, status, record = [], "finished", None, 0, None
     try:
         with progress_line() as progress:
-            notes = job.start(max_cycles=max_cycles, progress=progress).notes
+            result = job.start(max_cycles=max_cycles, progress=progress)
+            notes, record = result.notes, result.record
     except DiagnosedError as error:
-        diagnostics, (name, kind), status = error.diagnostics, _how(error), HANGS
+        diagnostics, (name, kind), status = error.diagnostics, _how(error), FAILED
+        record = error.record if isinstance(error, Unfinished) else None
     except Interrupted as error:
-        diagnostics, name, status = error.diagnostics, "interrupted", INTERRUPTED
+        diagnostics, name, status, record = error.diagnostics, "interrupted", INTERRUPTED, error.record
+    except Exception as error:  # a kernel raises what it likes
+        if (found := kernel_error(error, pairs("--kernel", args.kernel).values())) is None:
+            raise
+        raise found from error
     outcome = Outcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
     if status == 0 and args.out is not None:
         _save(Path(args.out), job.buffers)
+    if record is not None:
+        write_files(record, args, job.sources)
     report(outcome, job.sources, args.txn, args.json)
+    if record is not None and status == 0 and not args.json:
+        print_table(record)
     return status
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError, UsageError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from xdsl.ir import Attribute
 
+    from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.simulation import Array
 
 SPECS = "zeros, arange, random:SEED, FILE.npy"
@@ -180,4 +182,20 @@ def load_kernel(name: str, where: str) -> Callable[..., Any]:
     found = getattr(module, function or name, None)
     if not callable(found):
         raise InputError(f"'{path}' has no function '{function or name}'")
+    return found
+
+
+def kernel_error(error: Exception, kernels: Iterable[str]) -> DiagnosedError | None:
+    """What a kernel of these files raised, at the line that did; None if no kernel had a part in it."""
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+    from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+
+    files = {where.partition(":")[0] for where in kernels}
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in files]
+    if not frames:
+        return None
+    at = FileLineColLoc(StringAttr(frames[-1].filename), IntAttr(frames[-1].lineno or 0), IntAttr(1))
+    found = DiagnosedError([Diagnostic(Severity.ERROR, f"the kernel raises {type(error).__name__}: {error}", at)])
+    found.sources[frames[-1].filename] = Path(frames[-1].filename).read_text(errors="replace")
     return found

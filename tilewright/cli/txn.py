@@ -49,12 +49,16 @@ def run(args: Namespace) -> int:
 
 def _decoded(name: str, section: str | None) -> Stream:
     """The stream in a file: raw, as text, or in an ELF file."""
+    return _decode(read_bytes(name), name, section)
+
+
+def _decode(data: bytes, name: str, section: str | None) -> Stream:
     from tilewright.txn.containers import read_stream
     from tilewright.txn.errors import TxnError
     from tilewright.txn.text import TextError
 
     try:
-        return read_stream(read_bytes(name), section)
+        return read_stream(data, section)
     except TextError as error:
         raise _at_line(error, name) from None
     except TxnError as error:
@@ -94,12 +98,29 @@ def _as_json(op: Any) -> dict[str, Any]:
 def _asm(args: Namespace) -> int:
     from tilewright import txn
 
-    stream = _decoded(args.file, args.section)
+    stream = _assembled(args.file, args.section)
     words = txn.encode(stream)
     write_atomically(Path(args.output), words.astype("<u4").tobytes())
     if args.json:
         print(json.dumps({"operations": len(stream.opcodes), "bytes": words.nbytes}))
     return 0
+
+
+def _assembled(name: str, section: str | None) -> Stream:
+    """The stream in a file. What is nothing of the kind is taken for text, so that the complaint names a line."""
+    from tilewright.txn.errors import TxnError
+    from tilewright.txn.text import TextError, assemble
+
+    data = read_bytes(name)
+    try:
+        return _decode(data, name, section)
+    except TxnError as error:
+        if error.offset != 0 or section is not None:
+            raise
+    try:
+        return assemble(data.decode(errors="surrogateescape"))
+    except TextError as error:
+        raise _at_line(error, name) from None
 
 
 def _stat(args: Namespace) -> int:

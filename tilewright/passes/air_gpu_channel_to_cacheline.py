@@ -15,7 +15,7 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import TOKEN, is_symmetric
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.cacheline import LINE_WORDS, Line
 from tilewright.passes.air.emitter import Emitter
@@ -33,6 +33,8 @@ class AirGpuChannelToCachelinePass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         wave_size = wave_size_of(find_target(self.chip), self.wave_size)
+        if wave_size < LINE_WORDS:
+            fail(None, f"wave-size must be at least {LINE_WORDS}, a lane for each word of a line; got {wave_size}")
         ends: dict[str, list[ChannelEnd]] = {}
         channels: list[ChannelOp] = []
         for found in op.walk():

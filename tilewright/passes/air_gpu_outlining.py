@@ -55,8 +55,7 @@ def _unused(name: str, names: set[str]) -> str:
 
 
 def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: str) -> None:
-    if launch.cluster_sizes or launch.async_dependencies or launch.async_token is not None:
-        fail_op(launch, "has clusters or tokens; only launches that block are outlined here")
+    _check(launch)
     module.attributes[CONTAINER] = UnitAttr()
     captured = _captured(launch)
     kernel = _kernel(launch, kernel_name, captured)
@@ -65,11 +64,16 @@ def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: 
     module.body.block.add_op(kernels)
     symbol = SymbolRefAttr(module_name, [kernel_name])
     call = LaunchFuncOp.of(symbol, launch.grid_sizes, launch.block_sizes, captured)
-    if launch.dynamic_shared_memory_size is not None:
-        fail_op(launch, "asks for shared memory at run time; buffers of memory space 1 are counted when compiling")
     call.location = launch.location
     Rewriter.insert_op(call, InsertPoint.before(launch))
     Rewriter.erase_op(launch)
+
+
+def _check(launch: LaunchOp) -> None:
+    if launch.cluster_sizes or launch.async_dependencies or launch.async_token is not None:
+        fail_op(launch, "has clusters or tokens; only launches that block are outlined here")
+    if launch.dynamic_shared_memory_size is not None:
+        fail_op(launch, "asks for shared memory at run time; buffers of memory space 1 are counted when compiling")
 
 
 def _captured(launch: LaunchOp) -> list[SSAValue]:

@@ -5,7 +5,7 @@ The flows have the same shape whatever the design does, so a new configuration c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
@@ -79,24 +79,22 @@ class GenerateColumnControlOverlayPass(Pass):
         top_row = max(place.row for place in tiles)
         # A flow between two columns also crosses those in between, and is configured there.
         columns = range(min(declared), max(declared) + 1) if self.route_shim_to_tile_ctrl else declared
+        issuing = _issuing_tiles(device) if self.route_shim_to_tct is TokenRoutes.ISSUING_TILES else set[TileId]()
         for column in columns:
             shim = tile_at(device, column, 0)
             if self.route_shim_to_tile_ctrl:
                 tiles[shim.place] = shim
-            self.route_tokens(device, shim, [tile for tile in tiles.values() if tile.place.column == column])
+            self.route_tokens(device, shim, [tile for tile in tiles.values() if tile.place.column == column], issuing)
             if self.route_shim_to_tile_ctrl:
                 used = top_row
                 if column in declared:
                     used = max(place.row for place in tiles if place.column == column)
                 _route_control(device, shim, [tile_at(device, column, row) for row in range(used + 1)])
 
-    def route_tokens(self, device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp]) -> None:
+    def route_tokens(self, device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp], issuing: Container[TileId]) -> None:
         if self.route_shim_to_tct is TokenRoutes.DISABLE:
             return
-        if self.route_shim_to_tct is TokenRoutes.SHIM_ONLY:
-            tiles = [tile for tile in tiles if tile.is_shim]
-        if self.route_shim_to_tct is TokenRoutes.ISSUING_TILES:
-            issuing = _issuing_tiles(device)
+        if self.route_shim_to_tct is not TokenRoutes.ALL_TILES:
             tiles = [tile for tile in tiles if tile.is_shim or tile.place in issuing]
         exit_port = Port(WireBundle.South, 0)
         for tile in tiles:

@@ -1,7 +1,7 @@
 """Lowers token-gated copies: tokens become locks, copies become streams and DMA tasks on both sides.
 
-Copies in runtime sequences are for devices with counting locks. Those that stand in the device itself are programs of
-its DMAs, and keep their tokens; so it is in mlir-aie.
+That is for devices with counting locks. On the older ones copies stand in the device itself, become programs of the
+DMAs and keep their tokens, as in mlir-aie.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.device_tiles import tiles_by_place
 from tilewright.passes.insertion import building
 from tilewright.passes.loop_unrolling import iterations, loops_innermost_first, unroll
 from tilewright.passes.memcpy.compat import lower_as_first_version
-from tilewright.passes.memcpy.copies import read_copy
+from tilewright.passes.memcpy.copies import LockName, read_copy
 from tilewright.passes.memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
 from tilewright.passes.memcpy.overlap import overlap_loops
 from tilewright.passes.memcpy.programs import program_copies
 from tilewright.passes.memcpy.rehearsal import rehearse
 from tilewright.passes.memcpy.schedule import Scheduler
-from tilewright.passes.memcpy.sites import LockName, TokenSites, check_sides
+from tilewright.passes.memcpy.sites import TokenSites, check_sides
 from tilewright.passes.memcpy.streams import Streams
 from tilewright.passes.memcpy.token_checks import check_tokens
 
@@ -48,14 +49,19 @@ class LowerMemcpyPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         copies = [copy for copy in op.walk() if isinstance(copy, MemcpyOp)]
-        in_sequences = [copy for copy in copies if parent_of_type(copy, RuntimeSequenceOp) is not None]
         if self.compat:
             lower_as_first_version(op, copies)
-            return
-        if in_device := [copy for copy in copies if copy.parent is op.body]:
-            program_copies(op, in_device)
-        if op.model.arch is not Arch.AIE1 and (in_sequences or not in_device):
+        elif op.model.arch is Arch.AIE1:
+            program_copies(op, [copy for copy in copies if copy.parent is op.body])
+        else:
+            _check_in_sequences(copies)
             lower_sequence_copies(op)
+
+
+def _check_in_sequences(copies: Sequence[MemcpyOp]) -> None:
+    for copy in copies:
+        if parent_of_type(copy, RuntimeSequenceOp) is None:
+            fail_op(copy, "is not in a runtime sequence", (copy, "only one that is can be started, and started again"))
 
 
 def lower_sequence_copies(device: DeviceOp) -> None:
@@ -124,10 +130,12 @@ def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
 
 
 def _lock_name(device: DeviceOp, name: LockName, names: Sequence[LockName]) -> str:
-    """The token's name; with the tile's place where it has several locks."""
+    """The token's name; with the tile's place where it has several, and the value it is for."""
     wanted = f"{name.token}_lock"
-    if sum(other.token == name.token for other in names) > 1:
+    if len({other.place for other in names if other.token == name.token}) > 1:
         wanted += f"_{name.place.column}_{name.place.row}"
+    if name.value is not None:
+        wanted += f"_{name.value}"
     return _free_name(device, wanted)
 
 

@@ -7,10 +7,12 @@ from the operation that pushed it and to the one that waited for its token.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import place
@@ -20,136 +22,152 @@ from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import Task, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import CONTROLLER, Part, roster_of
+from tilewright.sim.roster import roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import opcode_name
 
 CONTROLLER_PROCESS = 1
-NS_PER_US = 1000
+NS_PER_S = 1_000_000_000
 Entry = dict[str, Any]
+
+
+class Timed(NamedTuple):
+    """An event as text. They are sorted by these fields: what is around others comes before them."""
+
+    ns: int
+    minus_duration: int
+    text: str
 
 
 def perfetto_json(record: RunRecord) -> str:
     """The whole trace; one event per line."""
-    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in _Writer(record).events())
+    writer = _Writer(record, spans_of(record), tasks_of(record))
+    lines = [*map(_dumped, writer.names()), *(timed.text for timed in sorted(writer.timed()))]
     other = {"device": str(record.model), "clock_hz": record.clock_hz, "cycles": record.cycles}
     tail = json.dumps({"displayTimeUnit": "ns", "otherData": other})
-    return f'{{"traceEvents":[\n{lines}\n],{tail[1:]}\n'
+    return '{"traceEvents":[\n' + ",\n".join(lines) + f"\n],{tail[1:]}\n"
 
 
 class _Writer:
-    def __init__(self, record: RunRecord):
-        self.record = record
+    def __init__(self, record: RunRecord, spans: Spans, tasks: list[Task]):
+        self.record, self.spans, self.tasks = record, spans, tasks
         self.parts = roster_of(record.model.name).parts
         self.begins = operation_times(record)[0]
+        self.about = cache(self._about)
 
-    def events(self) -> Iterator[Entry]:
-        """What names tracks comes first, the rest is in the order of time: viewers nest slices by that."""
-        spans, tasks = spans_of(self.record), tasks_of(self.record)
-        timed = [*self.tasks(tasks), *self.spans(spans), *self.locks(), *self.flows(tasks)]
-        yield from self.names(spans, tasks)
-        yield from sorted(timed, key=lambda entry: (entry["ts"], -entry.get("dur", 0)))
+    def timed(self) -> Iterator[Timed]:
+        yield from self._task_slices()
+        yield from self._span_slices()
+        yield from self._counters()
+        yield from self._flows()
 
-    def time(self, cycle: int) -> float:
-        """Microseconds, to the nanosecond; later cycles are never earlier, so slices nest as they did."""
-        return int(cycle * 1e9 / self.record.clock_hz) / NS_PER_US
+    def ns(self, cycle: int) -> int:
+        """Later cycles are never earlier, so slices nest as they did."""
+        return int(cycle * NS_PER_S / self.record.clock_hz)
 
-    def slice(self, part: int, name: str, start: int, end: int, **more: Any) -> Entry:
-        begin, until = self.time(start), self.time(end)
-        duration = round(until - begin, 3)
-        return {"ph": "X", **self.track(part), "name": name, "ts": begin, "dur": duration, **more}
-
-    def track(self, part: int) -> Entry:
-        return {"pid": process_of(self.record.model, self.parts[part]), "tid": part}
-
-    def names(self, spans: Spans, tasks: list[Task]) -> Iterator[Entry]:
-        used = sorted({*np.unique(spans.part).tolist(), *(task.part for task in tasks), 0})
+    def names(self) -> Iterator[Entry]:
+        """What tracks are called, in the order of their tiles."""
+        used = sorted({*np.unique(self.spans.part).tolist(), *(task.part for task in self.tasks), 0})
         places = lock_places(self.record.model.name)
-        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self.used_locks()}
+        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self._used_locks()}
         for tile in sorted(tiles, key=lambda tile: tile or TileId(-1, -1)):
             process = process_number(self.record.model, tile)
             title = CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile)
             yield _metadata("process_name", process, 0, name=title)
             yield _metadata("process_sort_index", process, 0, sort_index=process)
         for part in used:
-            track = self.track(part)
-            yield _metadata("thread_name", track["pid"], track["tid"], name=part_name(self.parts[part]))
-            yield _metadata("thread_sort_index", track["pid"], track["tid"], sort_index=part)
+            process = process_number(self.record.model, self.parts[part].tile)
+            yield _metadata("thread_name", process, part, name=part_name(self.parts[part]))
+            yield _metadata("thread_sort_index", process, part, sort_index=part)
 
-    def spans(self, spans: Spans) -> Iterator[Entry]:
-        columns = (spans.part, spans.phase, spans.start, spans.end, spans.detail, spans.words)
-        for part, phase, start, end, detail, words in zip(*(column.tolist() for column in columns), strict=True):
-            look = LOOKS[Phase(phase)]
-            category = "stall" if look.kind is Kind.WAIT else look.kind.value
-            args = {"cycle": start, "cycles": end - start, **self.about(part, Phase(phase), detail)}
-            if words:
-                args["words"] = words
-            yield self.slice(part, look.label, start, end, cat=category, cname=look.chrome, args=args)
+    def _track(self, part: int) -> Entry:
+        return {"pid": process_number(self.record.model, self.parts[part].tile), "tid": part}
 
-    def about(self, part: int, phase: Phase, detail: int) -> Entry:
-        """What a slice is about."""
+    def _span_slices(self) -> Iterator[Timed]:
+        """A run may have millions: what spans have in common is made into text once."""
+        spans, clock = self.spans, self.record.clock_hz
+        starts, ends = ((column * NS_PER_S / clock).astype(np.int64).tolist() for column in (spans.start, spans.end))
+        columns = (spans.part, spans.phase, spans.detail, spans.start, spans.cycles, spans.words)
+        rows = zip(starts, ends, *(column.tolist() for column in columns), strict=True)
+        for start, end, part, phase, detail, cycle, cycles, words in rows:
+            head, about = self.about(part, phase, detail)
+            moved = f',"words":{words}' if words else ""
+            times = f'"ts":{start / 1000:.3f},"dur":{(end - start) / 1000:.3f}'
+            text = f'{head},{times},"args":{{"cycle":{cycle},"cycles":{cycles}{moved}{about}}}}}'
+            yield Timed(start, start - end, text)
+
+    def _about(self, part: int, phase: int, detail: int) -> tuple[str, str]:
+        """The beginning of a slice's text, and what its arguments have beside times."""
+        look = LOOKS[Phase(phase)]
+        category = "stall" if look.kind is Kind.WAIT else look.kind.value
+        head = {"ph": "X", **self._track(part), "name": look.label, "cat": category, "cname": look.chrome}
+        facts = _dumped(self._facts(part, phase, detail))[1:-1]
+        return _dumped(head)[:-1], f",{facts}" if facts else ""
+
+    def _facts(self, part: int, phase: int, detail: int) -> Entry:
         tile = self.parts[part].tile
         if tile is None:
-            return self.operation(detail)
-        if phase is Phase.LOCK:
+            return self._operation(detail)
+        if phase == Phase.LOCK:
             return {"lock": full_lock_name(self.record, detail)}
         if phase in (Phase.COMPUTE, Phase.KERNEL, Phase.CASCADE):
             stops = self.record.names.stops.get(tile, ())
-            is_stop = phase is not Phase.COMPUTE and detail < len(stops)
-            return {"operation": stops[detail].operation, "source": place(stops[detail].location)} if is_stop else {}
+            is_stop = phase != Phase.COMPUTE and detail < len(stops)
+            return {"operation": stops[detail].operation, "source": _source(stops[detail].location)} if is_stop else {}
         location = self.record.descriptors.get((tile, detail))
-        return {"bd": detail} | ({"source": place(location).rstrip(": ")} if location else {})
+        return {"bd": detail} | ({"source": _source(location)} if location else {})
 
-    def operation(self, number: int) -> Entry:
+    def _operation(self, number: int) -> Entry:
         about: Entry = {"operation": number, "opcode": opcode_name(int(self.record.stream.opcodes[number]))}
         if number < len(self.record.locations):
-            about["source"] = place(self.record.locations[number]).rstrip(": ")
+            about["source"] = _source(self.record.locations[number])
         return about
 
-    def tasks(self, tasks: Iterable[Task]) -> Iterator[Entry]:
-        for task in tasks:
+    def _task_slices(self) -> Iterator[Timed]:
+        for task in self.tasks:
             if task.start is not None:
-                end = self.record.cycles if task.end is None else task.end
-                yield self.slice(task.part, f"task BD {task.bd}", task.start, end, cat="task", args=_known(vars(task)))
+                start, end = self.ns(task.start), self.ns(self.record.cycles if task.end is None else task.end)
+                times = {"ts": start / 1000, "dur": (end - start) / 1000}
+                slice = {"ph": "X", **self._track(task.part), "name": f"task BD {task.bd}", "cat": "task", **times}
+                known = {name: value for name, value in vars(task).items() if value is not None}
+                yield Timed(start, start - end - 1, _dumped(slice | {"args": known}))
 
-    def flows(self, tasks: Iterable[Task]) -> Iterator[Entry]:
+    def _flows(self) -> Iterator[Timed]:
         """Arrows: the operation that pushed, the task, the operation that waited. They bind to the slices around."""
-        for number, task in enumerate(tasks):
-            if task.pushed is None or task.start is None:
-                continue
-            flow: Entry = {"id": number, "name": "task", "cat": "flow"}
-            steps = [(task.part, task.start)]
-            if task.operation is not None:
-                steps.insert(0, (0, max(task.pushed - 1, 0)))
-            if task.token is not None and task.awaited_by is not None:
-                steps.append((0, max(task.token - 1, int(self.begins[task.awaited_by]))))
-            if len(steps) == 1:
-                continue
-            for step, (part, cycle) in enumerate(steps):
+        for number, task in enumerate(self.tasks):
+            steps = list(self._steps(task))
+            for step, (part, cycle) in enumerate(steps if len(steps) > 1 else ()):
                 kind = "s" if step == 0 else "f" if step == len(steps) - 1 else "t"
-                yield {"ph": kind, **flow, **self.track(part), "ts": self.time(cycle)} | ({"bp": "e"} if step else {})
+                flow: Entry = {"ph": kind, "id": number, "name": "task", "cat": "flow", **self._track(part)}
+                binding = {"bp": "e"} if step else {}
+                yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
 
-    def used_locks(self) -> list[int]:
+    def _steps(self, task: Task) -> Iterator[tuple[int, int]]:
+        """Parts and cycles between which a task's arrows go."""
+        if task.pushed is None or task.start is None:
+            return
+        if task.operation is not None:
+            yield 0, max(task.pushed - 1, 0)
+        yield task.part, task.start
+        if task.token is not None and task.awaited_by is not None:
+            yield 0, max(task.token - 1, int(self.begins[task.awaited_by]))
+
+    def _used_locks(self) -> list[int]:
         rows = self.record.trace
         return np.unique(rows[(rows[:, 1] == Event.LOCK) & (rows[:, 0] > 0), 3]).tolist()
 
-    def locks(self) -> Iterator[Entry]:
-        rows = self.record.trace
-        changes: Column = rows[(rows[:, 1] == Event.LOCK) & np.isin(rows[:, 3], self.used_locks())]
-        places = lock_places(self.record.model.name)
-        numbers: list[list[int]] = changes.tolist()
-        for cycle, _, _, lock, value in numbers:
-            process = process_number(self.record.model, places[lock].tile)
-            name = lock_name(self.record, lock)
-            yield {"ph": "C", "pid": process, "name": name, "ts": self.time(cycle), "args": {"value": value}}
+    def _counters(self) -> Iterator[Timed]:
+        rows, places = self.record.trace, lock_places(self.record.model.name)
+        changes: Column = rows[(rows[:, 1] == Event.LOCK) & np.isin(rows[:, 3], self._used_locks())]
+        heads = {lock: self._counter(lock, places[lock].tile) for lock in self._used_locks()}
+        numbers: list[list[int]] = changes[:, [0, 3, 4]].tolist()
+        for cycle, lock, value in numbers:
+            ns = self.ns(cycle)
+            yield Timed(ns, 1, f'{heads[lock]},"ts":{ns / 1000:.3f},"args":{{"value":{value}}}}}')
 
-
-def _known(values: Entry) -> Entry:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def process_of(model: DeviceModel, part: Part) -> int:
-    return CONTROLLER_PROCESS if part == CONTROLLER else process_number(model, part.tile)
+    def _counter(self, lock: int, tile: TileId) -> str:
+        process = process_number(self.record.model, tile)
+        return _dumped({"ph": "C", "pid": process, "name": lock_name(self.record, lock)})[:-1]
 
 
 def process_number(model: DeviceModel, tile: TileId | None) -> int:
@@ -159,3 +177,11 @@ def process_number(model: DeviceModel, tile: TileId | None) -> int:
 
 def _metadata(what: str, process: int, thread: int, **args: Any) -> Entry:
     return {"ph": "M", "pid": process, "tid": thread, "name": what, "args": args}
+
+
+def _source(location: LocationAttr) -> str:
+    return place(location).rstrip(": ")
+
+
+def _dumped(entry: Entry) -> str:
+    return json.dumps(entry, separators=(",", ":"))

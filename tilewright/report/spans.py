@@ -156,9 +156,11 @@ def _is_shim(record: RunRecord, part: Part) -> bool:
 def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
     """Cut the chosen spans in two after some cycles; the second part is at something else."""
     cut = which & (spans.cycles > cycles)
+    if not cut.any():
+        return spans
     order = np.repeat(np.arange(len(spans)), 1 + cut)
-    second = np.append(False, order[1:] == order[:-1]) if len(order) else np.empty(0, dtype=np.bool_)
-    first = np.append(order[1:] == order[:-1], False) if len(order) else second
+    second = np.append(False, order[1:] == order[:-1])
+    first = np.append(order[1:] == order[:-1], False)
     middle = spans.start[order] + cycles
     return Spans(
         spans.part[order],

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, Where, location_of
+
+if TYPE_CHECKING:
+    from tilewright.sim.record import RunRecord
 
 
 class Level(Enum):
@@ -73,7 +77,14 @@ def _meant(text: str, known: Iterable[str]) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-class Fault(DiagnosedError):
+class Unfinished(DiagnosedError):
+    """A run that did not come to its end."""
+
+    record: RunRecord | None = None
+    """What it did until then."""
+
+
+class Fault(Unfinished):
     """Something that the hardware would do wrong silently."""
 
     def __init__(
@@ -83,7 +94,7 @@ class Fault(DiagnosedError):
         super().__init__([_error(text, where, notes)])
 
 
-class Hang(DiagnosedError):
+class Hang(Unfinished):
     """Nobody can move any more; the notes say who waits for what."""
 
     def __init__(self, text: str, where: Where = None, notes: Sequence[tuple[Where, str]] = ()):

@@ -107,8 +107,9 @@ def record_run(
     stream: Stream,
     locations: Sequence[LocationAttr],
     error: Diagnostic | None = None,
+    is_stuck: bool = False,
 ) -> RunRecord:
-    """Read off a machine what a run on it did."""
+    """Read off a machine what a run on it did; `is_stuck` if nobody can move any more."""
     rows = machine.trace.since(0)
     rows[:, 0] -= beginning.cycle
     arguments = [HostArgument(n, b.name, b.address, len(b.data)) for n, b in machine.host.arguments.items()]
@@ -126,7 +127,7 @@ def record_run(
         names=_names(machine),
         notes=list(machine.judge.notes),
         error=error,
-        waits=open_waits(machine, _last_cycles(rows)) if error is not None else (),
+        waits=open_waits(machine, _last_cycles(rows)) if is_stuck else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
@@ -14,10 +15,11 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.controller import Controller, Images
 from tilewright.sim.engine import Actor
-from tilewright.sim.faults import Hang, place_of
+from tilewright.sim.faults import Hang, Unfinished, place_of
 from tilewright.sim.hangs import explain
 from tilewright.sim.left_over import report_left_over
 from tilewright.sim.machine import Machine
+from tilewright.sim.record import RunRecord, begin_record, record_run
 from tilewright.sim.scratchpad import Scratchpad
 from tilewright.sim.stops import Interrupted, Stopped, state
 from tilewright.sim.trace import Rows
@@ -36,6 +38,8 @@ class RunResult:
     notes: Sequence[Diagnostic]
     trace: Rows
     """What happened when: see `sim.trace`."""
+    record: RunRecord
+    """All that reports are made of."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +98,20 @@ class Runner:
 
     def run(self, program: Program, scratchpad: Sequence[int] = (), watch: Watch = NOBODY) -> RunResult:
         """Carry out a sequence on the host buffers that were bound."""
-        notes = self.machine.judge.notes
-        self._start = self.machine.engine.now
-        self.machine.trace.clear()
+        self._start, beginning = self.machine.engine.now, begin_record(self.machine)
+        self.machine.trace.restart()
         self.controller.scratchpad = Scratchpad(scratchpad)
         self.controller.is_patched = program.is_patched
-        self._carry_out(program, watch)
+        read = partial(record_run, self.machine, beginning, program.stream, program.locations)
+        try:
+            self._carry_out(program, watch)
+        except (Unfinished, Interrupted) as error:
+            error.record = read(error.diagnostics[0], isinstance(error, Hang))
+            raise
         report_left_over(self.machine, self.controller)
-        rows = self.machine.trace.since(0)
-        rows[:, 0] -= self._start
-        result = RunResult(self.elapsed, list(notes), rows)
-        notes.clear()
-        return result
+        record = read()
+        self.machine.judge.notes.clear()
+        return RunResult(record.cycles, record.notes, record.trace, record)
 
     def _carry_out(self, program: Program, watch: Watch, cost: int | None = None) -> None:
         self.controller.executed = 0

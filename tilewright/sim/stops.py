@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.sim.controller import Controller
 from tilewright.sim.engine import Actor
-from tilewright.sim.faults import place_of
+from tilewright.sim.faults import Unfinished, place_of
 from tilewright.sim.machine import Machine
 from tilewright.txn.stream import Stream
+
+if TYPE_CHECKING:
+    from tilewright.sim.record import RunRecord
 
 Note: TypeAlias = "tuple[LocationAttr, str]"
 MOST_NOTES = 40
 """Of what is busy so much is told; the rest is counted."""
 
 
-class Stopped(DiagnosedError):
+class Stopped(Unfinished):
     """The run took more cycles than it was given; the notes say what everybody was doing."""
 
     def __init__(self, state: Diagnostic):
@@ -28,6 +31,8 @@ class Stopped(DiagnosedError):
 
 class Interrupted(KeyboardInterrupt):
     """Somebody interrupted the run; `diagnostics` say what everybody was doing. The device is left as it was."""
+
+    record: RunRecord | None = None
 
     def __init__(self, state: Diagnostic):
         self.diagnostics = [state]

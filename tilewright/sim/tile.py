@@ -434,8 +434,9 @@ class Tile:
                 _At(location),
                 (location, "run the design that the code was made from, or bind a kernel to this core"),
             )
-        self.core_enabled = enabled
-        self.machine.core_enabled(self)
+        if enabled != self.core_enabled:
+            self.core_enabled = enabled
+            self.machine.core_enabled(self)
 
 
 class _At:

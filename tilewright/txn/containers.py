@@ -157,12 +157,15 @@ def _is_text(data: bytes) -> bool:
 
 
 _HEX = re.compile(rb"(?:0[xX])?([0-9a-fA-F]{1,8})")
+_ASSEMBLY = re.compile(rb"(?:\s|#[^\n]*\n)*txn\b")
 
 
 def _from_text(data: bytes) -> ControlCode:
     """Words as hexadecimal numbers, set apart by white space or commas; or the text that `txn dis` writes."""
     tokens = list(re.finditer(rb"[^\s,]+", data))
     if _HEX.fullmatch(tokens[0][0]) is None:
+        if _ASSEMBLY.match(data) is None:
+            raise TxnError(0, "a text, but neither words in hexadecimal nor what `txn dis` writes")
         return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
     words = np.array([_word(token) for token in tokens], dtype="<u4")
     places = [token.start() for token in tokens]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
 from typing import Any
 from unittest.mock import ANY
 
@@ -18,6 +18,7 @@ from elf_files import Reloc, elf_file
 from programs import COPY
 
 import tilewright as tw
+from tilewright.cli import run_report
 from tilewright.cli.demo import SHIPPED
 from tilewright.cli.main import main
 
@@ -161,11 +162,16 @@ def test_a_run_can_be_stopped_after_some_cycles(endless: str, capsys: pytest.Cap
     assert any("MM2S 0 of tile (0, 0)" in note["message"] for note in outcome["notes"])
 
 
+@contextmanager
+def interrupting() -> Generator[Callable[[object], None]]:
+    """In place of the line that shows progress: as if somebody pressed Ctrl-C on seeing it."""
+    yield lambda _: os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_an_interrupt_tells_the_state_and_writes_nothing(
-    endless: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    endless: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    timer = Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    monkeypatch.setattr(run_report, "progress_line", interrupting)
     outcome = run_json(capsys, "--txn", endless, "--out", str(tmp_path / "out"))
     assert outcome["outcome"] == "interrupted" and outcome["message"].startswith("interrupted in cycle ")
     assert outcome["operation"] == 12 and not (tmp_path / "out").exists()
@@ -285,3 +291,27 @@ def test_wrong_usage_of_streams(
     given = [{"LOOP": loop, "COPY": copy}.get(argument, argument) for argument in arguments]
     assert main(["run", *given]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_a_kernel_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    design, kernel = tmp_path / "call.mlir", tmp_path / "kernels.py"
+    design.write_text("""aie.device(npu1_1col) {
+  %tile = aie.tile(0, 2)
+  func.func private @scale(memref<4xi32>)
+  %buffer = aie.buffer(%tile) : memref<4xi32>
+  aie.core(%tile) {
+    func.call @scale(%buffer) : (memref<4xi32>) -> ()
+    aie.end
+  }
+  aie.runtime_sequence @wait() {
+    aiex.npu.preempt {level = 0 : ui8}
+  }
+}
+""")
+    kernel.write_text("def scale(values):\n    values[7] = 1\n")
+    assert main(["run", str(design), "--kernel", f"scale={kernel}"]) == 1
+    error = capsys.readouterr().err
+    assert f"{kernel}:2:1: error: the kernel raises IndexError: " in error and "values[7] = 1" in error
+    kernel.write_text("def scale(values:\n")
+    assert main(["run", str(design), "--kernel", f"scale={kernel}"]) == 1
+    assert f"kernel file '{kernel}' cannot be run: SyntaxError" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.device import DmaDirection, TileId
+from tilewright.device.registers import CoreControl
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.host import HostMemory
 
@@ -41,3 +42,18 @@ def test_a_mode_that_is_not_modelled_is_said(field: int, mode: str) -> None:
     tile.write(tile.table.control(DmaDirection.S2MM)[2], 1 << field)
     (note,) = machine.judge.notes
     assert note.text == f"the {mode} mode of S2MM 2 of tile (0, 1) is not modelled: writing it has no effect"
+
+
+def test_a_core_that_runs_is_not_started_again() -> None:
+    """To write its enable bit once more changes nothing; only a reset makes it begin anew."""
+    loaded = tw.compile(DESIGNS / "core_streams.mlir").load()
+    tile = loaded.machine.tiles[TileId(0, 2)]
+    assert tile.table.core_control is not None
+    sums = list[int]()
+    for words in ([1], [1], [CoreControl.pack(reset=1)[0], 1]):
+        for word in words:
+            tile.write(tile.table.core_control, word)
+        given, result = np.full(24, 1, np.int32), np.zeros(24, np.int32)
+        loaded.run(given, result)
+        sums.append(int(result[-1]))
+    assert sums == [24, 48, 24]

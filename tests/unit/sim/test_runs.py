@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bare_streams import binary, loopback
+from bare_streams import READ_BD, binary, loopback
+from elf_files import Reloc, elf_file
 from programs import COPY
 
 import tilewright as tw
+from tilewright import txn
 from tilewright.device import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.device.registers import ChannelStatus
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.models import Model
 from tilewright.sim.runs import Progress
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
 from tilewright.sim.stops import Interrupted, Stopped
 from tilewright.simulation import BareDevice
+from tilewright.txn.containers import PatchKind
+
+READ_STATUS = 0x1D228
+"""Of MM2S 0 of the shim tile in column 0."""
 
 COPY_PARTS = COPY.replace("BODY", """
     %c0 = arith.constant 0 : index
@@ -116,3 +123,49 @@ def test_a_scratchpad_has_what_the_host_passed_once_it_is_created() -> None:
         scratchpad.amount(2, 1, 0)
     with pytest.raises(ScratchpadError, match="the firmware has 128"):
         scratchpad.create(132)
+
+
+def payload_of(data: bytes, block: int) -> int:
+    """Where in a stream the n-th descriptor of 16 words is: behind the size of its block write."""
+    words = np.frombuffer(data, "<u4").tolist()
+    return 4 * [at for at, word in enumerate(words) if word == 16 and words[at - 1] == 4 * (4 + 8)][block]
+
+
+def with_control_packets(packets: bytes, name: str = "control-packet") -> bytes:
+    """A file whose first descriptor reads a buffer that comes with it; words in that have an address, too."""
+    data = binary(loopback(16))
+    relocations = [
+        Reloc(".ctrltext", payload_of(data, 0), name),
+        Reloc(".ctrltext", payload_of(data, 1), "5"),
+        Reloc(".ctrldata", 0, "5", PatchKind.CONTROL_PACKET_48, addend=8),
+    ]
+    return elf_file({".ctrltext": data, ".ctrldata": packets}, relocations)
+
+
+def test_the_array_reads_buffers_that_come_with_a_file() -> None:
+    """Control packets are in host memory with the addresses of arguments in them, whatever the stream's patches say."""
+    packets, device = np.arange(100, 116, dtype=np.uint32), bare()
+    given = {2: np.zeros(16, dtype=np.uint32)}
+    device.run(with_control_packets(packets.tobytes()), given)
+    address = device.machine.host.arguments[2].address
+    packets[2:4] = [(102 + 8 + address) & 0xFFFF_FFFF, 103 + (address >> 32)]
+    assert np.array_equal(given[2], packets)
+
+
+def test_a_buffer_that_nobody_has_is_named() -> None:
+    file = with_control_packets(bytes(64), name="ifm")
+    with pytest.raises(tw.txn.TxnError, match="needs a buffer 'ifm', which the file does not have"):
+        bare().run(file, arrays())
+    with pytest.raises(tw.txn.TxnError, match="needs argument 2; the arguments that are arrays: 0"):
+        bare().run(with_control_packets(bytes(64)), {0: np.zeros(64, np.int32)})
+
+
+@pytest.mark.parametrize("model", Model)
+def test_the_status_of_an_idle_channel_names_its_last_descriptor(model: Model) -> None:
+    """A stream can wait for that instead of a token, as validation binaries of the vendor do."""
+    last = ChannelStatus.pack(cur_bd=READ_BD)[0]
+    poll = txn.Operation(txn.Opcode.MASKPOLL, address=READ_STATUS, value=last, mask=0xFFFF_FFFF)
+    bare(model).run(binary([*loopback(64), poll]), arrays())
+    wrong = txn.Operation(txn.Opcode.MASKPOLL, address=READ_STATUS, value=0, mask=0xFFFF_FFFF)
+    with pytest.raises(Stopped, match="polls"):
+        bare(model).run(binary([*loopback(64), wrong]), arrays(), max_cycles=20_000)

@@ -133,7 +133,7 @@ OTHER_DEVICE = elf_file({".ctrltext": RAW}, [Reloc(".ctrltext", 0, "3", type=2)]
     [
         pytest.param(b"", 0, "too few for the 16-byte TXN header", id="nothing"),
         pytest.param(b"0x12 hello", 5, "'hello' is no 32-bit word in hexadecimal", id="hex text with a word in it"),
-        pytest.param(b"123456789\n", None, "expected 'txn", id="a number that is too long"),
+        pytest.param(b"123456789\n", 0, "neither words in hexadecimal nor", id="a number that is too long"),
         pytest.param(hex_text()[:-10], 3 * 9, "the header's size word says", id="hex text that lacks a word"),
         pytest.param(b"\x7fELF", 0, "ends before the end of the ELF header", id="nothing but the magic number"),
         pytest.param(b"\x7fELF\x02" + RAW * 4, 4, "a 64-bit ELF file", id="64 bits"),

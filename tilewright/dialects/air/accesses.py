@@ -54,6 +54,11 @@ class Transfer(AsyncOp):
             start += size
         return groups
 
+    def buffer(self, side: str) -> SSAValue:
+        """The buffer that is read (`src`) or written (`dst`)."""
+        sizes = cast(Integers, self.properties[SEGMENT_SIZES]).get_values()
+        return self.operands[sum(sizes[: self.SIDES[side]])]
+
     def access(self, side: str) -> Access:
         """What is read (`src`) or written (`dst`)."""
         groups, first = self._groups, self.SIDES[side]

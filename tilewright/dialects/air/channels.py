@@ -176,7 +176,7 @@ class ChannelEnd(Transfer):
         self._print_extra_operands(printer)
         print_attributes(printer, self, ("chan_name", *list_names(self.SIDE)))
         printer.print_string(" : (")
-        printer.print_attribute(self.access(self.SIDE).memref.type)
+        printer.print_attribute(self.buffer(self.SIDE).type)
         printer.print_string(")")
 
     def _print_extra_operands(self, printer: Printer) -> None:
@@ -220,7 +220,7 @@ class ChannelEnd(Transfer):
     def _verify_mmio(self) -> None:
         """The host writes a constant of its own memory into the memory of a core."""
         wanted, what = (MemorySpace.L3, "source") if self.SIDE == "src" else (MemorySpace.L1, "destination")
-        type = self.access(self.SIDE).memref.type
+        type = self.buffer(self.SIDE).type
         space = memory_space(type)
         if isinstance(type, MemRefType) and space is not None and space != wanted:
             raise VerifyException(

@@ -116,7 +116,8 @@ class ExecuteOp(BlockOp, AsyncOp):
 
 
 def _print_body(printer: Printer, body: Region) -> None:
-    printer.print_region(body, print_block_terminators=not is_plain_terminator(body.block.last_op))
+    last = body.last_block.last_op if body.last_block is not None else None
+    printer.print_region(body, print_block_terminators=not is_plain_terminator(last))
 
 
 OPS: Sequence[type[IRDLOperation]] = [WaitAllOp, ExecuteOp, ExecuteTerminatorOp]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import base, irdl_attr_definition
@@ -115,6 +115,50 @@ class SelectObjectAttr(ParametrizedAttribute):
                 printer.print_attribute(self.target)
 
 
+@irdl_attr_definition
+class KernelMetadataAttr(ParametrizedAttribute):
+    """What is known of a compiled kernel."""
+
+    name = "gpu.kernel_metadata"
+    kernel_name: StringAttr
+    function_type: Attribute
+    arg_attrs: Attribute
+    metadata: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found: dict[str, Attribute] = {"arg_attrs": NoneAttr(), "metadata": NoneAttr()}
+        with parser.in_angle_brackets():
+            name = StringAttr(parser.parse_str_literal())
+            parser.parse_punctuation(",")
+            type = parser.parse_type()
+            while parser.parse_optional_punctuation(",") is not None:
+                word = parser.parse_optional_keyword_in(list(found))
+                if word is None:
+                    parser.raise_error("expected 'arg_attrs' or 'metadata'")
+                parser.parse_punctuation("=")
+                found[word] = parser.parse_attribute()
+        return [name, type, *found.values()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.kernel_name)
+            printer.print_string(", ")
+            printer.print_attribute(self.function_type)
+            for word, value in (("arg_attrs", self.arg_attrs), ("metadata", self.metadata)):
+                if not isinstance(value, NoneAttr):
+                    printer.print_string(f", {word} = ")
+                    printer.print_attribute(value)
+
+
+@irdl_attr_definition
+class KernelTableAttr(ParametrizedAttribute):
+    """The kernels of a compiled module."""
+
+    name = "gpu.kernel_table"
+    kernels: ArrayAttr[Attribute]
+
+
 OBJECT_FORMATS = "offload", "assembly", "bin", "fatbin"
 FATBIN = "fatbin"
 """The format that is not written."""
@@ -129,10 +173,12 @@ class ObjectAttr(ParametrizedAttribute):
     format: StringAttr
     object: StringAttr
     properties: DictionaryAttr | NoneAttr
+    kernels: KernelTableAttr | NoneAttr
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         properties: Attribute = NoneAttr()
+        kernels: Attribute = NoneAttr()
         with parser.in_angle_brackets():
             target = parser.parse_attribute()
             parser.parse_punctuation(",")
@@ -140,11 +186,15 @@ class ObjectAttr(ParametrizedAttribute):
                 parser.parse_punctuation("=")
                 properties = parser.parse_attribute()
                 parser.parse_punctuation(",")
+            if parser.parse_optional_keyword("kernels") is not None:
+                parser.parse_punctuation("=")
+                kernels = KernelTableAttr.new(KernelTableAttr.parse_parameters(parser))
+                parser.parse_punctuation(",")
             format = parser.parse_optional_keyword_in(OBJECT_FORMATS)
             if format is not None:
                 parser.parse_punctuation("=")
             contents = StringAttr(parser.parse_str_literal())
-        return [target, StringAttr(format or FATBIN), contents, properties]
+        return [target, StringAttr(format or FATBIN), contents, properties, kernels]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -152,6 +202,9 @@ class ObjectAttr(ParametrizedAttribute):
             if isinstance(self.properties, DictionaryAttr):
                 printer.print_string(", properties = ")
                 printer.print_attribute(self.properties)
+            if isinstance(self.kernels, KernelTableAttr):
+                printer.print_string(", kernels = ")
+                self.kernels.print_parameters(printer)
             printer.print_string(", " if self.format.data == FATBIN else f", {self.format.data} = ")
             printer.print_attribute(self.object)
 
@@ -166,5 +219,7 @@ ATTRS: list[type[Attribute]] = [
     ReductionAttr,
     AddressSpaceAttr,
     SelectObjectAttr,
+    KernelMetadataAttr,
+    KernelTableAttr,
     ObjectAttr,
 ]

@@ -15,30 +15,31 @@ from tilewright.passes.folding.constants import number_attr
 POINTER = LLVMPointerType()
 
 
-def _descriptor_type(rank: int) -> LLVMStructType:
+def descriptor_type(pointer: Attribute, rank: int) -> LLVMStructType:
     """Allocated and aligned pointer, offset, sizes, strides; memrefs of rank 0 have no sizes and strides."""
     arrays = [LLVMArrayType(rank, i64)] * 2 if rank else []
-    return LLVMStructType(StringAttr(""), ArrayAttr([POINTER, POINTER, i64, *arrays]))
+    return LLVMStructType(StringAttr(""), ArrayAttr([pointer, pointer, i64, *arrays]))
 
 
 def wrap_pointer(emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided) -> SSAValue:
     """The memory at `pointer` as a memref; shape, strides and offset are known."""
     shape = type.get_shape()
-    struct = _descriptor_type(len(shape))
+    struct = descriptor_type(pointer.type, len(shape))
     descriptor = emitter.value("llvm.mlir.poison", (), struct)
     for field in (0, 1):
-        descriptor = _inserted(emitter, descriptor, pointer, [field])
+        descriptor = inserted(emitter, descriptor, pointer, [field])
     fields = [([2], form.offset)]
     for dimension, (size, stride) in enumerate(zip(shape, form.strides, strict=True)):
         fields += [([3, dimension], size), ([4, dimension], stride)]
     for position, number in fields:
         assert number is not None, "only what is known is wrapped"
         constant = emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
-        descriptor = _inserted(emitter, descriptor, constant, position)
+        descriptor = inserted(emitter, descriptor, constant, position)
     cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
     return emitter.insert(cast).results[0]
 
 
-def _inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
+def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
+    """A descriptor with one of its fields set."""
     where: dict[str, Attribute] = {"position": DenseArrayBase.from_list(i64, position)}
     return emitter.value("llvm.insertvalue", (into, value), into.type, where)

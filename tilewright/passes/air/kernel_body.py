@@ -8,8 +8,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import GpuTarget
+from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
+from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu import launches as gpu
@@ -31,6 +32,7 @@ class KernelLowering:
 
     def __init__(self, root: Hierarchy, target: GpuTarget, wave_size: int):
         self.root, self.target, self.wave_size = root, target, wave_size
+        _check_contents(root)
         emitter = Emitter.before(root)
         wait_before(root, emitter)
         drop_tokens(root.regions[0])
@@ -111,6 +113,19 @@ class KernelLowering:
         if guards:
             _guard(herd, emitter, guards)
         inline_body(herd, ids)
+
+
+def _check_contents(root: Hierarchy) -> None:
+    """What runs on the host, or on other devices, cannot be in a kernel."""
+    for op in root.walk():
+        if isinstance(op, RankOp):
+            fail_op(op, "is in a kernel, which runs on one device", (op, "run --air-rank-to-mgpu first"))
+        if isinstance(op, ChannelEnd):
+            fail_op(
+                op,
+                "moves data through a channel in a kernel",
+                (op, "run --air-gpu-channel-to-cacheline first if it is between ranks, else use air.dma_memcpy_nd"),
+            )
 
 
 def _located(op: Operation, source: Operation) -> Operation:

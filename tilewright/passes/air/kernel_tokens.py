@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Region
+from xdsl.dialects import scf
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.air.asynchronous import AsyncOp
@@ -19,6 +20,7 @@ def drop_tokens(body: Region) -> None:
     ops = [op for op in body.walk() if isinstance(op, AsyncOp)]
     for op in ops:
         op.set_dependencies([])
+    _drop_carried(body)
     for op in ops:
         if isinstance(op, ExecuteOp):
             _inline(op)
@@ -28,15 +30,51 @@ def drop_tokens(body: Region) -> None:
             _make_blocking(op)
 
 
+def _is_token(value: SSAValue) -> bool:
+    return isinstance(value.type, AsyncTokenType)
+
+
 def _check_control_flow(body: Region) -> None:
     for op in body.walk():
-        carries = any(isinstance(result.type, AsyncTokenType) for result in op.results)
-        if carries and op.regions and not isinstance(op, Hierarchy | ExecuteOp):
+        known = isinstance(op, Hierarchy | ExecuteOp | scf.ForOp | scf.IfOp)
+        if op.regions and not known and any(map(_is_token, op.results)):
             fail_op(
                 op,
-                "carries a token through control flow, which kernels cannot do",
+                "carries a token, which kernels cannot do",
                 (op, "write the kernel without async: its operations run in order anyway"),
             )
+
+
+def _drop_carried(body: Region) -> None:
+    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nobody uses."""
+    branches = [op for op in body.walk() if isinstance(op, scf.ForOp | scf.IfOp) and any(map(_is_token, op.results))]
+    for op in branches:
+        for region in op.regions:
+            end = region.block.last_op if region.blocks else None
+            if end is not None:
+                end.operands = [value for value in end.operands if not _is_token(value)]
+    for op in branches:
+        op.operands = [value for value in op.operands if not _is_token(value)]
+    for op in branches:
+        _without_tokens(op)
+
+
+def _without_tokens(op: scf.ForOp | scf.IfOp) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in [argument for argument in block.args if _is_token(argument)]:
+                block.erase_arg(argument)
+    kept = [result for result in op.results if not _is_token(result)]
+    new = _inserted(recreate(op, result_types=[result.type for result in kept]), op)
+    for old, value in zip(kept, new.results, strict=True):
+        old.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+def _inserted(new: Operation, op: Operation) -> Operation:
+    new.location = op.location
+    Rewriter.insert_op(new, InsertPoint.before(op))
+    return new
 
 
 def _inline(op: ExecuteOp) -> None:
@@ -54,7 +92,5 @@ def _inline(op: ExecuteOp) -> None:
 
 
 def _make_blocking(op: AsyncOp) -> None:
-    blocking = recreate(op, result_types=[])
-    blocking.location = op.location
-    Rewriter.insert_op(blocking, InsertPoint.before(op))
+    _inserted(recreate(op, result_types=[]), op)
     Rewriter.erase_op(op)

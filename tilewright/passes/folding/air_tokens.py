@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import linalg, scf
@@ -72,16 +73,16 @@ def _is_false(token: SSAValue, sink: AsyncOp) -> bool:
     source = token.owner
     if not isinstance(source, Operation):
         return False
-    reads, writes = _accessed([source], _read), _accessed([source], _written)
+    reads, writes = _accessed(source, _read), _accessed(source, _written)
     if not reads and not writes:
         return False
-    affected = [sink, *_consumers(sink)]
-    later_reads, later_writes = _accessed(affected, _read), _accessed(affected, _written)
-    if not later_reads and not later_writes:
-        return False
-    if writes & (later_reads | later_writes) or reads & later_writes:
-        return False
-    return not (_symbols(source) & _symbols(sink))
+    touches = False
+    for op in chain((sink,), _consumers(sink)):
+        later_reads, later_writes = _accessed(op, _read), _accessed(op, _written)
+        if writes & (later_reads | later_writes) or reads & later_writes:
+            return False
+        touches = touches or bool(later_reads or later_writes)
+    return touches and not _symbols(source) & _symbols(sink)
 
 
 def _consumers(sink: Operation) -> Iterator[Operation]:
@@ -111,13 +112,11 @@ def _carried(use: Use) -> Sequence[SSAValue]:
     return ()
 
 
-def _accessed(ops: Iterable[Operation], touched: Touched) -> set[SSAValue]:
-    """The buffers behind what operations touch, those that their bodies take from outside included."""
-    found = set[SSAValue]()
-    for op in ops:
-        found.update(map(buffer_behind, touched(op)))
-        for region in op.regions:
-            found.update(map(buffer_behind, _touched_inside(region, touched)))
+def _accessed(op: Operation, touched: Touched) -> set[SSAValue]:
+    """The buffers behind what an operation touches, those that its body takes from outside included."""
+    found = set(map(buffer_behind, touched(op)))
+    for region in op.regions:
+        found.update(map(buffer_behind, _touched_inside(region, touched)))
     return found
 
 
@@ -130,7 +129,7 @@ def _touched_inside(region: Region, touched: Touched) -> Iterator[SSAValue]:
 
 def _read(op: Operation) -> Iterable[SSAValue]:
     if isinstance(op, Transfer):
-        return [op.access("src").memref] if "src" in op.SIDES else []
+        return [op.buffer("src")] if "src" in op.SIDES else []
     if op.name == "memref.copy":
         return op.operands[:1]
     if _is_structured(op):
@@ -140,7 +139,7 @@ def _read(op: Operation) -> Iterable[SSAValue]:
 
 def _written(op: Operation) -> Iterable[SSAValue]:
     if isinstance(op, Transfer):
-        return [op.access("dst").memref] if "dst" in op.SIDES else []
+        return [op.buffer("dst")] if "dst" in op.SIDES else []
     if op.name == "memref.copy":
         return op.operands[1:]
     if _is_structured(op):

@@ -21,11 +21,19 @@ CORE_DIMENSIONS, MOST_DIMENSIONS = 3, 4
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
 
-class Amount(NamedTuple):
-    """Some of a token."""
+class LockName(NamedTuple):
+    """The lock of a token on a tile; where values of a token are told apart, the one for that value."""
 
     token: str
-    value: int
+    place: TileId
+    value: int | None = None
+
+
+class LockUse(NamedTuple):
+    """Some of a token, on a tile."""
+
+    name: LockName
+    amount: int
 
 
 @dataclass(eq=False)
@@ -36,8 +44,8 @@ class Side:
     end: CopyEnd
     tile: TileOp
     direction: DmaDirection
-    acquired: list[Amount] = field(default_factory=list[Amount])
-    released: list[Amount] = field(default_factory=list[Amount])
+    acquired: list[LockUse] = field(default_factory=list[LockUse])
+    released: list[LockUse] = field(default_factory=list[LockUse])
     number: int = 0
     """The channel, once it has one."""
 

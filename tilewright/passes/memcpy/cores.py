@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import LockAction, TileId
+from tilewright.device import LockAction
 from tilewright.dialects import arith
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
@@ -23,7 +23,7 @@ from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.passes.emission import constant_of
 from tilewright.passes.insertion import building, building_before
 from tilewright.passes.loop_unrolling import iterations
-from tilewright.passes.memcpy.sites import LockName
+from tilewright.passes.memcpy.copies import LockName
 
 FOREVER = (1 << 63) - 1
 """Iterations of a loop that is never left."""
@@ -37,10 +37,10 @@ COUNTING = {
 """Whoever waits for a token waits for at least as much."""
 
 
-def use_locks(uses: Mapping[UseTokenOp, TileId], locks: Mapping[LockName, LockOp]) -> None:
+def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
     """Have cores wait for locks and change them, instead of tokens."""
-    for use, place in uses.items():
-        lock = locks[LockName(use.token_name.root_reference.data, place)]
+    for use, name in uses.items():
+        lock = locks[name]
         build = building_before(use)
         value = build.insert(constant_of(use.value.value.data, i32)).results[0]
         build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))

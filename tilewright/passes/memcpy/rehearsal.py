@@ -15,14 +15,12 @@ from typing import NamedTuple
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region
 
-from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.ir.diagnostics import Where, emit_warning, fail_op, op_text
 from tilewright.passes.loop_unrolling import iterations
-from tilewright.passes.memcpy.copies import Amount, Channel, Copy, Side
+from tilewright.passes.memcpy.copies import Channel, Copy, LockName, LockUse, Side
 from tilewright.passes.memcpy.schedule import Step
-from tilewright.passes.memcpy.sites import LockName
 
 MOST_EVENTS = 100_000
 MOST_NOTES = 8
@@ -106,7 +104,7 @@ class Rehearsal:
         """Whether a side is done."""
         copy, side = queued.copy, queued.side
         if not queued.has_acquired:
-            if not all(self._take(LockName(a.token, side.place), a.value, side.channel) for a in side.acquired):
+            if not all(self._take(name, amount, side.channel) for name, amount in side.acquired):
                 return False
             queued.has_acquired = True
         if side is copy.source:
@@ -114,8 +112,8 @@ class Rehearsal:
         elif copy not in self.sent:
             return False
         self.done.add(side)
-        for amount in side.released:
-            self.values[LockName(amount.token, side.place)] += amount.value
+        for name, amount in side.released:
+            self.values[name] += amount
         return True
 
     def _run_core(self, core: CoreOp) -> bool:
@@ -172,14 +170,14 @@ class Rehearsal:
         for queue in self.queues.values():
             if queue and not queue[0].has_acquired:
                 side = queue[0].side
-                yield from ((side.op, f"{side} {self._wanted(amount, side.place)}") for amount in side.acquired)
+                yield from ((side.op, f"{side} {self._wanted(use)}") for use in side.acquired)
         for core, event in self.waiting.items():
-            amount = Amount(event.name.token, event.value)
-            yield event.op, f"the core of tile {tuple(core.place or ())} {self._wanted(amount, event.name.place)}"
+            wanted = self._wanted(LockUse(event.name, event.value))
+            yield event.op, f"the core of tile {tuple(core.place or ())} {wanted}"
 
-    def _wanted(self, amount: Amount, place: TileId) -> str:
-        value = self.values[LockName(amount.token, place)]
-        return f"waits for {amount.value} of @{amount.token}, which is {value} on tile {tuple(place)}"
+    def _wanted(self, use: LockUse) -> str:
+        (token, place, _), value = use.name, self.values[use.name]
+        return f"waits for {use.amount} of @{token}, which is {value} on tile {tuple(place)}"
 
 
 def rehearse(

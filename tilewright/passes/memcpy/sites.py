@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from xdsl.ir import Operation
 
@@ -19,21 +19,14 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.lookup import parent_tile_element, symbol_name
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.memcpy.copies import Amount, Copy, Side
+from tilewright.passes.memcpy.copies import Copy, LockName, LockUse, Side
 
 NEIGHBOUR_COST = 16
 Site: TypeAlias = frozenset[TileId]
 """Tiles that each have a lock for a token: several where a copy has several destinations."""
-
-
-class LockName(NamedTuple):
-    """The lock of a token on a tile."""
-
-    token: str
-    place: TileId
 
 
 @dataclass(eq=False)
@@ -41,22 +34,26 @@ class Demand:
     """Somebody who takes some of a token, or gives some."""
 
     op: Operation
-    amount: Amount
+    token: str
+    amount: int
     is_acquire: bool
     sites: Sequence[Site]
     """Where that can be done; the best first."""
-    meet: Callable[[TileId], None]
-    """Have it done on a tile."""
+    meet: Callable[[LockUse], None]
+    """Have it done with a lock."""
     is_settled: bool = True
     """Whether only the first site will do, unless all can meet elsewhere."""
     goes_along: bool = False
     """Whether the token is to be somewhere else after the copy than before."""
     site: Site = frozenset()
     """Where it is done."""
+    separate: Site = frozenset()
+    """Tiles on which the values of the token are told apart."""
 
     @property
     def locks(self) -> list[LockName]:
-        return [LockName(self.amount.token, place) for place in sorted(self.site)]
+        names = ((place, self.amount if place in self.separate else None) for place in sorted(self.site))
+        return [LockName(self.token, place, value) for place, value in names]
 
     def cost(self, site: Site) -> int:
         """How far a site is from the best one. A copy has two equal sides, a core is at home in one place."""
@@ -70,8 +67,8 @@ class TokenSites:
         self.device, self.limit = device, device.model.max_lock_value
         self.tokens = {symbol_name(op) or "": op for op in device.body.ops if isinstance(op, TokenOp)}
         self.demands: dict[str, list[Demand]] = {name: [] for name in self.tokens}
-        self.uses: dict[UseTokenOp, TileId] = {}
-        """The tile whose lock each use in a core means."""
+        self.uses: dict[UseTokenOp, LockName] = {}
+        """The lock that each use in a core means."""
         for copy in copies:
             self._add_copy(copy)
         for use in device.walk():
@@ -80,6 +77,10 @@ class TokenSites:
         for demands in self.demands.values():
             for demand, site in zip(demands, meeting_sites(demands), strict=True):
                 demand.site = site
+            places = {place for demand in demands for place in demand.site}
+            separate = frozenset(place for place in places if _needs_separate_values(self.tokens, demands, place))
+            for demand in demands:
+                demand.separate = separate
 
     @property
     def locks(self) -> list[LockName]:
@@ -94,45 +95,48 @@ class TokenSites:
         for demand in (demand for demands in self.demands.values() for demand in demands):
             for name in demand.locks:
                 if name in locks:
-                    demand.meet(name.place)
+                    demand.meet(LockUse(name, demand.amount))
 
     def _add_copy(self, copy: Copy) -> None:
         source, targets = [copy.source], list(copy.destinations)
         for use in copy.op.token_uses:
             goes_along = use.acquired > 0 and use.released > 0
-            self._add(copy, Amount(use.name, use.acquired), [source, targets], goes_along, is_acquire=True)
-            self._add(copy, Amount(use.name, use.released), [targets, source], goes_along, is_acquire=False)
+            self._add(copy, use, [source, targets], goes_along, is_acquire=True)
+            self._add(copy, use, [targets, source], goes_along, is_acquire=False)
 
     def _add(
-        self, copy: Copy, amount: Amount, groups: Sequence[Sequence[Side]], goes_along: bool, *, is_acquire: bool
+        self, copy: Copy, use: TokenUse, groups: Sequence[Sequence[Side]], goes_along: bool, *, is_acquire: bool
     ) -> None:
-        if not self._check(copy.op, amount):
+        amount = use.acquired if is_acquire else use.released
+        if not self._check(copy.op, use.name, amount):
             return
         sides = {side.place: side for group in groups for side in group}
 
-        def meet(place: TileId) -> None:
-            (sides[place].acquired if is_acquire else sides[place].released).append(amount)
+        def meet(lock: LockUse) -> None:
+            side = sides[lock.name.place]
+            (side.acquired if is_acquire else side.released).append(lock)
 
         tiles = (frozenset(side.place for side in group if not side.is_host) for group in groups)
         sites = [site for site in tiles if site]
         has_choice = len(sites) > 1
-        demand = Demand(copy.op, amount, is_acquire, sites, meet, not has_choice, goes_along and has_choice)
-        self.demands[amount.token].append(demand)
+        is_going = goes_along and has_choice
+        demand = Demand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
+        self.demands[use.name].append(demand)
 
     def _add_use(self, use: UseTokenOp) -> None:
-        amount = Amount(use.token_name.root_reference.data, use.value.value.data)
-        if not self._check(use, amount):
+        token, amount = use.token_name.root_reference.data, use.value.value.data
+        if not self._check(use, token, amount):
             return
         holder = parent_tile_element(use)
         if holder is None or holder.place is None:
             fail_op(use, "is not in a core, so that nobody can tell which tile it is for")
 
-        def meet(place: TileId) -> None:
-            self.uses[use] = place
+        def meet(lock: LockUse) -> None:
+            self.uses[use] = lock.name
 
         is_acquire = use.lock_action is not LockAction.Release
         sites = [frozenset({place}) for place in self._reached(holder, holder.place)]
-        self.demands[amount.token].append(Demand(use, amount, is_acquire, sites, meet))
+        self.demands[token].append(Demand(use, token, amount, is_acquire, sites, meet))
 
     def _reached(self, holder: TileElement, home: TileId) -> list[TileId]:
         """Tiles whose locks a core reaches, its own first; a DMA has only its own here."""
@@ -141,13 +145,13 @@ class TokenSites:
         cores, affine = (tile.place for tile in self.device.tiles if tile.is_core), self.device.model
         return [home, *(p for p in cores if p != home and affine.is_legal_memory_affinity(*home, *p))]
 
-    def _check(self, op: UseTokenOp | MemcpyOp, amount: Amount) -> bool:
+    def _check(self, op: UseTokenOp | MemcpyOp, token: str, amount: int) -> bool:
         """Whether there is anything to do; a complaint if a lock cannot do it."""
-        if amount.token not in self.tokens:
-            fail_op(op, f"uses a token @{amount.token} that the device does not have")
-        if not 0 <= amount.value <= self.limit:
-            fail_op(op, f"takes or gives {amount.value} of a token, but a lock holds 0 to {self.limit}")
-        return amount.value > 0
+        if token not in self.tokens:
+            fail_op(op, f"uses a token @{token} that the device does not have")
+        if not 0 <= amount <= self.limit:
+            fail_op(op, f"takes or gives {amount} of a token, but a lock holds 0 to {self.limit}")
+        return amount > 0
 
 
 def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
@@ -174,16 +178,29 @@ def _nearest_site(demand: Demand, partners: set[TileId]) -> Site:
     return next((site for site in demand.sites if site & partners), demand.sites[0])
 
 
+def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[Demand], place: TileId) -> bool:
+    """Whether values of a token stand for steps: a core takes one and gives another, which it must not take itself.
+
+    Then whoever takes a value means those who give the same.
+    """
+    here = [demand for demand in demands if place in demand.site]
+    taken, given = ({d.amount for d in here if d.is_acquire is kind} for kind in (True, False))
+    if len(taken) < 2 or taken != given or tokens[here[0].token].value.value.data > 0:
+        return False
+    takers, givers = ({parent_tile_element(d.op) for d in here if d.is_acquire is kind} for kind in (True, False))
+    return any(isinstance(holder, CoreOp) for holder in takers & givers)
+
+
 def check_sides(copies: Sequence[Copy]) -> None:
     """A descriptor waits for one lock and tells one."""
     for copy in copies:
         for side in copy.sides:
-            for amounts, verb in ((side.acquired, "takes"), (side.released, "gives")):
-                if len(amounts) > 1:
-                    names = ", ".join(f"@{amount.token}" for amount in amounts)
+            for uses, verb in ((side.acquired, "takes"), (side.released, "gives")):
+                if len(uses) > 1:
+                    names = ", ".join(f"@{use.name.token}" for use in uses)
                     fail_op(
                         copy.op,
-                        f"{verb} {len(amounts)} tokens on tile {tuple(side.place)} ({names}), whose descriptors have "
+                        f"{verb} {len(uses)} tokens on tile {tuple(side.place)} ({names}), whose descriptors have "
                         "one lock for that",
                         (copy.op, "let one token stand for all of them, with a value that is the sum"),
                     )

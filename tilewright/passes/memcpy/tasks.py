@@ -17,8 +17,7 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.passes.emission import Number, constant_of, known
-from tilewright.passes.memcpy.copies import Amount, Copy, Side
-from tilewright.passes.memcpy.sites import LockName
+from tilewright.passes.memcpy.copies import Copy, LockName, LockUse, Side
 
 Locks = Mapping[LockName, LockOp]
 
@@ -63,16 +62,16 @@ def _bytes(build: Builder, side: Side) -> SSAValue:
 
 
 def _locked(bd: DmaBdOp, side: Side, locks: Locks) -> Iterator[Operation]:
-    yield from _use(side, side.acquired, LockAction.AcquireGreaterEqual, locks)
+    yield from _use(side.acquired, LockAction.AcquireGreaterEqual, locks)
     yield bd
-    yield from _use(side, side.released, LockAction.Release, locks)
+    yield from _use(side.released, LockAction.Release, locks)
 
 
-def _use(side: Side, amounts: Sequence[Amount], action: LockAction, locks: Locks) -> Iterator[Operation]:
-    for token, value in amounts:
-        constant = constant_of(value, i32)
+def _use(uses: Sequence[LockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
+    for name, amount in uses:
+        constant = constant_of(amount, i32)
         yield constant
-        yield UseLockOp(locks[LockName(token, side.place)].result, action, constant.results[0])
+        yield UseLockOp(locks[name].result, action, constant.results[0])
 
 
 def _count(build: Builder, number: Number) -> Number:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from tilewright.dialects.aie.lookup import parent_tile_element
-from tilewright.dialects.aiex.tokens import TokenOp
+from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
 from tilewright.passes.memcpy.sites import Demand, TokenSites
 
@@ -19,6 +20,7 @@ def check_tokens(sites: TokenSites) -> None:
         _check_partners(name, token, demands)
         _check_given(name, token, demands)
         _warn_of_untaken(name, token, demands)
+        _warn_of_rivals(name, token, demands)
 
 
 def _check_value(token: TokenOp, limit: int) -> None:
@@ -42,13 +44,13 @@ def _check_given(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
     """Whoever takes more than there is at first needs somebody who gives, on the same tile."""
     given = {place: demand for demand in demands if not demand.is_acquire for place in demand.site}
     for demand in demands:
-        if demand.is_acquire and demand.amount.value > token.value.value.data and not demand.site <= given.keys():
+        if demand.is_acquire and demand.amount > token.value.value.data and not demand.site <= given.keys():
             elsewhere = next(iter(given.values()), None)
             where = " there" if elsewhere is not None else ""
             notes = [(elsewhere.op, "it is given here, on another tile")] if elsewhere is not None else []
             fail_op(
                 demand.op,
-                f"waits for {demand.amount.value} of @{name} on tile {_tiles(demand)}, which nobody gives{where}",
+                f"waits for {demand.amount} of @{name} on tile {_tiles(demand)}, which nobody gives{where}",
                 (token, f"it starts with {token.value.value.data}"),
                 *notes,
             )
@@ -65,3 +67,18 @@ def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[Demand]) -> No
         if not demand.is_acquire and not demand.site <= taken:
             text = op_text(demand.op, f"gives @{name} on tile {_tiles(demand)}, where nobody takes it")
             emit_warning(demand.op, text).note(token, "so it is not given")
+
+
+def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+    """A core and a copy that take the same rarely mean it: the copy may get what was meant for the core."""
+    takers = [demand for demand in demands if demand.is_acquire]
+    for copy in (demand for demand in takers if isinstance(demand.op, MemcpyOp)):
+        rival = next((d for d in takers if d.op is not copy.op and _is_rival(d, copy)), None)
+        if rival is not None:
+            text = op_text(copy.op, f"takes @{name} on tile {_tiles(copy)}, and so does a core: whoever comes first")
+            warning = emit_warning(copy.op, text).note(rival.op, "the core takes it here")
+            warning.note(token, "let one of them wait for another token")
+
+
+def _is_rival(core: Demand, copy: Demand) -> bool:
+    return isinstance(core.op, UseTokenOp) and not set(core.locks).isdisjoint(copy.locks)

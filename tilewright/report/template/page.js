@@ -301,8 +301,9 @@
     for (let cycle = Math.ceil(view.from / step) * step; cycle <= view.to; cycle += step) {
       const x = xOf(cycle);
       c.fillStyle = paint.quiet;
-      c.fillText(cycle.toLocaleString("en"), x + 4, 9);
-      c.fillText(time(cycle), x + 4, 21);
+      const name = cycle.toLocaleString("en"), side = x + 4 + c.measureText(name).width > width ? -4 - c.measureText(name).width : 4;
+      c.fillText(name, x + side, 9);
+      c.fillText(time(cycle), x + side, 21);
       c.fillStyle = paint.line;
       c.fillRect(x, 2, 1, AXIS - 4);
       c.globalAlpha = 0.45;

@@ -135,9 +135,14 @@ def fire(s: State, signal: int) -> int:
 
 def forget(s: State, part: int) -> int:
     """Take a part out of everything."""
-    s.part_due[part] = NONE
     s.part_kind[part] = Kind.NOBODY
     s.part_looks[part] = 0
+    return unschedule(s, part)
+
+
+def unschedule(s: State, part: int) -> int:
+    """Let a part have no turn, and wait for nothing."""
+    s.part_due[part] = NONE
     signal = s.part_signal[part]
     if signal != NONE:
         if s.signal_first[signal] == part:
@@ -155,11 +160,18 @@ def forget(s: State, part: int) -> int:
 
 def record(s: State, event: int, part: int, a: int, b: int) -> int:
     """Write down a row of the trace; there is always room for what one turn writes."""
+    record_at(s, s.now, event, part, a)
+    s.trace_rows[s.trace_count * ROW - 1] = b
+    return 0
+
+
+def record_at(s: State, time: int, event: int, part: int, a: int) -> int:
+    """Write down a row about a cycle that may be ahead."""
     at = s.trace_count * ROW
-    s.trace_rows[at] = s.now
+    s.trace_rows[at] = time
     s.trace_rows[at + 1] = event
     s.trace_rows[at + 2] = part
     s.trace_rows[at + 3] = a
-    s.trace_rows[at + 4] = b
+    s.trace_rows[at + 4] = 0
     s.trace_count += 1
     return 0

@@ -207,7 +207,8 @@ class FastChannel(Channel):
     @property
     def moved(self) -> int:
         has_header = self.direction is DmaDirection.MM2S and self.number_of(BdField.HEADER) != NONE
-        return max(int(self.engine.state.channel_at[self.index]) - has_header, 0)
+        at = int(self.engine.state.channel_at[self.index]) - self.engine.moves_ahead(self.index)
+        return max(at - has_header, 0)
 
     @property
     def to_load(self) -> frozenset[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import record, schedule, wait_for
 from tilewright.sim.fast.locks import is_in_range, set_lock
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, Waiting
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import find_region, move_words
+from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host_port import FRACTION
 from tilewright.sim.trace import Event
 
@@ -202,6 +203,14 @@ def send(s: State, part: int, channel: int) -> int:
         return MOVING_ON
     if take_turn(s, part, channel, at - before):
         return Exit.GO_ON
+    if s.channel_tree[channel] == 0 and s.blocks != 0:
+        if s.channel_kind[channel] == TreeKind.UNKNOWN:
+            return Exit.TREE
+        if s.channel_kind[channel] == TreeKind.TREE:
+            adopt(s, s.channel_slot[channel])
+    if s.channel_tree[channel] != 0:
+        offer_block(s, channel)
+        return Exit.GO_ON
     word = header
     if at >= before:
         word = load32(s.channel_data[channel] + WORD_BYTES * (at - before))
@@ -237,6 +246,9 @@ def receive(s: State, part: int, channel: int) -> int:
         s.channel_step[channel] = ChannelStep.SCATTER
         return MOVING_ON
     if take_turn(s, part, channel, at):
+        return Exit.GO_ON
+    if s.channel_node[channel] != 0:
+        take_block(s, channel)
         return Exit.GO_ON
     fifo = s.channel_port[channel]
     if head_is_ready(s, part, fifo):

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
-from tilewright.sim.fast import agenda, streams
-from tilewright.sim.fast.loop import BREATH, compiled, go
+from tilewright.sim.fast import agenda, streams, trees
+from tilewright.sim.fast.loop import BREATH, compiled, finish_cycle, go
 from tilewright.sim.fast.state import NONE, Exit, Kind, State
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class FastEngine(Engine):
         self.record = partial(functions[agenda.record], address)
         self.push_beat = partial(functions[streams.push_beat], address)
         self.pop_beat = partial(functions[streams.pop_beat], address)
+        self._finish_cycle = partial(functions[finish_cycle], address)
+        self._dissolve_all = partial(functions[trees.dissolve_all], address)
+        self._moves_ahead = partial(functions[trees.moves_ahead], address)
         self._pass_on = partial(functions[streams.pass_on], address)
         super().__init__()
 
@@ -85,14 +88,42 @@ class FastEngine(Engine):
 
     def run(self, until: Callable[[], bool]) -> bool:
         self.before_run()
+        try:
+            return self._run(until)
+        finally:
+            self.settle()
+
+    def _run(self, until: Callable[[], bool]) -> bool:
         first = NONE
         while not until():
             code = self._go(first)
-            part, value = self.state.exit_part, self.state.exit_value
             if code == Exit.NOBODY_MOVES:
+                self._show_waits()
                 return False
-            first = self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
+            first = self._serve(code)
         return True
+
+    def _serve(self, code: int) -> int:
+        part, value = self.state.exit_part, self.state.exit_value
+        return self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
+
+    def _show_waits(self) -> None:
+        """Nobody moves: let those who move words in blocks find out, word by word, what each of them waits for."""
+        if not self.state.adopted:
+            return
+        self.settle()
+        self.state.blocks, first = 0, NONE
+        while (code := self._finish_cycle(first)) != Exit.NOBODY_MOVES:
+            first = self._serve(code)
+        self.state.blocks = 1
+
+    def settle(self) -> None:
+        """Put every word where it is in this turn: what native code knows ahead is forgotten."""
+        if self.state.adopted:
+            self._dissolve_all(self.state.exit_part)
+
+    def moves_ahead(self, channel: int) -> int:
+        return self._moves_ahead(channel, self.state.exit_part)
 
     def step(self, part: int) -> int:
         """Let a process have its turn."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from tilewright.native.compiled_python import CompiledFunctions
-from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers
-from tilewright.sim.fast.agenda import next_part
+from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers, trees
+from tilewright.sim.fast.agenda import marked_now, next_part
 from tilewright.sim.fast.channels import step_channel
 from tilewright.sim.fast.cores import step_core
 from tilewright.sim.fast.state import NONE, Exit, Kind, State
@@ -59,6 +59,21 @@ def go(s: State, first: int) -> int:
             return code
 
 
+def finish_cycle(s: State, first: int) -> int:
+    """`go`, but only for those who have a turn in this cycle."""
+    code: int = Exit.GO_ON
+    if first != NONE:
+        code = act(s, first)
+    while code == Exit.GO_ON:
+        part = marked_now(s)
+        if part == NONE:
+            return Exit.NOBODY_MOVES
+        if s.part_due[part] == s.now:
+            s.part_due[part] = NONE
+            code = act(s, part)
+    return code
+
+
 FUNCTIONS = [
     agenda.schedule,
     agenda.mark,
@@ -79,6 +94,29 @@ FUNCTIONS = [
     streams.pass_on,
     streams.close_packet,
     streams.find_rule,
+    agenda.unschedule,
+    agenda.record_at,
+    trees.field,
+    trees.words_before,
+    trees.block_end,
+    trees.offer_block,
+    trees.take_block,
+    trees.run_tree,
+    trees.room_from,
+    trees.push_words,
+    trees.came_at,
+    trees.come_so_far,
+    trees.carry_words,
+    trees.pop_words,
+    trees.adopt,
+    trees.adopt_node,
+    trees.adopt_leaf,
+    trees.happened,
+    trees.times_at,
+    trees.dissolve,
+    trees.dissolve_node,
+    trees.dissolve_all,
+    trees.moves_ahead,
     transfers.find_region,
     transfers.move_words,
     transfers.move_line,
@@ -112,9 +150,11 @@ FUNCTIONS = [
     cores.acquire_for_core,
     act,
     go,
+    finish_cycle,
 ]
 ENTRIES = [
     go,
+    finish_cycle,
     agenda.schedule,
     agenda.wait_for,
     agenda.fire,
@@ -126,6 +166,8 @@ ENTRIES = [
     channels.after_scatter,
     channels.end_descriptor,
     channels.follow_chain,
+    trees.dissolve_all,
+    trees.moves_ahead,
 ]
 """What Python calls."""
 

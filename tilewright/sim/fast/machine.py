@@ -12,10 +12,22 @@ from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Engine, Signal
 from tilewright.sim.fast.blocks import FastChannel, FastFifo, FastLock, FastSlave, FastStreamBlocks, NativeSignal
+from tilewright.sim.fast.circuits import find_nodes, put_nodes, receivers
 from tilewright.sim.fast.engine import FastEngine
 from tilewright.sim.fast.numbering import HOST_BUFFERS, numbering_of
 from tilewright.sim.fast.services import Services
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, SLOTS, BdField, ChannelStep, CoreStep, Kind, Waiting
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    NONE,
+    REGIONS,
+    SLOTS,
+    BdField,
+    ChannelStep,
+    CoreStep,
+    Kind,
+    TreeKind,
+    Waiting,
+)
 from tilewright.sim.fast.switch import FastSwitch
 from tilewright.sim.fast.trace import FastTrace
 from tilewright.sim.fast.views import Views
@@ -26,7 +38,7 @@ from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.register_roles import RegisterRole, Role
 from tilewright.sim.roster import PartKind
-from tilewright.sim.switch import Arbiter, Switch
+from tilewright.sim.switch import Arbiter, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
@@ -51,6 +63,8 @@ class FastMachine(Machine):
         self.fast.views, self.fast.wait_of = views.actors, views.wait_of
         self._is_beyond = False
         self._locks: list[Lock] = []
+        self._fifo_places = {number: place for place, number in self.numbering.fifos.items()}
+        self._carried = set[int]()
         self._channels: dict[int, FastChannel] = {}
         super().__init__(model, judge, timing)
 
@@ -74,7 +88,7 @@ class FastMachine(Machine):
         blocks = FastStreamBlocks(self.fast, self.numbering)
         switch = FastSwitch(self.fast, self.model, place, register, self.judge, self.timing, blocks)
         number = self.numbering.tiles[place]
-        switch.bind(self.fast, number)
+        switch.bind(self.fast, number, self._forget_trees)
         switch.configured = NativeSignal(self.fast, self.state.signal_switch + number)
         return switch
 
@@ -114,6 +128,7 @@ class FastMachine(Machine):
             self.services.end_activation(part)
         self._empty()
         super().reset()
+        self._receivers = receivers(self._channels)
         for tile in self.tiles.values():
             self._tell_memory(tile)
 
@@ -121,14 +136,15 @@ class FastMachine(Machine):
         """Let nobody be anywhere, and nothing be known."""
         state = self.state
         for name in state.columns():
-            if name != "trace_rows":
+            if name not in ("trace_rows", "tree_times", "tree_words", "node_times"):
                 state.array(name)[:] = 0
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
         state.far_count = 0
         state.host_word_cost, state.burst_words = self.host_port.word_cost, self.timing.host_burst_words
         state.lock_cycles, state.descriptor_cycles = self.timing.lock, self.timing.descriptor
-        self._stops = 0
+        self._stops = self._nodes = self._trees = 0
+        state.adopted = 0
 
     def _tell_memory(self, tile: Tile) -> None:
         """Write down which memories the DMA of a tile reaches."""
@@ -163,6 +179,30 @@ class FastMachine(Machine):
         assert isinstance(found.switch, FastSwitch)
         found.switch.tell_route(found)
 
+    def _forget_trees(self) -> None:
+        """Circuits have changed."""
+        self.fast.settle()
+        if self._trees:
+            self.state.array("channel_kind")[:] = TreeKind.UNKNOWN
+            self._nodes = self._trees = 0
+
+    def tell_tree(self, channel: FastChannel) -> None:
+        """Find out whether the circuit that a channel sends to ends in channels everywhere, and write it down."""
+        state, port = self.state, channel.home.port_of(channel)
+        assert isinstance(port, FastSlave)
+        nodes = find_nodes(self, port)
+        self._trees += 1
+        state.channel_kind[channel.index] = TreeKind.NONE
+        if nodes is None or self._nodes + len(nodes) > len(state.node_tree) or self._trees > state.trees:
+            return
+        tree, first = self._trees - 1, self._nodes
+        self._nodes += len(nodes)
+        state.channel_kind[channel.index], state.channel_slot[channel.index] = TreeKind.TREE, tree
+        state.tree_channel[tree], state.tree_first[tree] = channel.index, first
+        state.tree_nodes[tree] = len(nodes)
+        state.tree_roots[tree] = sum(node.above is None for node in nodes)
+        put_nodes(state, nodes, tree, first)
+
     def room_for_stops(self, count: int) -> int:
         """Where the stops of a program go; there is room for as many as are needed."""
         first, self._stops = self._stops, self._stops + count
@@ -172,6 +212,20 @@ class FastMachine(Machine):
                 grown[:first] = self.state.array(name)[:first]
                 self.state.replace(name, grown)
         return first
+
+    def place_of(self, fifo: FastFifo) -> tuple[TileId, PortName]:
+        return self._fifo_places[fifo.number]
+
+    def end_of(self, fifo: FastFifo) -> Slave:
+        """The slave port that a stream leads to."""
+        return self.fast.slaves[int(self.state.stream_slave[fifo.number])]
+
+    def has_end(self, fifo: FastFifo) -> bool:
+        return fifo.number in self._carried
+
+    def receiver_of(self, fifo: FastFifo) -> FastChannel | None:
+        """The channel that reads a stream."""
+        return self._receivers.get(fifo.number)
 
     # Who acts.
 
@@ -185,6 +239,7 @@ class FastMachine(Machine):
         self.state.part_kind[part] = Kind.STREAM
         self.state.part_index[part] = self.state.stream_fifo[number] = number
         self.state.stream_slave[number] = slave.index
+        self._carried.add(number)
         self.fast.wait_for(part, self.state.signal_fifo + number, Waiting.EMPTY)
 
     def _run_channel(self, channel: Channel) -> None:
@@ -194,6 +249,7 @@ class FastMachine(Machine):
         state.part_kind[channel.part] = Kind.CHANNEL
         state.part_index[channel.part] = index
         state.channel_step[index] = ChannelStep.IDLE
+        state.channel_part[index] = channel.part
         state.channel_tile[index] = self.numbering.tiles[tile.place]
         state.channel_number[index] = channel.number
         state.channel_sends[index] = int(sends)
@@ -213,6 +269,7 @@ class FastMachine(Machine):
 
     def restart_channel(self, channel: Channel) -> None:
         assert isinstance(channel, FastChannel)
+        self.fast.settle()
         self.fast.forget(channel.part)
         self.state.channel_low[channel.index] = NONE
         channel.clear()

@@ -16,6 +16,7 @@ from tilewright.sim.fast.state import (
     REGIONS,
     ROW,
     SLOTS,
+    TIMES,
     WHEEL,
     WORD_BITS,
     State,
@@ -30,6 +31,8 @@ TRACE_ROWS = 1 << 14
 ROWS_OF_A_TURN = 256
 """More rows than one turn of a part can write."""
 HOST_BUFFERS = 64
+NODES = 16
+"""Nodes that there is room for, for each channel that sends."""
 FAR = 1 << 14
 """Room for turns that are far ahead; each part has one, and old ones may still be there."""
 
@@ -50,6 +53,7 @@ class Numbering:
             for direction in DmaDirection
             for number in range(model.num_dma_channels(*tile, direction))
         )
+        self.senders = sum(direction is DmaDirection.MM2S for _, direction, _ in self.channels)
         self.cores = _numbered(tile for tile in self.tiles if model.tile_type(*tile) is TileType.CoreTile)
         resources = [model.tile_resources(*tile) for tile in self.tiles]
         self.first_bd = dict(zip(self.tiles, accumulate((r.bds for r in resources), initial=0), strict=False))
@@ -85,6 +89,8 @@ class Numbering:
             "tile": max(tiles, channels),
             "region": tiles * REGIONS + HOST_BUFFERS,
             "core": len(self.cores),
+            "tree": self.senders,
+            "node": self.senders * NODES,
             "stop": 0,
         }
         special = {
@@ -92,6 +98,9 @@ class Numbering:
             "bd_number": self.bds * BD_NUMBERS,
             "channel_descriptor": channels * BD_NUMBERS,
             "trace_rows": TRACE_ROWS * ROW,
+            "tree_times": self.senders * TIMES,
+            "tree_words": self.senders * TIMES,
+            "node_times": self.senders * NODES * TIMES,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
         }
         columns = State.columns()
@@ -99,6 +108,7 @@ class Numbering:
         state.wheel_words, state.summary_words, state.ring = words, groups, ring
         state.channels = channels
         state.host_first = state.host_end = tiles * REGIONS
+        state.trees, state.blocks = self.senders, int(depth <= TIMES // 8)
         state.trace_limit = TRACE_ROWS - ROWS_OF_A_TURN
         state.signal_fifo = self.locks
         state.signal_arbiter = state.signal_fifo + fifos

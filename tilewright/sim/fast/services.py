@@ -65,6 +65,7 @@ class Services:
             Exit.BREATHE: self.breathe,
             Exit.CORE_DONE: self.end_core,
             Exit.MEETING: self.check_meeting,
+            Exit.TREE: self.tell_tree,
         }
 
     # Channels.
@@ -147,6 +148,10 @@ class Services:
         channel = self.machine.channel_of(part)
         self.machine.check_meeting(channel)
         self.state.channel_checked[channel.index] = 1
+        return part
+
+    def tell_tree(self, part: int, _: int) -> int:
+        self.machine.tell_tree(self.machine.channel_of(part))
         return part
 
     # Streams and locks.

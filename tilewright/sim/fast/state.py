@@ -21,6 +21,8 @@ BD_NUMBERS = 34
 DIMENSIONS = 4
 REGIONS = 4
 """Memories that the DMA of a tile reaches: its own, and those west and east of a mem tile."""
+TIMES = 4096
+"""Words whose times are kept at each place of a tree; a power of two."""
 ROW = 5
 """Numbers in a row of the trace."""
 
@@ -143,8 +145,19 @@ class Exit(IntEnum):
     BREATHE = 18
     """Nothing but time has passed."""
     CORE_DONE = 19
+    TREE = 21
+    """It is not known whether a channel's circuit is a tree."""
     MEETING = 20
     """A transfer may be at words at which others are; has it been looked at, the step is marked so."""
+
+
+class TreeKind(IntEnum):
+    """What is known of the circuit that a channel sends to."""
+
+    UNKNOWN = 0
+    TREE = 1
+    NONE = 2
+    """Words move one by one: there are packets, or cores, on the way."""
 
 
 class BdField(IntEnum):
@@ -197,6 +210,11 @@ class State(SharedState):
     lock_cycles: Number
     descriptor_cycles: Number
     channels: Number
+    blocks: Number
+    """Whether words move in blocks where they can."""
+    trees: Number
+    adopted: Number
+    """Trees that have streams."""
     host_word_cost: Number
     """Of host memory, in fractions of a cycle."""
     host_free_at: Number
@@ -319,6 +337,50 @@ class State(SharedState):
     stop_kind: Column
     stop_lock: Column
     stop_slot: Column
+
+    channel_kind: Column
+    """What is known of the circuit it sends to."""
+    channel_slot: Column
+    """The tree that its circuit would be."""
+    channel_tree: Column
+    """1 more than the tree that it sends to; 0 while words move one by one."""
+    channel_node: Column
+    """1 more than the node that it is the end of."""
+    tree_channel: Column
+    tree_first: Column
+    """Its nodes are numbered from here on, those next to the channel first."""
+    tree_nodes: Column
+    tree_roots: Column
+    tree_adopted: Column
+    tree_active: Column
+    tree_from: Column
+    """From when on the channel offers words."""
+    tree_limit: Column
+    """The word before which it stops."""
+    tree_sent: Column
+    tree_times: Column
+    tree_words: Column
+    node_tree: Column
+    node_above: Column
+    """The node that words come from; NONE for the channel itself."""
+    node_child: Column
+    node_children: Column
+    node_fifo: Column
+    node_part: Column
+    """Who moves words out of its stream."""
+    node_leaf: Column
+    """The channel that receives there, or NONE."""
+    node_depth: Column
+    node_latency: Column
+    node_moved: Column
+    """The next word that leaves its stream."""
+    node_base: Column
+    """The first word that came into its stream when it became part of the tree."""
+    node_come: Column
+    node_active: Column
+    node_from: Column
+    node_limit: Column
+    node_times: Column
 
     part_index: Column
     """Which channel, core or stream a part is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from tilewright.device.registers import SlaveSlot
@@ -16,12 +17,14 @@ class FastSwitch(Switch):
 
     fast: FastEngine
     number: int
+    before_change: Callable[[], None]
 
-    def bind(self, engine: FastEngine, number: int) -> None:
+    def bind(self, engine: FastEngine, number: int, before_change: Callable[[], None]) -> None:
         """Let native code know of changes; `number` is that of the tile."""
-        self.fast, self.number = engine, number
+        self.fast, self.number, self.before_change = engine, number, before_change
 
     def reconfigure(self) -> None:
+        self.before_change()
         for slave in self.slaves.values():
             self.fast.state.slave_known[cast(FastSlave, slave).index] = 0
         super().reconfigure()

@@ -36,9 +36,18 @@ class FastTrace(Trace):
         return sum(map(len, self._full)) + self._fast.state.trace_count
 
     def since(self, first: int) -> Rows:
+        """Rows in order: words that move in blocks are written down ahead of time, and again after a change."""
         self.drain()
-        self._full = [np.concatenate(self._full)]
-        return self._full[0][first:].copy()
+        rows = np.concatenate(self._full)
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        again = np.zeros(len(rows), dtype=np.bool_)
+        flows = np.flatnonzero(rows[:, 1] == Event.FLOW)
+        _, kept = np.unique(rows[flows][:, [0, 2]], axis=0, return_index=True)
+        again[flows] = True
+        again[flows[kept]] = False
+        self._full = [rows[~again]]
+        found = self._full[0][first:]
+        return found[found[:, 0] <= self._fast.now].copy()
 
     def replace(self, rows: Rows) -> None:
         """Have these rows only."""

@@ -37,7 +37,7 @@ def _reader(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
 
 def _end_reader(cast: Cast, actor: Actor, fifo: Fifo, shared: bool) -> Suspect:
     tile, port = cast.master(fifo)
-    one_of = ", one of several readers that all have to," if shared else ""
+    one_of = ", one of the readers of a broadcast," if shared else ""
     channel = channel_at(tile, port, DmaDirection.S2MM)
     if channel is not None and channel.is_idle:
         return _no_reader(cast, actor, channel, shared)

@@ -75,15 +75,41 @@ func.func @padded(%m: memref<8xf32>) {
 
 // -----
 
-func.func @carried_token(%m: memref<8xf32>) {
-  air.launch () in () args(%a=%m) : memref<8xf32> {
+func.func @reduced_token() {
+  air.launch () in () {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %t = air.wait_all async
-    // expected-error @+1 {{'scf.for' op carries a token through control flow, which kernels cannot do}}
-    %u = scf.for %i = %c0 to %c1 step %c1 iter_args(%v = %t) -> (!air.async.token) {
-      scf.yield %v : !air.async.token
+    // expected-error @+1 {{'scf.parallel' op carries a token, which kernels cannot do}}
+    %u = scf.parallel (%i) = (%c0) to (%c1) step (%c1) init (%t) -> !air.async.token {
+      scf.reduce(%t : !air.async.token) {
+      ^bb0(%a: !air.async.token, %b: !air.async.token):
+        %c = air.wait_all async [%a, %b]
+        scf.reduce.return %c : !air.async.token
+      }
     }
+  }
+  return
+}
+
+// -----
+
+air.channel @c []
+func.func @channel(%m: memref<8xf32>) {
+  air.launch () in () args(%a=%m) : memref<8xf32> {
+    // expected-error @+1 {{'air.channel.put' op moves data through a channel in a kernel}}
+    air.channel.put @c[] (%a[] [] []) : (memref<8xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func @rank() {
+  air.launch () in () {
+    %c2 = arith.constant 2 : index
+    // expected-error @+1 {{'air.rank' op is in a kernel, which runs on one device}}
+    air.rank (%me) in (%n=%c2) { }
   }
   return
 }

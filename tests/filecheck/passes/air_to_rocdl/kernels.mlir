@@ -99,3 +99,53 @@ func.func @tokens(%m: memref<16xf32>, %t: !air.async.token) -> !air.async.token 
   }
   return %end : !air.async.token
 }
+
+// Loops and branches carry values on and tokens no more.
+// CHECK-LABEL: func.func @carried_tokens
+// CHECK:      gpu.launch
+// CHECK:        %[[SUM:.+]] = scf.for %{{.+}} = %{{.+}} to %{{.+}} step %{{.+}} iter_args(%[[SO_FAR:.+]] = %{{.+}}) -> (index) {
+// CHECK:          scf.if
+// CHECK-NEXT:       "test.use"(%[[SO_FAR]])
+// CHECK-NEXT:     }
+// CHECK:          %[[MORE:.+]] = arith.addi %[[SO_FAR]]
+// CHECK-NEXT:     scf.yield %[[MORE]] : index
+// CHECK:        "test.use"(%[[SUM]])
+// CHECK-NOT:  !air.async.token
+func.func @carried_tokens(%which: i1) {
+  air.launch () in () args(%w=%which) : i1 {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %t = air.wait_all async
+    %end, %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%u = %t, %so_far = %c0) -> (!air.async.token, index) {
+      %v = scf.if %w -> (!air.async.token) {
+        %x = air.execute [%u] { "test.use"(%so_far) : (index) -> () }
+        scf.yield %x : !air.async.token
+      } else {
+        scf.yield %u : !air.async.token
+      }
+      %more = arith.addi %so_far, %i : index
+      scf.yield %v, %more : !air.async.token, index
+    }
+    air.wait_all [%end]
+    "test.use"(%sum) : (index) -> ()
+  }
+  return
+}
+
+// The size of a herd may be computed inside, as long as it is the same for all blocks.
+// CHECK-LABEL: func.func @sizes
+// CHECK:      %[[TWICE:.+]] = arith.addi %arg0, %arg0 : index
+// CHECK:      %[[THREADS:.+]] = arith.muli %[[TWICE]], %c64 : index
+// CHECK:      gpu.launch blocks({{.+}}) in (%{{.+}} = %arg0, {{.+}}) threads({{.+}}) in (%{{.+}} = %[[THREADS]],
+func.func @sizes(%n: index) {
+  air.launch (%b) in (%size=%n) args(%a=%n) : index {
+    air.segment args(%sa=%a) : index {
+      %twice = arith.addi %sa, %sa : index
+      air.herd tile (%x) in (%nx=%twice) {
+        "test.use"(%x) : (index) -> ()
+      }
+    }
+  }
+  return
+}

@@ -146,6 +146,26 @@ aie.device(npu2) {
 
 // -----
 
+// Both the core and the second copy wait for the token that the first copy gives.
+aie.device(npu2) {
+  %shim = aie.tile(0, 0)
+  %core = aie.tile(0, 2)
+  %buffer = aie.buffer(%core) : memref<8xi32>
+  aiex.token(0) {sym_name = "ready"}
+  aie.core(%core) {
+    aiex.useToken @ready(Acquire, 1)
+    aiex.useToken @ready(Release, 1)
+    aie.end
+  }
+  aie.runtime_sequence @run(%a: memref<8xi32>) {
+    aiex.memcpy @ready(0, 1) (%shim : <%a, 0, 8>, %core : <%buffer, 0, 8>) : (memref<8xi32>, memref<8xi32>)
+    // expected-warning @+1 {{takes @ready on tile (0, 2), and so does a core: whoever comes first}}
+    aiex.memcpy @ready(1, 0) (%core : <%buffer, 0, 8>, %shim : <%a, 0, 8>) : (memref<8xi32>, memref<8xi32>)
+  }
+}
+
+// -----
+
 // The core takes what the first run gives, and nothing after that.
 aie.device(npu2) {
   %shim = aie.tile(0, 0)

@@ -1,0 +1,128 @@
+"""What the code of an AMD GPU asks the device: who a thread is, and what the other lanes have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, UnrealizedConversionCastOp, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.gpu.attributes import ShuffleMode
+from tilewright.dialects.gpu.ids import (
+    BlockDimOp,
+    BlockIdOp,
+    DimensionOp,
+    GlobalIdOp,
+    GridDimOp,
+    LaneIdOp,
+    SubgroupSizeOp,
+    ThreadIdOp,
+)
+from tilewright.dialects.gpu.lanes import BarrierOp, ShuffleOp
+from tilewright.passes.air.emitter import INDEX, Emitter
+
+Query: TypeAlias = "Callable[[Emitter, Any], list[SSAValue]]"
+_REGISTERS = {
+    ThreadIdOp: "rocdl.workitem.id",
+    BlockIdOp: "rocdl.workgroup.id",
+    BlockDimOp: "rocdl.workgroup.dim",
+    GridDimOp: "rocdl.grid.dim",
+}
+ALL_LANES = -1
+DWORD_SHIFT = 2
+
+
+def _register(emitter: Emitter, name: str) -> SSAValue:
+    """A register of 32 bits as an index."""
+    return _as_index(emitter, emitter.value(name, (), i32))
+
+
+def _as_index(emitter: Emitter, value: SSAValue) -> SSAValue:
+    wide = emitter.value("llvm.sext", (value,), i64)
+    return emitter.insert(UnrealizedConversionCastOp(operands=[[wide]], result_types=[[INDEX]])).results[0]
+
+
+def _dimension(name: str) -> Query:
+    def query(emitter: Emitter, op: DimensionOp) -> list[SSAValue]:
+        return [_register(emitter, f"{name}.{op.properties['dimension'].data}")]  # pyright: ignore
+
+    return query
+
+
+def _global_id(emitter: Emitter, op: DimensionOp) -> list[SSAValue]:
+    (block,) = _dimension(_REGISTERS[BlockIdOp])(emitter, op)
+    (size,) = _dimension(_REGISTERS[BlockDimOp])(emitter, op)
+    (thread,) = _dimension(_REGISTERS[ThreadIdOp])(emitter, op)
+    return [emitter.arith("addi", emitter.arith("muli", block, size), thread)]
+
+
+def _constant(emitter: Emitter, number: int) -> SSAValue:
+    return emitter.value("llvm.mlir.constant", (), i32, {"value": IntegerAttr(number, i32)})
+
+
+def _lane(emitter: Emitter) -> SSAValue:
+    """The lanes below this one, counted in both halves of the wave."""
+    everyone, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
+    low = emitter.value("rocdl.mbcnt.lo", (everyone, zero), i32)
+    return emitter.value("rocdl.mbcnt.hi", (everyone, low), i32)
+
+
+def _lane_id(emitter: Emitter, op: Operation) -> list[SSAValue]:
+    return [_as_index(emitter, _lane(emitter))]
+
+
+def _wave_size(emitter: Emitter, op: Operation) -> list[SSAValue]:
+    return [_register(emitter, "rocdl.wavefrontsize")]
+
+
+def _barrier(emitter: Emitter, op: Operation) -> list[SSAValue]:
+    emitter.emit("rocdl.barrier")
+    return []
+
+
+def _shuffle(emitter: Emitter, op: ShuffleOp) -> list[SSAValue]:
+    """The value of another lane of the group of `width` lanes that this one is in; its own if there is none."""
+    lane = _lane(emitter)
+    end = emitter.arith("andi", emitter.arith("addi", lane, op.width), _negated(emitter, op.width))
+    source = _source_lane(emitter, op, lane)
+    valid = emitter.compare("slt", source, end)
+    chosen = emitter.value("arith.select", (valid, source, lane), i32)
+    address = emitter.arith("shli", chosen, emitter.i32(DWORD_SHIFT))
+    is_float = isinstance(op.value.type, Float32Type)
+    bits = emitter.value("arith.bitcast", (op.value,), i32) if is_float else op.value
+    got = emitter.value("rocdl.ds_bpermute", (address, bits), i32)
+    return [emitter.value("arith.bitcast", (got,), op.value.type) if is_float else got, valid]
+
+
+def _negated(emitter: Emitter, value: SSAValue) -> SSAValue:
+    return emitter.arith("subi", emitter.i32(0), value)
+
+
+def _source_lane(emitter: Emitter, op: ShuffleOp, lane: SSAValue) -> SSAValue:
+    match op.mode.data:
+        case ShuffleMode.IDX:
+            return op.offset
+        case ShuffleMode.XOR:
+            return emitter.arith("xori", lane, op.offset)
+        case ShuffleMode.UP:
+            return emitter.arith("subi", lane, op.offset)
+        case ShuffleMode.DOWN:
+            return emitter.arith("addi", lane, op.offset)
+
+
+def is_known(op: Operation) -> bool:
+    """Whether an operation can be lowered here; lanes exchange 32 bits at a time."""
+    if isinstance(op, ShuffleOp):
+        return op.value.type == i32 or isinstance(op.value.type, Float32Type)
+    return type(op) in QUERIES
+
+
+QUERIES: dict[type[Operation], Query] = {
+    **{kind: _dimension(name) for kind, name in _REGISTERS.items()},
+    GlobalIdOp: _global_id,
+    LaneIdOp: _lane_id,
+    SubgroupSizeOp: _wave_size,
+    BarrierOp: _barrier,
+    ShuffleOp: _shuffle,
+}

@@ -1,0 +1,353 @@
+"""Words in blocks: circuits from a sending channel to receiving ones, evaluated ahead of time.
+
+On a circuit nothing but room and readiness decides when a word moves on, so its time at every switch follows from the
+times of the words before it. A tree is such a circuit: the channel that sends, a node for each stream, and at the ends
+channels that receive. When a channel offers words, or is ready to take some, all moves that are decided by then are
+worked out at once; a channel has its next turn when its block is done. What holds in a given cycle can be told from the
+times, which is how a tree becomes streams with words in them again, see `dissolve`.
+"""
+
+from __future__ import annotations
+
+from tilewright.native.compiled_python import load32, store32
+from tilewright.sim.fast.agenda import record_at, schedule, unschedule, wait_for
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    NONE,
+    TIMES,
+    BdField,
+    ChannelStep,
+    State,
+    Waiting,
+)
+from tilewright.sim.trace import Event
+
+WORD_BYTES = 4
+TIME_MASK = TIMES - 1
+BLOCK = 1024
+"""Words that a channel offers or takes at a time; with what is on its way, fewer than there are times for."""
+FIRST = TIMES
+"""The number of the first word: there are times before it, all of them past."""
+HISTORY = 64
+"""Times before the first word that are looked at; at least as many as a stream has room for words."""
+UNKNOWN = -2
+
+
+def field(s: State, channel: int, number: int) -> int:
+    return s.channel_descriptor[channel * BD_NUMBERS + number]
+
+
+def words_before(s: State, channel: int) -> int:
+    """1 if a header goes before the words of a channel's descriptor."""
+    return s.channel_sends[channel] != 0 and field(s, channel, BdField.HEADER) != NONE
+
+
+def block_end(s: State, channel: int) -> int:
+    """How far, counted as `channel_at` is, a channel can go on without another turn."""
+    end = field(s, channel, BdField.LENGTH)
+    if s.channel_word_cost[channel] != 0:
+        end = min(end, s.channel_reserved[channel])
+    return min(end + words_before(s, channel), s.channel_at[channel] + BLOCK)
+
+
+def offer_block(s: State, channel: int) -> int:
+    """A sending channel has its turn: let words go."""
+    tree = s.channel_tree[channel] - 1
+    s.tree_from[tree] = s.now
+    s.tree_limit[tree] = s.tree_sent[tree] + block_end(s, channel) - s.channel_at[channel]
+    s.tree_active[tree] = 1
+    return run_tree(s, tree)
+
+
+def take_block(s: State, channel: int) -> int:
+    """A receiving channel has its turn: let words come."""
+    node = s.channel_node[channel] - 1
+    s.node_from[node] = s.now
+    s.node_limit[node] = s.node_moved[node] + block_end(s, channel) - s.channel_at[channel]
+    s.node_active[node] = 1
+    return run_tree(s, s.node_tree[node])
+
+
+def run_tree(s: State, tree: int) -> int:
+    """Work out all moves that are decided."""
+    first = s.tree_first[tree]
+    end = first + s.tree_nodes[tree]
+    moved = 1
+    while moved != 0:
+        moved = push_words(s, tree)
+        for node in range(first, end):
+            if s.node_leaf[node] == NONE:
+                moved += carry_words(s, node)
+            else:
+                moved += pop_words(s, tree, node)
+    return 0
+
+
+def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
+    """From when on there is room for a word in the streams of some nodes; UNKNOWN if that is not decided."""
+    for node in range(first, end):
+        leaves = word - s.node_depth[node]
+        if s.node_moved[node] <= leaves:
+            return UNKNOWN
+        time = max(time, s.node_times[node * TIMES + (leaves & TIME_MASK)])
+    return time
+
+
+def push_words(s: State, tree: int) -> int:
+    """Let the channel at the root send."""
+    channel = s.tree_channel[tree]
+    sent = s.tree_sent[tree]
+    limit = s.tree_limit[tree]
+    if s.tree_active[tree] == 0:
+        return 0
+    begin = sent
+    first = s.tree_first[tree]
+    end = first + s.tree_roots[tree]
+    before = words_before(s, channel)
+    at = s.channel_at[channel]
+    words = s.channel_data[channel] - WORD_BYTES * before
+    times = tree * TIMES
+    last = s.tree_times[times + ((sent - 1) & TIME_MASK)]
+    while sent < limit:
+        time = room_from(s, first, end, sent, max(s.tree_from[tree], last + 1))
+        if time == UNKNOWN:
+            break
+        word = field(s, channel, BdField.HEADER)
+        if at >= before:
+            word = load32(words + WORD_BYTES * at)
+        s.tree_words[times + (sent & TIME_MASK)] = word
+        s.tree_times[times + (sent & TIME_MASK)] = time
+        if at == 0:
+            record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        last = time
+        at += 1
+        sent += 1
+    s.channel_at[channel] = at
+    s.tree_sent[tree] = sent
+    if sent == limit:
+        s.tree_active[tree] = 0
+        schedule(s, s.channel_part[channel], last + 1)
+    return sent - begin
+
+
+def came_at(s: State, node: int, word: int) -> int:
+    """When a word can leave the stream of a node, if nothing else keeps it there."""
+    above = s.node_above[node]
+    if above == NONE:
+        return s.tree_times[s.node_tree[node] * TIMES + (word & TIME_MASK)] + s.node_latency[node]
+    return s.node_times[above * TIMES + (word & TIME_MASK)] + s.node_latency[node]
+
+
+def come_so_far(s: State, node: int) -> int:
+    """The number of the next word that will come into the stream of a node."""
+    above = s.node_above[node]
+    if above == NONE:
+        return s.tree_sent[s.node_tree[node]]
+    return s.node_moved[above]
+
+
+def carry_words(s: State, node: int) -> int:
+    """Let a switch pass words on."""
+    begin = s.node_moved[node]
+    word = begin
+    come = come_so_far(s, node)
+    first = s.node_child[node]
+    end = first + s.node_children[node]
+    times = node * TIMES
+    last = s.node_times[times + ((word - 1) & TIME_MASK)]
+    while word < come:
+        time = room_from(s, first, end, word, max(came_at(s, node, word), last + 1))
+        if time == UNKNOWN:
+            break
+        s.node_times[times + (word & TIME_MASK)] = time
+        last = time
+        word += 1
+    s.node_moved[node] = word
+    return word - begin
+
+
+def pop_words(s: State, tree: int, node: int) -> int:
+    """Let a channel at an end receive."""
+    if s.node_active[node] == 0:
+        return 0
+    channel = s.node_leaf[node]
+    begin = s.node_moved[node]
+    word = begin
+    end = min(come_so_far(s, node), s.node_limit[node])
+    at = s.channel_at[channel]
+    words = s.channel_data[channel]
+    times = node * TIMES
+    last = s.node_times[times + ((word - 1) & TIME_MASK)]
+    while word < end:
+        time = max(max(came_at(s, node, word), last + 1), s.node_from[node])
+        s.node_times[times + (word & TIME_MASK)] = time
+        store32(words + WORD_BYTES * at, s.tree_words[tree * TIMES + (word & TIME_MASK)])
+        if at == 0:
+            record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        last = time
+        at += 1
+        word += 1
+    s.channel_at[channel] = at
+    s.node_moved[node] = word
+    if word == s.node_limit[node]:
+        s.node_active[node] = 0
+        schedule(s, s.channel_part[channel], last + 1)
+    return word - begin
+
+
+# From streams to a tree.
+
+
+def adopt(s: State, tree: int) -> int:
+    """Take over streams as they are in this turn of the channel that sends."""
+    first = s.tree_first[tree]
+    end = first + s.tree_nodes[tree]
+    channel = s.tree_channel[tree]
+    for word in range(FIRST - HISTORY, FIRST):
+        s.tree_times[tree * TIMES + (word & TIME_MASK)] = NONE
+    s.tree_sent[tree] = FIRST
+    s.tree_active[tree] = 0
+    s.tree_adopted[tree] = 1
+    s.adopted += 1
+    s.channel_tree[channel] = tree + 1
+    for node in range(first, end):
+        adopt_node(s, tree, node)
+    return 0
+
+
+def adopt_node(s: State, tree: int, node: int) -> int:
+    fifo = s.node_fifo[node]
+    above = s.node_above[node]
+    come = come_so_far(s, node)
+    s.node_base[node] = come
+    moved = come - s.fifo_count[fifo]
+    s.node_moved[node] = moved
+    for word in range(moved - HISTORY, moved):
+        s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
+    for word in range(moved, come):
+        at = fifo * s.ring + ((s.fifo_head[fifo] + word - moved) & (s.ring - 1))
+        time = s.beat_ready[at] - s.node_latency[node]
+        s.tree_words[tree * TIMES + (word & TIME_MASK)] = s.beat_word[at]
+        if above == NONE:
+            s.tree_times[tree * TIMES + (word & TIME_MASK)] = time
+        else:
+            s.node_times[above * TIMES + (word & TIME_MASK)] = time
+    s.fifo_count[fifo] = 0
+    part = s.node_part[node]
+    turn = s.part_due[part]
+    if turn >= s.now:
+        s.node_times[node * TIMES + ((moved - 1) & TIME_MASK)] = turn - 1
+    if s.node_leaf[node] == NONE:
+        unschedule(s, part)
+    else:
+        adopt_leaf(s, node, part, turn)
+    return 0
+
+
+def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
+    """A channel that is receiving goes on as the end of a tree."""
+    channel = s.node_leaf[node]
+    s.channel_node[channel] = node + 1
+    s.node_active[node] = 0
+    is_waiting = s.part_wait[part] == Waiting.EMPTY
+    if s.channel_step[channel] == ChannelStep.RECEIVE and is_waiting:
+        unschedule(s, part)
+        schedule(s, part, s.now)
+    return turn
+
+
+# From a tree to streams.
+
+
+def happened(s: State, times: int, moved: int, part: int, acting: int) -> int:
+    """How many words of those that will have moved have done so, in the turn of the part that acts."""
+    time = times_at(s, times, moved - 1)
+    while time > s.now or (time == s.now and part >= acting):
+        moved -= 1
+        time = times_at(s, times, moved - 1)
+    return moved
+
+
+def times_at(s: State, times: int, word: int) -> int:
+    """`times` is the place of a node's times, or, below 0, that of a tree's."""
+    if times < 0:
+        return s.tree_times[-1 - times + (word & TIME_MASK)]
+    return s.node_times[times + (word & TIME_MASK)]
+
+
+def dissolve(s: State, tree: int, acting: int) -> int:
+    """Put words and parts where they are now."""
+    channel = s.tree_channel[tree]
+    part = s.channel_part[channel]
+    sent = happened(s, -1 - tree * TIMES, s.tree_sent[tree], part, acting)
+    back = s.tree_sent[tree] - sent
+    s.channel_at[channel] -= back
+    if back > 0 or s.tree_active[tree] != 0:
+        unschedule(s, part)
+        schedule(s, part, max(s.now, s.tree_times[tree * TIMES + ((sent - 1) & TIME_MASK)] + 1))
+    come = sent
+    first = s.tree_first[tree]
+    end = first + s.tree_nodes[tree]
+    for node in range(first, end):
+        s.node_come[node] = sent
+    for node in range(first, end):
+        come = dissolve_node(s, tree, node, acting)
+        for child in range(s.node_child[node], s.node_child[node] + s.node_children[node]):
+            s.node_come[child] = come
+    s.tree_adopted[tree] = 0
+    s.adopted -= 1
+    s.channel_tree[channel] = 0
+    return 0
+
+
+def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
+    """Gives the number of the next word that leaves its stream."""
+    fifo = s.node_fifo[node]
+    part = s.node_part[node]
+    moved = happened(s, node * TIMES, s.node_moved[node], part, acting)
+    come = s.node_come[node]
+    for word in range(moved, come):
+        at = fifo * s.ring + (word - moved)
+        s.beat_word[at] = s.tree_words[tree * TIMES + (word & TIME_MASK)]
+        s.beat_last[at] = 0
+        s.beat_ready[at] = came_at(s, node, word)
+    s.fifo_head[fifo] = 0
+    s.fifo_count[fifo] = come - moved
+    s.fifo_words[fifo] += come - s.node_base[node]
+    back = s.node_moved[node] - moved
+    turn = max(s.now, s.node_times[node * TIMES + ((moved - 1) & TIME_MASK)] + 1)
+    channel = s.node_leaf[node]
+    if channel == NONE:
+        if come > moved:
+            schedule(s, part, turn)
+        else:
+            wait_for(s, part, s.signal_fifo + fifo, Waiting.EMPTY)
+        return moved
+    s.channel_node[channel] = 0
+    s.channel_at[channel] -= back
+    if back > 0 or s.node_active[node] != 0:
+        unschedule(s, part)
+        schedule(s, part, turn)
+    return moved
+
+
+def dissolve_all(s: State, acting: int) -> int:
+    if s.adopted == 0:
+        return 0
+    for tree in range(s.trees):
+        if s.tree_adopted[tree] != 0:
+            dissolve(s, tree, acting)
+    return 0
+
+
+def moves_ahead(s: State, channel: int, acting: int) -> int:
+    """Words that a channel has been said to have moved, but has not yet."""
+    tree = s.channel_tree[channel] - 1
+    if tree >= 0:
+        sent = s.tree_sent[tree]
+        return sent - happened(s, -1 - tree * TIMES, sent, s.channel_part[channel], acting)
+    node = s.channel_node[channel] - 1
+    if node >= 0:
+        moved = s.node_moved[node]
+        return moved - happened(s, node * TIMES, moved, s.channel_part[channel], acting)
+    return 0
