@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tilewright.sim.runs import RunResult
     from tilewright.simulation import Array, Kernels, Levels, LoadedDevice
 
+Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
@@ -171,16 +172,21 @@ class Design:
         kernels: Kernels | None = None,
         levels: Levels | None = None,
         model: str = "fast",
+        timing: Parameters | None = None,
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
         `levels` says what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`.
-        `model` is `fast`, or `plain` for the slow one that says what the fast one has to give.
+        `model` is `fast`, or `plain` for the slow one that says what the fast one has to give. `timing` has parameters
+        of `sim.timing` by name; `none` is for those who only want results.
         """
         from tilewright.sim.models import Model
+        from tilewright.sim.timing import timing_with
         from tilewright.simulation import LoadedDevice
 
-        return LoadedDevice(self, self.device(device), kernels or {}, levels or {}, Model(model))
+        found = self.device(device)
+        clock = timing_with(found.model.arch, timing)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model(model), clock)
 
     def run(
         self,
@@ -192,6 +198,7 @@ class Design:
         levels: Levels | None = None,
         max_cycles: int | None = None,
         model: str = "fast",
+        timing: Parameters | None = None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
 
@@ -199,7 +206,7 @@ class Design:
         nobody can move any more, and `Fault` for what the hardware would do wrong silently. The other options are those
         of `load` and of what it gives.
         """
-        loaded = self.load(self.device_of(sequence), kernels, levels, model)
+        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing)
         return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, max_cycles=max_cycles)
 
     def device_of(self, sequence: str | None = None) -> str | None:

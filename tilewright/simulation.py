@@ -31,6 +31,7 @@ from tilewright.sim.runs import Program, Progress, Runner, RunResult, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
+from tilewright.sim.timing import Timing
 from tilewright.txn import decode
 from tilewright.txn.containers import ControlCode
 
@@ -47,10 +48,18 @@ class ArgumentError(ValueError):
 class LoadedDevice:
     """A device that was configured once; `run` can be called on it again and again."""
 
-    def __init__(self, design: Design, device: DeviceOp, kernels: Kernels, levels: Levels, model: Model = Model.FAST):
+    def __init__(
+        self,
+        design: Design,
+        device: DeviceOp,
+        kernels: Kernels,
+        levels: Levels,
+        model: Model = Model.FAST,
+        timing: Timing | None = None,
+    ):
         self.design = design
         self.kernels = kernels
-        self.machine = make_machine(device.model, judge_of(levels), model=model)
+        self.machine = make_machine(device.model, judge_of(levels), timing, model)
         numbers = pdi_numbers(design.module)
         images = {numbers[op.sym_name.data]: partial(self._prepare, op) for op in devices_in(design.module)}
         self.runner = Runner(self.machine, images)
@@ -111,8 +120,14 @@ class LoadedDevice:
 class BareDevice:
     """A device freshly out of reset, with no design on it: everything comes from the streams that it runs."""
 
-    def __init__(self, device: DeviceModel, levels: Levels | None = None, model: Model = Model.FAST):
-        self.machine = make_machine(device, judge_of(levels or {}), model=model)
+    def __init__(
+        self,
+        device: DeviceModel,
+        levels: Levels | None = None,
+        model: Model = Model.FAST,
+        timing: Timing | None = None,
+    ):
+        self.machine = make_machine(device, judge_of(levels or {}), timing, model)
         self.runner = Runner(self.machine)
 
     def run(

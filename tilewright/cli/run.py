@@ -63,6 +63,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model", choices=("fast", "plain"), default="fast", help="how to simulate; both give the same (default: fast)"
     )
+    parser.add_argument(
+        "--timing", metavar="FILE", help="parameters of the clock in a JSON file; none: as little time as there can be"
+    )
     parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
     add_file_arguments(parser)
@@ -147,6 +150,23 @@ def _levels(args: Namespace) -> dict[str, str]:
     return pairs("--judge", args.judge)
 
 
+def _parameters(args: Namespace) -> Any:
+    """What --timing says."""
+    from tilewright.cli.errors import InputError
+    from tilewright.cli.files import read_text
+    from tilewright.device import Arch
+    from tilewright.sim.timing import TimingError, read_parameters, timing_with
+
+    if args.timing in (None, "none"):
+        return args.timing
+    try:
+        given = read_parameters(read_text(args.timing))
+        timing_with(Arch.AIE2, given)
+    except TimingError as error:
+        raise InputError(f"{args.timing}: {error}") from error
+    return given
+
+
 def _list_hazards() -> int:
     from tilewright.sim.faults import FaultKind
 
@@ -174,7 +194,7 @@ def _on_design(args: Namespace) -> Job:
     scratchpad = _scratchpad(design, args)
     kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
     try:
-        device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model)
+        device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model, _parameters(args))
     except DiagnosedError as error:
         error.sources[name] = text
         raise
@@ -206,6 +226,7 @@ def _on_bare_device(args: Namespace) -> Job:
     """A stream on a device that is freshly out of reset."""
     from tilewright.sim.host_needs import needed_bytes
     from tilewright.sim.models import Model
+    from tilewright.sim.timing import timing_with
     from tilewright.simulation import BareDevice
 
     if args.txn is None:
@@ -217,7 +238,8 @@ def _on_bare_device(args: Namespace) -> Job:
     model = _model(args.device, code)
     needs = needed_bytes(code, model)
     arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
-    device = BareDevice(model, _levels(args), Model(args.model))
+    timing = timing_with(model.arch, _parameters(args))
+    device = BareDevice(model, _levels(args), Model(args.model), timing)
     return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 

@@ -11,15 +11,20 @@ from __future__ import annotations
 import ast
 import ctypes
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from functools import reduce
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NoReturn
 
 from llvmlite import ir
 
 from tilewright.native.declarations import declared
-from tilewright.native.host import NativeModule
+from tilewright.native.host import NativeObject, host_key, host_object
+from tilewright.native.object_cache import cached_object
 from tilewright.native.shared_state import NUMBER_BYTES, SharedState
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -58,15 +63,8 @@ class CompiledFunctions:
     """The functions, as machine code. `entries` can be called from Python, with the state and integers."""
 
     def __init__(self, state: type[SharedState], functions: Sequence[Function], entries: Sequence[Function]):
-        module = ir.Module("functions")
-        declarations = {function.__name__: _declare(module, function) for function in functions}
-        for function in functions:
-            _FunctionCompiler(module, declarations, state, function).compile()
-        for function in functions:
-            if function not in entries:
-                declarations[function.__name__].linkage = "internal"
-        self.module = module
-        self._native = NativeModule(module)
+        code = cached_object(_key(state, functions), lambda: host_object(build_module(state, functions, entries)))
+        self._native = NativeObject(code)
         self._entries = {entry.__name__: self._entry(entry) for entry in entries}
 
     def _entry(self, function: Function) -> Callable[..., int]:
@@ -76,6 +74,33 @@ class CompiledFunctions:
 
     def __getitem__(self, function: Function) -> Callable[..., int]:
         return self._entries[function.__name__]
+
+
+def build_module(state: type[SharedState], functions: Sequence[Function], entries: Sequence[Function]) -> ir.Module:
+    """The functions in LLVM's language."""
+    module = ir.Module("functions")
+    declarations = {function.__name__: _declare(module, function) for function in functions}
+    for function in functions:
+        _FunctionCompiler(module, declarations, state, function).compile()
+        if function not in entries:
+            declarations[function.__name__].linkage = "internal"
+    return module
+
+
+def _key(state: type[SharedState], functions: Sequence[Function]) -> str:
+    """Names the functions, all that they can refer to, this compiler and this computer."""
+    modules = sorted({function.__module__ for function in functions} | {__name__})
+    named = [(module, name, value) for module in modules for name, value in vars(sys.modules[module]).items()]
+    numbers = [(module, name, int(value)) for module, name, value in named if isinstance(value, int)]
+    enums = [(module, name, _members(value)) for module, name, value in named if isinstance(value, type)]
+    texts = [Path(str(sys.modules[module].__file__)).read_bytes() for module in modules]
+    names = [function.__name__ for function in functions]
+    return sha256(repr((state.layout(), names, numbers, enums, texts, host_key())).encode()).hexdigest()
+
+
+def _members(found: type) -> list[tuple[str, int]]:
+    """What is in an enumeration of integers; other classes matter only by their names."""
+    return [(member.name, int(member)) for member in found] if issubclass(found, IntEnum) else []
 
 
 def _declare(module: ir.Module, function: Function) -> ir.Function:

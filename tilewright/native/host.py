@@ -6,6 +6,7 @@ import platform
 import threading
 from functools import cache
 
+import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
@@ -88,6 +89,34 @@ class NativeModule:
     def address(self, name: str) -> int:
         """Where the function is."""
         return self._engine.get_function_address(name)
+
+
+class NativeObject:
+    """Machine code of this computer that was made before, in this process."""
+
+    def __init__(self, code: bytes):
+        with _lock:
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _host_machine(0))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where the function is."""
+        return self._engine.get_function_address(name)
+
+
+def host_object(module: ir.Module) -> bytes:
+    """A relocatable object for just this computer, see `host_key`."""
+    with _lock:
+        machine = _host_machine(2)
+        return machine.emit_object(optimized(module, machine))
+
+
+def host_key() -> str:
+    """What machine code for this computer depends on, apart from the program."""
+    _initialize()
+    parts = llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), platform.machine()
+    return " ".join(parts)
 
 
 def object_code(module: ir.Module, triple: str, *, all_passes: bool = True) -> bytes:

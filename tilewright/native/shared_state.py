@@ -66,6 +66,11 @@ class SharedState:
         return [name for name, (_, is_column) in cls._fields.items() if is_column]
 
     @classmethod
+    def layout(cls) -> list[tuple[str, tuple[int, bool]]]:
+        """All names with their slots."""
+        return list(cls._fields.items())
+
+    @classmethod
     def slot(cls, name: str) -> tuple[int, bool]:
         return cls._fields[name]
 

@@ -20,7 +20,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.cacheline import LINE_WORDS, Line
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.leader import as_leader
-from tilewright.passes.air.rank_inference import rank_of
+from tilewright.passes.air.rank_inference import possible_ranks, rank_of
 from tilewright.passes.air.targets import find_target, wave_size_of
 
 
@@ -104,9 +104,18 @@ def _rank_of(end: ChannelEnd, role: str) -> int:
             end,
             f"could not infer {role} rank from rank-dispatch context; expected enclosing "
             "`scf.if (arith.cmpi eq, %rid, %const : index)`",
-            (end, "the conditions around it must leave exactly one rank of a world of known size"),
+            (end, f"{_ranks_text(end)}; it must be exactly one"),
         )
     return rank
+
+
+def _ranks_text(end: ChannelEnd) -> str:
+    ranks = possible_ranks(end)
+    if ranks is None:
+        return "the world has any number of ranks, and the conditions around it compare the id with none of them"
+    if not ranks:
+        return "the conditions around it hold on no rank of this world"
+    return f"the conditions around it hold on ranks {', '.join(map(str, ranks[:8]))}{', ...' if ranks[8:] else ''}"
 
 
 def _check_ranks(channel: ChannelOp, producer: int, consumer: int) -> None:

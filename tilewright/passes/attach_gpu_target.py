@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -52,9 +53,9 @@ class AttachTargetPass(Pass):
             fields["link"] = ArrayAttr([StringAttr(path) for path in self.link_libs])
         return self.target.of(**fields)
 
+    @abstractmethod
     def _flags(self) -> list[str]:
         """What the code may take liberties with."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

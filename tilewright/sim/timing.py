@@ -104,22 +104,25 @@ def parameters() -> tuple[Field[Any], ...]:
     return fields(Timing)
 
 
-def read_timing(text: str, base: Timing) -> Timing:
-    """`base` with the numbers of a JSON object in place of its own; `none` is time that counts as little as it can."""
-    if text.strip() == "none":
-        return FUNCTIONAL
+def timing_with(arch: Arch, given: object = None) -> Timing:
+    """What is known of an architecture, with some parameters replaced; `none`: as little time as there can be."""
+    if given is None:
+        return timing_of(arch)
+    return FUNCTIONAL if given == "none" else _with_parameters(timing_of(arch), given)
+
+
+def read_parameters(text: str) -> object:
+    """Parameters from JSON text, to be looked at by `timing_with`."""
     try:
-        given: object = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise TimingError(f"line {error.lineno}: {error.msg}; a JSON object of parameters is wanted") from error
-    return with_parameters(base, given)
 
 
-def with_parameters(base: Timing, given: object) -> Timing:
-    """`base` with some of its parameters replaced."""
-    if not isinstance(given, dict):
+def _with_parameters(base: Timing, given: object) -> Timing:
+    if not isinstance(given, Mapping):
         raise TimingError(f"a JSON object of parameters is wanted, got {given!r}")
-    given = cast("dict[str, object]", given)
+    given = cast("Mapping[str, object]", given)
     known = {parameter.name: parameter for parameter in parameters()}
     for name, value in given.items():
         if name not in known:

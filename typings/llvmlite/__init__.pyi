@@ -1,0 +1,3 @@
+"""The part of llvmlite that tilewright uses."""
+
+__version__: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import OPTIONAL, NpuWriteBdOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
@@ -178,7 +178,7 @@ def test_transfer_to_unknown_channel_is_checked_later() -> None:
     accepted(memcpy("%i8", "[0,0,0,0][1,1,1,3][0,0,0,5]", metadata="@later"))
 
 
-FIELDS = [name for name in NpuWriteBdOp.get_irdl_definition().properties if name != "burst_length"]
+FIELDS = [name for name in NpuWriteBdOp.get_irdl_definition().properties if name not in OPTIONAL]
 
 
 def write_bd(**fields: int) -> str:

@@ -143,12 +143,9 @@ class MemcpyOp(IRDLOperation):
         return [_integers(cast(DenseArrayBase, entry)) for entry in lists]
 
     def verify_(self) -> None:
-        ends = 1 + len(self.destinations)
-        if ends < 2 or len(self.destination_tiles) != len(self.destinations):
-            raise VerifyError("needs a tile for each of its destinations, of which there must be one")
-        counts = {len(lists) for lists in (self.sizes, self.strides) if lists is not None}
-        if len(self._scalars()) != ends or counts - {ends}:
-            raise VerifyError("needs an offset and a length for each end")
+        if not all(_is_token(entry) for entry in self.other_tokens or ()):
+            raise VerifyError("needs a name and two numbers for each token")
+        self._verify_ends()
         sizes, strides = self._lists(self.sizes), self._lists(self.strides)
         if any(len(size) != len(stride) for size, stride in zip(sizes, strides, strict=True)):
             raise VerifyError("needs as many strides as sizes")
@@ -156,6 +153,16 @@ class MemcpyOp(IRDLOperation):
         everything += [number for entry in (*sizes, *strides) for number in entry]
         if sum(_is_marker(number) for number in everything) != len(self.numbers):
             raise VerifyError("needs an operand for each number that is known at run time")
+
+    def _verify_ends(self) -> None:
+        ends, others = 1 + len(self.destinations), len(self.destinations) - 1
+        if ends < 2 or len(self.destination_tiles) != len(self.destinations):
+            raise VerifyError("needs a tile for each of its destinations, of which there must be one")
+        if any(len(_integers(array)) != others for array in (self.other_offsets, self.other_lengths)):
+            raise VerifyError("needs an offset and a length for each end")
+        lists = [lists for lists in (self.sizes, self.strides) if lists is not None]
+        if any(len(entries) != ends or not all(map(_is_list, entries)) for entries in lists):
+            raise VerifyError("needs a list of sizes and one of strides for each end")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -337,6 +344,16 @@ def _array(numbers: Sequence[SSAValue | int]) -> DenseArrayBase[IntegerType]:
 
 def _integers(array: DenseArrayBase | None) -> Sequence[int]:
     return () if array is None else cast(DenseArrayBase[IntegerType], array).get_values()
+
+
+def _is_token(entry: Attribute) -> bool:
+    kinds = SymbolRefAttr, IntegerAttr, IntegerAttr
+    parts = list(cast(ArrayAttr[Attribute], entry)) if isinstance(entry, ArrayAttr) else []
+    return len(parts) == len(kinds) and all(map(isinstance, parts, kinds))
+
+
+def _is_list(entry: Attribute) -> bool:
+    return isinstance(entry, DenseArrayBase) and entry.elt_type == i64
 
 
 def _make_end(

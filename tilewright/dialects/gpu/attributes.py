@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import base, irdl_attr_definition
@@ -171,7 +171,7 @@ class ObjectAttr(ParametrizedAttribute):
     name = "gpu.object"
     target: Attribute
     format: StringAttr
-    object: StringAttr
+    object: StringAttr | BytesAttr
     properties: DictionaryAttr | NoneAttr
     kernels: KernelTableAttr | NoneAttr
 
@@ -193,7 +193,7 @@ class ObjectAttr(ParametrizedAttribute):
             format = parser.parse_optional_keyword_in(OBJECT_FORMATS)
             if format is not None:
                 parser.parse_punctuation("=")
-            contents = StringAttr(parser.parse_str_literal())
+            contents = parser.parse_attribute()
         return [target, StringAttr(format or FATBIN), contents, properties, kernels]
 
     def print_parameters(self, printer: Printer) -> None:

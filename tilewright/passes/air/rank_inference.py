@@ -38,6 +38,12 @@ _WIDTH = 64
 
 def rank_of(op: Operation) -> int | None:
     """The number of the one rank that `op` runs on; None if that is not known."""
+    ranks = possible_ranks(op)
+    return ranks[0] if ranks is not None and len(ranks) == 1 else None
+
+
+def possible_ranks(op: Operation) -> list[int] | None:
+    """The ranks that `op` runs on as far as the conditions around it tell; None in a world of unknown size."""
     rank = _enclosing_rank(op)
     if rank is None:
         return None
@@ -45,8 +51,9 @@ def rank_of(op: Operation) -> int | None:
     sizes = [scalar_int(size) for size in rank.extents]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and prod(known) <= MAX_WORLD:
-        return _only_rank(conditions, rank, known)
-    return _compared_rank(conditions, rank)
+        return _ranks_left(conditions, rank, known)
+    compared = _compared_rank(conditions, rank)
+    return None if compared is None else [compared]
 
 
 def _enclosing_rank(op: Operation) -> RankOp | None:
@@ -67,10 +74,9 @@ def _conditions(op: Operation, rank: RankOp) -> Iterator[tuple[SSAValue, bool]]:
         inner = parent
 
 
-def _only_rank(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, sizes: Sequence[int]) -> int | None:
+def _ranks_left(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, sizes: Sequence[int]) -> list[int]:
     points = [point[::-1] for point in product(*(range(size) for size in reversed(sizes)))]
-    found = [number for number, point in enumerate(points) if _runs_at(conditions, rank, point)]
-    return found[0] if len(found) == 1 else None
+    return [number for number, point in enumerate(points) if _runs_at(conditions, rank, point)]
 
 
 def _runs_at(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, point: Point) -> bool:

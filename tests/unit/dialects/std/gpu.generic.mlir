@@ -62,6 +62,7 @@
   }) : () -> ()
   "gpu.binary"() <{objects = [#gpu.object<#rocdl.target<chip = "gfx942">, bin = "BLOB">], offloadingHandler = #gpu.select_object, sym_name = "bin"}> : () -> ()
   "gpu.binary"() <{objects = [#gpu.object<#nvvm.target, offload = "A">, #gpu.object<#nvvm.target, properties = {O = 3 : i32}, assembly = "B">], offloadingHandler = #gpu.select_object<1 : i64>, sym_name = "bin2"}> : () -> ()
+  "gpu.binary"() <{objects = [#gpu.object<#nvvm.target, properties = {O = 2 : i32}, kernels = <[#gpu.kernel_metadata<"k", (i32) -> (), arg_attrs = [{llvm.noalias}], metadata = {x = 1 : i64}>, #gpu.kernel_metadata<"l", !llvm.func<void (ptr)>>]>, bin = "x\00\FFyz">], offloadingHandler = #gpu.select_object, sym_name = "with_kernels"}> : () -> ()
   "func.func"() <{function_type = (index, memref<4xf32>, i32, f32, i64, memref<?xf32>) -> (), sym_name = "host"}> ({
   ^bb0(%arg0: index, %arg1: memref<4xf32>, %arg2: i32, %arg3: f32, %arg4: i64, %arg5: memref<?xf32>):
     %0 = "arith.constant"() <{value = 1 : index}> : () -> index

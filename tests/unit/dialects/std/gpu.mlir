@@ -55,6 +55,7 @@ module attributes {gpu.container_module} {
   }
   gpu.binary @bin  [#gpu.object<#rocdl.target<chip = "gfx942">, bin = "BLOB">]
   gpu.binary @bin2 <#gpu.select_object<1 : i64>> [#gpu.object<#nvvm.target, offload = "A">, #gpu.object<#nvvm.target, properties = {O = 3 : i32}, assembly = "B">]
+  gpu.binary @with_kernels  [#gpu.object<#nvvm.target, properties = {O = 2 : i32}, kernels = <[#gpu.kernel_metadata<"k", (i32) -> (), arg_attrs = [{llvm.noalias}], metadata = {x = 1 : i64}>, #gpu.kernel_metadata<"l", !llvm.func<void (ptr)>>]>, bin = "x\00\FFyz">]
   func.func @host(%arg0: index, %arg1: memref<4xf32>, %arg2: i32, %arg3: f32, %arg4: i64, %arg5: memref<?xf32>) {
     %c1 = arith.constant 1 : index
     %c0_i32 = arith.constant 0 : i32
