@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import chdir
 from pathlib import Path
+from shutil import copy
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -36,11 +38,13 @@ KERNELS = [f"--kernel={name}={BENCH / 'gemm_design.py'}:{name}" for name in ("ma
 
 
 def write_reports(folder: Path) -> None:
+    """Run the designs where they have short names: pages show what files are called."""
     (folder / "gemm.mlir").write_text(gemm_text(256, 256, 256))
-    designs = {"gemm": folder / "gemm.mlir"}
-    designs |= {name: DOCS / "examples" / f"{name}.mlir" for name in ("tokens", "forgotten_consumer")}
-    for name, design in designs.items():
-        tilewright(["run", str(design), "--report", str(folder / f"{name}.html"), *KERNELS * (name == "gemm")])
+    for name in ("tokens", "forgotten_consumer"):
+        copy(DOCS / "examples" / f"{name}.mlir", folder)
+    with chdir(folder):
+        for name in {picture.report for picture in PICTURES}:
+            tilewright(["run", f"{name}.mlir", "--report", f"{name}.html", *KERNELS * (name == "gemm")])
 
 
 def take(page: Page, picture: Picture, folder: Path) -> None:

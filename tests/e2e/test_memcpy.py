@@ -468,3 +468,41 @@ def test_two_sequences_share_the_cores() -> None:
         result = room(64)
         loaded.run(numbers(64), result, sequence=name)
         np.testing.assert_array_equal(result, numbers(64) + 1)
+
+
+def test_a_wait_that_depends_on_a_run_is_explained_by_the_simulator() -> None:
+    """What the core fills is emptied after the loop, so that two rounds are the most; a run says how many there are."""
+    design, type = TokenDesign(), words(8)
+    shim, core = design.tile(0, 0), design.tile(0, 2)
+    source, target = (design.buffer(0, 2, name, type) for name in ("source", "target"))
+    for token, value in (("empty", 1), ("full", 0), ("room", 1)):
+        design.token(token, value)
+    design.core(0, 2, take("full"), take("room"), *add_loop(source, target, 8, type), give("empty"))
+    ends = [part(shim, "%a", 0, 8), part(core, source, 0, 8)]
+    loop = ["%zero = arith.constant 0 : i32", "%one = arith.constant 1 : i32"]
+    loop += ["scf.for %k = %zero to %n step %one : i32 {", copy("@empty(1, 0), @full(0, 1)", ends, [type] * 2), "}"]
+    emptied = copy("@room(0, 1)", [part(core, target, 0, 8), part(shim, "%a", 0, 8)], [type] * 2)
+    compiled = tw.compile(design.text(f"%a: {type}, %n: i32", [*loop, emptied]))
+    compiled.run(numbers(8), 2)
+    with pytest.raises(tw.Hang, match=r"the core of tile \(0, 2\) needs lock 2 .*>= 1, it is 0"):
+        compiled.run(numbers(8), 3)
+
+
+def test_neighbours_share_a_token_without_a_copy() -> None:
+    """The second core reads what the first one wrote into its own memory; their token is a lock that both reach."""
+    design, type = TokenDesign(), words(16)
+    shim, below = design.tile(0, 0), design.tile(0, 2)
+    source, middle = (design.buffer(0, 2, name, type) for name in ("source", "middle"))
+    for token in ("arrived", "halfway", "computed"):
+        design.token(token)
+    design.core(0, 2, take("arrived"), *add_loop(source, middle, 16, type), give("halfway"))
+    above = design.tile(0, 3)
+    target = design.buffer(0, 3, "target", type)
+    design.core(0, 3, take("halfway"), *add_loop(middle, target, 16, type, amount="10"), give("computed"))
+    steps = [copy("@arrived(0, 1)", [part(shim, "%a", 0, 16), part(below, source, 0, 16)], [type] * 2)]
+    steps += [copy("@computed(1, 0)", [part(above, target, 0, 16), part(shim, "%b", 0, 16)], [type] * 2)]
+    check_runs(
+        design.text(f"%a: {type}, %b: {type}", steps),
+        lambda run: [numbers(16) + run, room(16)],
+        lambda arguments: arguments[0] + 11,
+    )

@@ -19,7 +19,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.ir.diagnostics import fail_op
@@ -34,7 +34,7 @@ from tilewright.passes.memcpy.overlap import overlap_loops
 from tilewright.passes.memcpy.programs import program_copies
 from tilewright.passes.memcpy.rehearsal import rehearse
 from tilewright.passes.memcpy.schedule import Scheduler
-from tilewright.passes.memcpy.sites import TokenSites, check_sides
+from tilewright.passes.memcpy.sites import TokenSites, check_sides, place_of
 from tilewright.passes.memcpy.streams import Streams
 from tilewright.passes.memcpy.token_checks import check_tokens
 
@@ -121,12 +121,20 @@ def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
     """A lock for each token on each of its tiles, behind the tile; it starts with the token's value."""
     tiles, locks = tiles_by_place(device), dict[LockName, LockOp]()
     last: dict[object, Operation] = {}
+    _declare_first(device, [tiles[name.place] for use, name in sites.uses.items() if name.place != place_of(use)])
     for name in (names := sites.locks):
         token, tile = sites.tokens[name.token], tiles[name.place]
         lock = LockOp(tile.result, init=token.value.value.data, sym_name=_lock_name(device, name, names))
         building(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
         locks[name] = last[tile] = lock
     return locks
+
+
+def _declare_first(device: DeviceOp, tiles: Sequence[TileOp]) -> None:
+    """Put tiles before everything else: cores before them are to use their locks."""
+    for tile in dict.fromkeys(tiles):
+        tile.detach()
+        Rewriter.insert_op(tile, InsertPoint.at_start(device.body))
 
 
 def _lock_name(device: DeviceOp, name: LockName, names: Sequence[LockName]) -> str:

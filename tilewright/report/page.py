@@ -221,11 +221,16 @@ class _Page:
         groups = dict(self._groups())
         bars = join(self._bar(name, numbers) for name, numbers in groups.items())
         phases = [phase for phase in LOOKS if phase and self.shares.cycles[:, phase].any()]
-        headings = [Heading("parts"), *(Heading(LOOKS[phase].label, True) for phase in phases)]
-        rows = [[name, *(percent(self._share(numbers, phase)) for phase in phases)] for name, numbers in groups.items()]
+        headings = [Heading("at"), *(Heading(name, True) for name in groups)]
+        rows = [[LOOKS[phase].label, *self._phase_row(groups, phase)] for phase in phases]
         lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
         shares = table("Shares of the run", headings, rows, "stalls-table")
         return Section("stalls", "Stalls by cause", lead, join([element("div", bars, class_="bars"), shares]))
+
+    def _phase_row(self, groups: Mapping[str, list[int]], phase: Phase) -> Iterator[str]:
+        for numbers in groups.values():
+            share = self._share(numbers, phase)
+            yield percent(share) if share else ""
 
     def _groups(self) -> Iterator[tuple[str, list[int]]]:
         """Parts of a kind: the controller, cores, and the channels of each kind of tile."""

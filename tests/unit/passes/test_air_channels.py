@@ -4,64 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from air_programs import channel_program
 from gpu_machine import Machine, Rank, Stuck, kernels_of, lowered
 from xdsl.dialects.func import FuncOp
 
 WAVE = 32
-
-
-def channel_program(messages: int, waves: int = 1, world: int = 2) -> str:
-    """Rank 0 sends messages; the others are in the else branch, where rank 1 receives and keeps what it got."""
-    line, bases = "memref<32xi32, #air.symmetric_heap>", "memref<?xindex, #air.symmetric_heap>"
-    log = f"memref<{messages}x31xi32, #air.symmetric_heap>"
-    header = f"""
-        %step = arith.constant 1 : index
-        %c0 = arith.constant 0 : index
-        %c31 = arith.constant 31 : index
-        %count = arith.constant {messages} : index"""
-    types = f"{line}, {bases}, {log}"
-
-    def nest(body: str) -> str:
-        return f"""air.launch (%b) in (%n=%c1) args(%ld=%data, %lb=%bases, %ll=%log) : {types} {{
-          air.segment args(%sd=%ld, %sb=%lb, %sl=%ll) : {types} {{
-            %one = arith.constant 1 : index
-            %waves = arith.constant {waves} : index
-            air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%d=%sd, %hb=%sb, %l=%sl) : {types} {{ {header}
-              %lane = gpu.lane_id
-              %payload_lane = arith.cmpi ult, %lane, %c31 : index
-              %first_wave = arith.cmpi eq, %x, %c0 : index
-              %mine = arith.andi %payload_lane, %first_wave : i1
-              scf.for %k = %c0 to %count step %step {{ {body} }}
-            }} }} }}"""
-
-    send = f"""
-      scf.if %mine {{
-        %c1000 = arith.constant 1000 : index
-        %t = arith.muli %k, %c1000 : index
-        %v = arith.addi %t, %lane : index
-        %w = arith.index_cast %v : index to i32
-        memref.store %w, %d[%lane] : {line}
-      }}
-      air.channel.put @C[%c0] (%d[] [] []) : ({line})"""
-    keep = f"""
-      air.channel.get @C[%c0] (%d[] [] []) : ({line})
-      scf.if %mine {{
-        %v = memref.load %d[%lane] : {line}
-        memref.store %v, %l[%k, %lane] : {log}
-      }}"""
-    inner = nest(keep) if world == 2 else f"scf.if %is_one {{ {nest(keep)} }}"
-    return f"""
-    air.channel @C [1] {{channel_type = "gpu_symmetric_heap"}}
-    func.func @f(%outer_data: {line}, %outer_bases: {bases}, %outer_log: {log}) {{
-      %world = arith.constant {world} : index
-      air.rank (%me) in (%size=%world) args(%data=%outer_data, %bases=%outer_bases, %log=%outer_log) : {types} {{
-        %c0r = arith.constant 0 : index
-        %c1 = arith.constant 1 : index
-        %is_zero = arith.cmpi eq, %me, %c0r : index
-        %is_one = arith.cmpi eq, %me, %c1 : index
-        scf.if %is_zero {{ {nest(send)} }} else {{ {inner} }}
-      }}
-      return }}"""
 
 
 class World:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from air_programs import GPU, MATMUL, tile_copy
 from gpu_machine import Machine, kernels_of, lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,9 +26,6 @@ def run(text: str, *buffers: np.ndarray, wave: int = WAVE, seed: int = 0) -> Mac
         machine.launch(kernel, values)
         machine.run()
     return machine
-
-
-GPU = "module attributes {gpu.container_module}"
 
 
 def test_a_tile_id_is_the_number_of_a_wave_also_through_affine_apply():
@@ -98,36 +96,6 @@ def test_lanes_and_tiles_number_all_threads_whatever_the_wave(wave: int):
     assert out.tolist() == list(range(3 * wave))
 
 
-def tile_copy(rows: int, columns: int, waves: int) -> str:
-    """Every block stages a tile in L2; each wave then reads what other waves have fetched, last element first."""
-    size = rows * columns
-    return f"""{GPU} {{ func.func @f(%in: memref<{rows}x{columns}xi32>, %out: memref<{size}xi32>) {{
-      %c1 = arith.constant 1 : index
-      air.launch (%b) in (%n=%c1) args(%i=%in, %o=%out) : memref<{rows}x{columns}xi32>, memref<{size}xi32> {{
-        air.segment args(%si=%i, %so=%o) : memref<{rows}x{columns}xi32>, memref<{size}xi32> {{
-          %waves = arith.constant {waves} : index
-          %one = arith.constant 1 : index
-          %tile = memref.alloc() : memref<{rows}x{columns}xi32, 1>
-          air.dma_memcpy_nd (%tile[] [] [], %si[] [] [])
-              : (memref<{rows}x{columns}xi32, 1>, memref<{rows}x{columns}xi32>)
-          air.herd tile (%x, %y) in (%nx=%waves, %ny=%one) args(%t=%tile, %h=%so)
-              : memref<{rows}x{columns}xi32, 1>, memref<{size}xi32> {{
-            %c0 = arith.constant 0 : index
-            %cw = arith.constant {waves} : index
-            %cols = arith.constant {columns} : index
-            %last = arith.constant {size - 1} : index
-            %end = arith.constant {size} : index
-            scf.for %k = %x to %end step %cw {{
-              %r = arith.subi %last, %k : index
-              %row = arith.divui %r, %cols : index
-              %col = arith.remui %r, %cols : index
-              %v = memref.load %t[%row, %col] : memref<{rows}x{columns}xi32, 1>
-              memref.store %v, %h[%k] : memref<{size}xi32>
-            }}
-          }} }} }}
-      return }} }}"""
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_tile_is_fetched_once_by_all_threads_and_is_there_when_the_herd_starts(seed: int):
     data = np.arange(30, dtype=np.int32).reshape(5, 6)
@@ -183,83 +151,6 @@ def test_a_herd_sees_what_the_herd_before_it_has_written(seed: int):
       return }} }}"""
     run(text, out, seed=seed)
     assert out.tolist() == [8, 9, 7]
-
-
-MATMUL = """
-#tile = affine_map<()[s0] -> (s0 * 8)>
-func.func @f(%A: memref<16x8xf32>, %B: memref<8x16xf32>, %C: memref<16x16xf32>) {
-  %c2 = arith.constant 2 : index
-  air.launch (%bx, %by) in (%nx=%c2, %ny=%c2) args(%a=%A, %b=%B, %c=%C)
-      : memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
-    air.segment @s args(%sx=%bx, %sy=%by, %sa=%a, %sb=%b, %sc=%c)
-        : index, index, memref<16x8xf32>, memref<8x16xf32>, memref<16x16xf32> {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2s = arith.constant 2 : index
-      %c4 = arith.constant 4 : index
-      %c8 = arith.constant 8 : index
-      %c16 = arith.constant 16 : index
-      %zero = arith.constant 0.0 : f32
-      %row = affine.apply #tile()[%sy]
-      %col = affine.apply #tile()[%sx]
-      %a_reg = memref.alloc() : memref<4xf32, 2>
-      %b_reg = memref.alloc() : memref<2xf32, 2>
-      %acc = memref.alloc() : memref<8xf32, 2>
-      scf.for %i = %c0 to %c8 step %c1 {
-        memref.store %zero, %acc[%i] : memref<8xf32, 2>
-      }
-      scf.for %k = %c0 to %c8 step %c4 {
-        %As = memref.alloc() : memref<8x4xf32, 1>
-        %Bs = memref.alloc() : memref<4x8xf32, 1>
-        air.dma_memcpy_nd (%As[] [] [], %sa[%row, %k] [%c8, %c4] [%c8, %c1]) : (memref<8x4xf32, 1>, memref<16x8xf32>)
-        air.dma_memcpy_nd (%Bs[] [] [], %sb[%k, %col] [%c4, %c8] [%c16, %c1]) : (memref<4x8xf32, 1>, memref<8x16xf32>)
-        air.herd @compute tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1)
-            args(%hAs=%As, %hBs=%Bs, %ha=%a_reg, %hb=%b_reg, %hacc=%acc)
-            : memref<8x4xf32, 1>, memref<4x8xf32, 1>, memref<4xf32, 2>, memref<2xf32, 2>, memref<8xf32, 2> {
-          %c0_h = arith.constant 0 : index
-          %c1_h = arith.constant 1 : index
-          %c2_h = arith.constant 2 : index
-          %c4_h = arith.constant 4 : index
-          %lane = gpu.lane_id
-          %rs = arith.muli %tx, %c4_h : index
-          %cs = arith.muli %lane, %c2_h : index
-          scf.for %kk = %c0_h to %c4_h step %c1_h {
-            air.dma_memcpy_nd (%ha[] [] [], %hAs[%rs, %kk] [%c4_h] [%c4_h]) : (memref<4xf32, 2>, memref<8x4xf32, 1>)
-            air.dma_memcpy_nd (%hb[] [] [], %hBs[%kk, %cs] [%c2_h] [%c1_h]) : (memref<2xf32, 2>, memref<4x8xf32, 1>)
-            scf.for %y = %c0_h to %c4_h step %c1_h {
-              scf.for %x = %c0_h to %c2_h step %c1_h {
-                %flat = arith.muli %y, %c2_h : index
-                %idx = arith.addi %flat, %x : index
-                %av = memref.load %ha[%y] : memref<4xf32, 2>
-                %bv = memref.load %hb[%x] : memref<2xf32, 2>
-                %cv = memref.load %hacc[%idx] : memref<8xf32, 2>
-                %p = arith.mulf %av, %bv : f32
-                %sum = arith.addf %cv, %p : f32
-                memref.store %sum, %hacc[%idx] : memref<8xf32, 2>
-              }
-            }
-          }
-        }
-      }
-      air.herd @writeback tile (%tx, %ty) in (%ntx=%c2s, %nty=%c1) args(%wacc=%acc, %wC=%sc, %wr=%row, %wc=%col)
-          : memref<8xf32, 2>, memref<16x16xf32>, index, index {
-        %c1_w = arith.constant 1 : index
-        %c2_w = arith.constant 2 : index
-        %c4_w = arith.constant 4 : index
-        %c16_w = arith.constant 16 : index
-        %lane = gpu.lane_id
-        %rs = arith.muli %tx, %c4_w : index
-        %cs = arith.muli %lane, %c2_w : index
-        %r = arith.addi %wr, %rs : index
-        %q = arith.addi %wc, %cs : index
-        air.dma_memcpy_nd (%wC[%r, %q] [%c4_w, %c2_w] [%c16_w, %c1_w], %wacc[] [] [])
-            : (memref<16x16xf32>, memref<8xf32, 2>)
-      }
-    }
-  }
-  return
-}"""
-"""A product of matrices with tiles in L2 and registers in L1; no barrier is written, herds and copies bring theirs."""
 
 
 @pytest.mark.parametrize("seed", range(2))

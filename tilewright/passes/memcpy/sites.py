@@ -127,15 +127,15 @@ class TokenSites:
         token, amount = use.token_name.root_reference.data, use.value.value.data
         if not self._check(use, token, amount):
             return
-        holder = parent_tile_element(use)
-        if holder is None or holder.place is None:
+        holder, home = parent_tile_element(use), place_of(use)
+        if holder is None or home is None:
             fail_op(use, "is not in a core, so that nobody can tell which tile it is for")
 
         def meet(lock: LockUse) -> None:
             self.uses[use] = lock.name
 
         is_acquire = use.lock_action is not LockAction.Release
-        sites = [frozenset({place}) for place in self._reached(holder, holder.place)]
+        sites = [frozenset({place}) for place in self._reached(holder, home)]
         self.demands[token].append(Demand(use, token, amount, is_acquire, sites, meet))
 
     def _reached(self, holder: TileElement, home: TileId) -> list[TileId]:
@@ -152,6 +152,12 @@ class TokenSites:
         if not 0 <= amount <= self.limit:
             fail_op(op, f"takes or gives {amount} of a token, but a lock holds 0 to {self.limit}")
         return amount > 0
+
+
+def place_of(use: UseTokenOp) -> TileId | None:
+    """The tile that a use of a token is on."""
+    holder = parent_tile_element(use)
+    return None if holder is None else holder.place
 
 
 def meeting_sites(demands: Sequence[Demand]) -> list[Site]:

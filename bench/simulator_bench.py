@@ -1,0 +1,100 @@
+"""The simulator: a matrix product of i16 on a 4x4 array with 32x32x32 tiles, beside NumPy doing the same product.
+
+The kernel takes what a core's vector unit would at its peak, 512 cycles for a tile. Speed is that of the second run on
+a loaded device, by the clock on the wall; the exponent is that of the power law through the points, 1 if the cost is
+linear in the work. The last table has both models, on a design that the plain one can do in a moment.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from gemm_design import KERNELS, gemm_text
+
+import tilewright as tw
+from tilewright.sim.trace import Event
+
+SIZES = 256, 512, 1024
+REPEATS = 3
+
+
+class Measured(NamedTuple):
+    """One product."""
+
+    size: int
+    seconds: float
+    numpy_seconds: float
+    cycles: int
+    events: int
+    dma_bytes: int
+
+
+def best(action: Callable[[], Any]) -> float:
+    """The shortest of several times."""
+    found = list[float]()
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        action()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def measure(size: int) -> Measured:
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-128, 128, (size, size), dtype=np.int16) for _ in range(2))
+    c = np.zeros_like(a)
+    device = tw.compile(gemm_text(size, size, size)).load(kernels=KERNELS)
+    result = device.run(a, b, c)
+    assert np.array_equal(c, a @ b), "the product is wrong"
+    events = device.machine.engine.events
+    seconds = best(lambda: device.run(a, b, c))
+    events = (device.machine.engine.events - events) // REPEATS
+    words = int(result.trace[result.trace[:, 1] == Event.BD_END][:, 4].sum())
+    return Measured(size, seconds, best(lambda: a @ b), result.cycles, events, 4 * words)
+
+
+def exponent(points: list[Measured]) -> float:
+    """Of time by work, through the points."""
+    xs, ys = [math.log(p.size**3) for p in points], [math.log(p.seconds) for p in points]
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
+
+
+def both_models() -> None:
+    """Cycles in a second of the plain and the fast model, on one small product."""
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-128, 128, (128, 128), dtype=np.int16) for _ in range(2))
+    design, rates = tw.compile(gemm_text(128, 128, 128)), dict[str, float]()
+    for model in ("plain", "fast"):
+        device = design.load(kernels=KERNELS, model=model)
+        cycles = device.run(a, b, np.zeros_like(a)).cycles
+        rates[model] = cycles / best(lambda device=device: device.run(a, b, np.zeros_like(a)))
+    print(f"\n128: plain {rates['plain']:,.0f} cycles/s, fast {rates['fast']:,.0f}: {rates['fast'] / rates['plain']:.0f}x")
+
+
+def main(arguments: list[str]) -> None:
+    sizes = SIZES[:2] if "--quick" in arguments else SIZES
+    print("size   seconds  of NumPy's    cycles  cycles/s  turns/s  bytes/s by DMA")
+    points = list[Measured]()
+    for size in sizes:
+        point = measure(size)
+        points.append(point)
+        rates = (point.cycles / point.seconds, point.events / point.seconds, point.dma_bytes / point.seconds)
+        print(
+            f"{size:<6} {point.seconds:7.3f} {point.seconds / point.numpy_seconds:10.1f}x {point.cycles:>10,} "
+            f"{rates[0]:9.2e} {rates[1]:8.1e} {rates[2]:15.1e}",
+            flush=True,
+        )
+    print(f"time ~ work^{exponent(points):.2f}")
+    both_models()
+
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parent))
+    main(sys.argv[1:])
