@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from gemm_design import KERNELS, gemm_text
+from gemm_design import gemm_text
 
 import tilewright as tw
 from tilewright.sim.trace import Event
@@ -49,7 +49,7 @@ def measure(size: int) -> Measured:
     random = np.random.default_rng(0)
     a, b = (random.integers(-128, 128, (size, size), dtype=np.int16) for _ in range(2))
     c = np.zeros_like(a)
-    device = tw.compile(gemm_text(size, size, size)).load(kernels=KERNELS)
+    device = tw.compile(gemm_text(size, size, size)).load()
     result = device.run(a, b, c)
     assert np.array_equal(c, a @ b), "the product is wrong"
     events = device.machine.engine.events
@@ -72,10 +72,11 @@ def both_models() -> None:
     a, b = (random.integers(-128, 128, (128, 128), dtype=np.int16) for _ in range(2))
     design, rates = tw.compile(gemm_text(128, 128, 128)), dict[str, float]()
     for model in ("plain", "fast"):
-        device = design.load(kernels=KERNELS, model=model)
+        device = design.load(model=model)
         cycles = device.run(a, b, np.zeros_like(a)).cycles
         rates[model] = cycles / best(lambda device=device: device.run(a, b, np.zeros_like(a)))
-    print(f"\n128: plain {rates['plain']:,.0f} cycles/s, fast {rates['fast']:,.0f}: {rates['fast'] / rates['plain']:.0f}x")
+    plain, fast = rates["plain"], rates["fast"]
+    print(f"\n128: plain {plain:,.0f} cycles/s, fast {fast:,.0f}: {fast / plain:.0f}x")
 
 
 def main(arguments: list[str]) -> None:

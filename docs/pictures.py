@@ -34,7 +34,6 @@ PICTURES = (
     Picture("report-sequence", "tokens", "#sequence"),
     Picture("report-hang", "forgotten_consumer", "#why", "dark"),
 )
-KERNELS = [f"--kernel={name}={BENCH / 'gemm_design.py'}:{name}" for name in ("matmul", "zero")]
 
 
 def write_reports(folder: Path) -> None:
@@ -44,7 +43,7 @@ def write_reports(folder: Path) -> None:
         copy(DOCS / "examples" / f"{name}.mlir", folder)
     with chdir(folder):
         for name in {picture.report for picture in PICTURES}:
-            tilewright(["run", f"{name}.mlir", "--report", f"{name}.html", *KERNELS * (name == "gemm")])
+            tilewright(["run", f"{name}.mlir", "--report", f"{name}.html"])
 
 
 def take(page: Page, picture: Picture, folder: Path) -> None:

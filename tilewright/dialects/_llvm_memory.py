@@ -19,6 +19,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from tilewright.dialects._amend import amend
 from tilewright.dialects._ods import i64_attr, op_definition
 from tilewright.dialects._syntax import parse_types, print_attributes, print_types, split_attributes
+from tilewright.ir.constraints import described
 
 NOT_ATOMIC = IntegerAttr(0, i64)
 SCOPE = "syncscope"
@@ -58,6 +59,18 @@ class AtomicKind(IntEnum):
     udec_wrap = 16
     usub_cond = 17
     usub_sat = 18
+
+
+ORDERING = described(
+    IntegerAttr.constr(i64),
+    "Atomic ordering for LLVM's memory model",
+    lambda attribute: attribute.value.data in Ordering._value2member_map_,
+)
+ATOMIC_KIND = described(
+    IntegerAttr.constr(i64),
+    "llvm.atomicrmw binary operations",
+    lambda attribute: attribute.value.data in AtomicKind._value2member_map_,
+)
 
 
 def _parse_word(parser: Parser, cases: type[IntEnum], what: str) -> Attribute:
@@ -142,6 +155,7 @@ SPELLED = "volatile_", "ordering", SCOPE
 class LoadOp(xdsl_llvm.LoadOp):
     """Read a value."""
 
+    ordering = prop_def(ORDERING, NOT_ATOMIC)
     volatile_ = opt_prop_def(UnitAttr)
     nontemporal = opt_prop_def(UnitAttr)
     invariant = opt_prop_def(UnitAttr)
@@ -179,7 +193,7 @@ class LoadOp(xdsl_llvm.LoadOp):
 class StoreOp(xdsl_llvm.StoreOp):
     """Write a value."""
 
-    ordering = prop_def(i64_attr(), NOT_ATOMIC)
+    ordering = prop_def(ORDERING, NOT_ATOMIC)
     syncscope = opt_prop_def(StringAttr)
 
     @classmethod
@@ -209,8 +223,8 @@ class AtomicRMWOp(IRDLOperation):
 
     ptr = operand_def(LLVMPointerType)
     val = operand_def()
-    bin_op = prop_def(i64_attr())
-    ordering = prop_def(i64_attr())
+    bin_op = prop_def(ATOMIC_KIND)
+    ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
     alignment = opt_prop_def(i64_attr())
     volatile_ = opt_prop_def(UnitAttr)
@@ -250,8 +264,8 @@ class AtomicCmpXchgOp(IRDLOperation):
     ptr = operand_def(LLVMPointerType)
     cmp = operand_def()
     val = operand_def()
-    success_ordering = prop_def(i64_attr())
-    failure_ordering = prop_def(i64_attr())
+    success_ordering = prop_def(ORDERING)
+    failure_ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
     alignment = opt_prop_def(i64_attr())
     weak = opt_prop_def(UnitAttr)
@@ -296,7 +310,7 @@ class FenceOp(IRDLOperation):
 
     name = "llvm.fence"
 
-    ordering = prop_def(i64_attr())
+    ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
 
     @classmethod

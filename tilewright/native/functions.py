@@ -62,7 +62,8 @@ class Body(Lowering):
         for pointer, part in zip(self.results, _parts_of_all(types, results), strict=True):
             self.builder.store(part, pointer)
         self.spend()
-        self.builder.ret(self.builder.load(self.cycles, typ=I64))
+        declared = self.unit.declared_cycles(self.op)
+        self.builder.ret(self.builder.load(self.cycles, typ=I64) if declared is None else index(declared))
         self.close()
 
 

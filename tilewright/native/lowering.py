@@ -61,6 +61,8 @@ class Unit:
     module: ir.Module
     handlers: Mapping[str, Handler]
     cycles_of: Callable[[Operation], int]
+    declared_cycles: Callable[[Operation], int | None]
+    """How long a function says that it takes, whatever its operations would."""
     suspends: Callable[[Operation], bool]
     """Whether an operation, or something in it, can make the code wait: it can be in a coroutine only."""
     buffers: list[Operation] = field(default_factory=list[Operation])

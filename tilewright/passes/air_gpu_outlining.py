@@ -11,6 +11,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.air.execution import ExecuteOp
+from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
 from tilewright.dialects.gpu.calls import LaunchFuncOp
@@ -19,12 +21,13 @@ from tilewright.dialects.gpu.kernels import CONTAINER, KERNEL, GPUFuncOp, GPUMod
 from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.ir.symbols import symbol_name
+from tilewright.ir.symbols import symbol_in, symbol_name
 from tilewright.passes.air.linalg_loops import lower_linalg
 from tilewright.passes.folding.constants import scalar_int
 from tilewright.passes.folding.regions import is_defined_in
 from tilewright.passes.lower_affine import LowerAffinePass
 from tilewright.passes.scf_lowering import lower_structured_control
+from tilewright.passes.symbol_uses import references_in
 
 IDS: tuple[type[DimensionOp], ...] = (BlockIdOp, ThreadIdOp, GridDimOp, BlockDimOp)
 """What the first twelve arguments of a launch's body are, three dimensions of each."""
@@ -35,6 +38,7 @@ class AirGpuOutliningPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
+        _check_is_lowered(op)
         LowerAffinePass().apply(ctx, op)
         lower_linalg(op)
         lower_structured_control(op)
@@ -43,6 +47,14 @@ class AirGpuOutliningPass(Pass):
             for launch in [found for found in function.walk() if isinstance(found, LaunchOp)]:
                 name = _unused(f"{function.sym_name.data}_module", names)
                 _outline(op, launch, name, f"{function.sym_name.data}_module")
+
+
+def _check_is_lowered(module: ModuleOp) -> None:
+    """Control flow becomes branches, for which the bodies of AIR's operations have no blocks."""
+    for op in module.walk():
+        if isinstance(op, Hierarchy | ExecuteOp):
+            remedy = "run --air-rank-to-mgpu and --air-to-rocdl before this pass"
+            fail_op(op, "is left; kernels are taken out of programs that have no more of it", (op, remedy))
 
 
 def _unused(name: str, names: set[str]) -> str:
@@ -61,12 +73,26 @@ def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: 
     kernel = _kernel(launch, kernel_name, captured)
     kernels = GPUModuleOp(module_name, [kernel])
     kernels.location = launch.location
+    _copy_symbols(kernels, module)
     module.body.block.add_op(kernels)
     symbol = SymbolRefAttr(module_name, [kernel_name])
     call = LaunchFuncOp.of(symbol, launch.grid_sizes, launch.block_sizes, captured)
     call.location = launch.location
     Rewriter.insert_op(call, InsertPoint.before(launch))
     Rewriter.erase_op(launch)
+
+
+def _copy_symbols(kernels: GPUModuleOp, module: ModuleOp) -> None:
+    """Give the kernel's module the functions and globals that it refers to, and those that these refer to."""
+    pending: list[Operation] = list(kernels.walk())
+    while pending:
+        for reference in references_in(pending.pop()):
+            name = reference.root_reference.data
+            found = symbol_in(module, name)
+            if found is not None and symbol_in(kernels, name) is None:
+                copy = found.clone()
+                kernels.body.block.add_op(copy)
+                pending += copy.walk()
 
 
 def _check(launch: LaunchOp) -> None:

@@ -13,6 +13,7 @@ from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.bodies import inline_body, replace_token, wait_before
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.rank_checks import check_messages_are_lowered
 
 
 class AirRankToLaunchPass(Pass):
@@ -24,6 +25,7 @@ class AirRankToLaunchPass(Pass):
 
 
 def _serialize(rank: RankOp) -> None:
+    check_messages_are_lowered(rank)
     emitter = Emitter.before(rank)
     wait_before(rank, emitter)
     ids, innermost = _loop_nest(emitter, rank.extents)

@@ -16,6 +16,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.bodies import inline_body, wait_before
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.rank_checks import check_messages_are_lowered
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
 
 DEFAULT_HEAP_BYTES = 256 << 20
@@ -34,6 +35,8 @@ class AirRankToMgpuPass(Pass):
         ranks = [found for found in op.walk() if isinstance(found, RankOp)]
         if not ranks:
             return
+        for rank in ranks:
+            check_messages_are_lowered(rank)
         declare(op, HEAP_INIT, HEAP_DESTROY, GET_RANK)
         for function in dict.fromkeys(_function_of(rank) for rank in ranks):
             self._bracket(function)

@@ -27,7 +27,7 @@ from tilewright.report.wait_picture import WaitPicture
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import PartKind, roster_of
 
-MOST_STEPS = 2000
+MOST_STEPS = 1000
 """Operations that the table of the sequence has."""
 LONGEST_WAITS = 12
 FEW_COLUMNS = 2

@@ -43,7 +43,7 @@ from tilewright.native.values import (
     value_type,
     whole_buffer,
 )
-from tilewright.sim.core_costs import cycles_of
+from tilewright.sim.core_costs import cycles_of, declared_cycles
 
 SUSPENDING = frozenset(
     {"aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream", "scf.while"}
@@ -137,7 +137,7 @@ class _Builder(Coroutine):
     """Builds the coroutine of a core; `stops` are its waits, by their number."""
 
     def __init__(self, core: CoreOp):
-        super().__init__(Unit(ir.Module("core"), HANDLERS, cycles_of, _Suspension()))
+        super().__init__(Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension()))
         self.stops: list[Stop] = []
         for buffer in _buffers_of(core, set()):
             self.unit.buffer_slot(buffer)

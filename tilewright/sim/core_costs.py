@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 DEFAULT_CYCLES = 1
+DECLARED = "tilewright.cycles"
+"""Attribute of a `func.func`: how many cycles a call takes on the device, however the body is written here."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,12 @@ COSTS: Mapping[str, Cost] = {
         "the tile counts these: timing.py",
     ),
 }
+
+
+def declared_cycles(op: Operation) -> int | None:
+    """What a function says that a call of it takes."""
+    found = op.attributes.get(DECLARED)
+    return found.value.data if isinstance(found, IntegerAttr) else None
 
 
 def cycles_of(op: Operation) -> int:

@@ -74,3 +74,12 @@ func.func @sizes(%n: index) {
   %0 = gpu.alloc (%n) : memref<4xf32>
   return
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{'gpu.func' op expected memref type in attribution}}
+  gpu.func @k() workgroup(%w : f32) kernel {
+    gpu.return
+  }
+}

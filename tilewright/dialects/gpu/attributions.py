@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._syntax import PAREN
 
@@ -47,6 +48,11 @@ def print_attributions(
         if dictionary.data:
             printer.print_op_attributes(dictionary.data)
     printer.print_string(")")
+
+
+def verify_attributions(buffers: Iterable[SSAValue]) -> None:
+    if not all(isinstance(buffer.type, MemRefType) for buffer in buffers):
+        raise VerifyException("expected memref type in attribution")
 
 
 def workgroup_count(op: IRDLOperation) -> int:

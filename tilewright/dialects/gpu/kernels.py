@@ -33,6 +33,7 @@ from tilewright.dialects.gpu.attributions import (
     listed,
     parse_attributions,
     print_attributions,
+    verify_attributions,
     workgroup_count,
 )
 from tilewright.ir.constraints import described
@@ -210,6 +211,7 @@ class GPUFuncOp(IRDLOperation):
                 raise VerifyException(
                     f"expected body region argument #{number} to be of type {quoted(type)}, got {quoted(argument.type)}"
                 )
+        verify_attributions(arguments[len(inputs) :])
 
 
 @op_definition

@@ -33,6 +33,7 @@ from tilewright.dialects.gpu.attributions import (
     count_attr,
     parse_attributions,
     print_attributions,
+    verify_attributions,
     workgroup_count,
 )
 from tilewright.dialects.scf.bindings import parse_bindings, print_bindings
@@ -212,6 +213,8 @@ class LaunchOp(IRDLOperation):
     def verify_(self) -> None:
         if self.body.first_block is not None and len(self.block.args) < self._first_buffer + workgroup_count(self):
             raise VerifyException("unexpected number of region arguments")
+        if self.body.first_block is not None:
+            verify_attributions(self.block.args[self._first_buffer :])
 
 
 def _parse_space(parser: Parser) -> _Space:

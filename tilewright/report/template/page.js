@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const viewport = byId("viewport"), extent = byId("extent"), canvas = byId("tracks"), overview = byId("overview");
   const tip = byId("tip"), selection = byId("selection"), rangeText = byId("range");
-  const GUTTER = 168, AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8, MOST_ARROWS = 400;
+  const GUTTER = 168, AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8, MOST_ARROWS = 80;
   const SPAN = 5;  // numbers per span in the data: gap, cycles, phase, detail, words
 
   // Data: columns per track.
@@ -32,7 +32,7 @@
   // State: what is shown, and what is chosen.
 
   const whole = Math.max(run.cycles, 1);
-  const view = { from: 0, to: whole, rows: [], height: 0, track: null, span: null };
+  const view = { from: 0, to: whole, rows: [], height: 0, track: null, span: null, width: 0, visible: 0, plot: 50 };
   window.tilewright = { view, run };  // for whoever scripts the page
 
   function layout() {
@@ -55,10 +55,16 @@
     view.height = y + 6;
     extent.style.height = view.height + "px";
     viewport.style.height = `min(${view.height + 2}px, 62vh, 620px)`;
+    measure();
     draw();
   }
 
-  const plotWidth = () => Math.max(viewport.clientWidth - GUTTER - 8, 50);
+  const plotWidth = () => view.plot;
+  function measure() {  // once per change: asking for it may lay out the page
+    view.width = viewport.clientWidth;
+    view.visible = viewport.clientHeight;
+    view.plot = Math.max(view.width - GUTTER - 8, 50);
+  }
   const xOf = (cycle) => GUTTER + (cycle - view.from) / (view.to - view.from) * plotWidth();
   const cycleAt = (x) => view.from + (x - GUTTER) / plotWidth() * (view.to - view.from);
 
@@ -107,7 +113,7 @@
   }
 
   function drawTracks() {
-    const width = viewport.clientWidth, height = Math.min(viewport.clientHeight, Math.max(view.height, 60));
+    const width = view.width, height = Math.min(view.visible, Math.max(view.height, 60));
     const c = prepare(canvas, width, height), top = viewport.scrollTop;
     c.font = "12px " + paint.sans;
     c.textBaseline = "middle";
@@ -242,8 +248,8 @@
     const home = rows.get(0);
     if (!home || run.tracks[0].kind !== "controller") return;
     const inSight = (row) => row && row.y + row.height > top + AXIS && row.y < top + height;
-    const shown = run.tasks.filter((t) => inSight(rows.get(t[0])) && (t[4] ?? t[3] ?? whole) >= view.from && t[1] <= view.to);
-    if (shown.length > MOST_ARROWS) return;
+    let shown = run.tasks.filter((t) => inSight(rows.get(t[0])) && (t[4] ?? t[3] ?? whole) >= view.from && t[1] <= view.to);
+    if (shown.length > MOST_ARROWS) shown = shown.filter((t) => t[0] === view.track);  // else they hide everything
     c.save();
     c.beginPath();
     c.rect(GUTTER, AXIS, plotWidth() + 8, height - AXIS);
@@ -341,12 +347,17 @@
       if (track.kind === "lock" || track.kind === "controller") continue;
       parts++;
       if (track.count) for (let i = 0; i < track.count; i++) add(track.start[i], track.end[i], track.phase[i], 1);
-      else if (track.bins) track.bins.forEach((share, i) => {
-        const kinds = track.phases.length, bin = Math.floor(i / kinds);
-        if (share) add(bin * run.binCycles, Math.min((bin + 1) * run.binCycles, whole), track.phases[i % kinds], share / 255);
-      });
+      else if (track.bins) addBins(track, add);
     }
     return { busy, wait, parts: Math.max(parts, 1), bins };
+  }
+
+  function addBins(track, add) {
+    const kinds = track.phases.length;
+    for (let i = 0; i < track.bins.length; i++) {
+      const from = Math.floor(i / kinds) * run.binCycles;
+      if (track.bins[i]) add(from, Math.min(from + run.binCycles, whole), track.phases[i % kinds], track.bins[i] / 255);
+    }
   }
 
   function drawOverview() {
@@ -608,7 +619,7 @@
   });
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); draw(); });
-  new ResizeObserver(draw).observe(viewport);
+  new ResizeObserver(() => { measure(); draw(); }).observe(viewport);
   readColours();
   layout();
   requestAnimationFrame(() => requestAnimationFrame(() => {  // drawn: says when, in milliseconds since it was opened

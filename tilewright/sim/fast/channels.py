@@ -161,9 +161,27 @@ def meets_others(s: State, channel: int) -> int:
             and s.channel_low[other] < high
             and low < s.channel_high[other]
             and (sends == 0 or s.channel_sends[other] == 0)
+            and not are_apart(s, channel, other)
         ):
             return 1
     return 0
+
+
+def are_apart(s: State, channel: int, other: int) -> int:
+    """Whether two transfers are at different columns of one matrix."""
+    pitch = field_of(s, channel, BdField.PITCH)
+    if pitch == 0 or pitch != field_of(s, other, BdField.PITCH):
+        return 0
+    if s.channel_low[other] < s.channel_low[channel]:
+        return are_columns_apart(s, other, channel, pitch)
+    return are_columns_apart(s, channel, other, pitch)
+
+
+def are_columns_apart(s: State, first: int, second: int, pitch: int) -> int:
+    """The same for two of which the first begins first."""
+    distance = (s.channel_low[second] - s.channel_low[first]) % pitch
+    is_behind = distance >= field_of(s, first, BdField.WIDTH)
+    return is_behind and distance + field_of(s, second, BdField.WIDTH) <= pitch
 
 
 def gather(s: State, channel: int) -> int:

@@ -48,9 +48,19 @@ def _put_pattern(numbers: list[int], descriptor: Descriptor) -> None:
         numbers[BdField.PAD_BEFORE + level] = dimension.pad_before
         numbers[BdField.PAD_AFTER + level] = dimension.pad_after
         numbers[BdField.PADDED] |= dimension.pad_before | dimension.pad_after
+    _put_rows(numbers)
     if 0 < descriptor.length < LONG:
         offsets = word_offsets(descriptor.dimensions, descriptor.length)
         real = offsets[offsets != PAD] if numbers[BdField.PADDED] else offsets
         if len(real):
             numbers[BdField.LOW] = int(real.min()) * WORD_BYTES
             numbers[BdField.HIGH] = (int(real.max()) + 1) * WORD_BYTES
+
+
+def _put_rows(numbers: list[int]) -> None:
+    """Tell a matrix whose rows are apart, so that other columns of it are known to be elsewhere."""
+    wrap, step, pitch = numbers[BdField.WRAP], numbers[BdField.STEP], numbers[BdField.STEP + 1]
+    width, rows = (wrap - 1) * step + 1, numbers[BdField.WRAP + 1]
+    is_whole = rows == 0 or wrap * rows >= numbers[BdField.LENGTH]
+    if 0 < width <= pitch and is_whole and not numbers[BdField.PADDED]:
+        numbers[BdField.PITCH], numbers[BdField.WIDTH] = pitch * WORD_BYTES, width * WORD_BYTES

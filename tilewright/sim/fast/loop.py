@@ -131,6 +131,8 @@ FUNCTIONS = [
     channels.begin_move,
     channels.has_room,
     channels.begin_access,
+    channels.are_apart,
+    channels.are_columns_apart,
     channels.meets_others,
     channels.gather,
     channels.join_stream,

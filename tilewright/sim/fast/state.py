@@ -16,7 +16,7 @@ SLOTS = 4
 """Rules of a slave port for packets; a circuit uses the first."""
 MAX_TARGETS = 32
 """Master ports that one slave port can lead to."""
-BD_NUMBERS = 34
+BD_NUMBERS = 36
 """Numbers that a descriptor is made of, see `BdField`."""
 DIMENSIONS = 4
 REGIONS = 4
@@ -187,6 +187,10 @@ class BdField(IntEnum):
     LOW = 32
     """How far below and above its start the words are, in bytes."""
     HIGH = 33
+    PITCH = 34
+    """If not 0: the words are in rows, so many bytes from one to the next."""
+    WIDTH = 35
+    """Bytes from the first to the last one of a row."""
 
 
 class State(SharedState):
