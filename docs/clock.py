@@ -111,8 +111,12 @@ def transfer_rows() -> Iterator[str]:
         _, rows = run(from_mem_tile([words]))
         write = _span(rows, DmaDirection.S2MM, Event.TASK)
         wanted = 747 + 1.05 * words, 171 + 1.00 * words
-        cells = [f"{got:,} | {want:,.0f} | {100 * (got - want) / want:+.1f} %" for got, want in zip((read, write), wanted, strict=True)]
+        cells = [_against(got, want) for got, want in zip((read, write), wanted, strict=True)]
         yield f"| {words:,} | {' | '.join(cells)} |"
+
+
+def _against(got: int, wanted: float) -> str:
+    return f"{got:,} | {wanted:,.0f} | {100 * (got - wanted) / wanted:+.1f} %"
 
 
 def _span(rows: Rows, direction: DmaDirection, begin: Event) -> int:

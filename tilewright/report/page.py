@@ -14,14 +14,15 @@ from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, text
 from tilewright.report.operations import Step, steps_of
-from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
+from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.sequence_table import sequence_table
 from tilewright.report.shares import Shares, shares_of
 from tilewright.report.spans import Spans, spans_of
+from tilewright.report.stalls import Stalls
 from tilewright.report.summary import duration
 from tilewright.report.tasks import tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
-from tilewright.report.tracks import file_name, full_lock_name, full_name, tile_name
+from tilewright.report.tracks import file_name, full_lock_name, full_name
 from tilewright.report.traffic import Use, host_uses
 from tilewright.report.wait_picture import WaitPicture
 from tilewright.sim.record import RunRecord
@@ -97,8 +98,7 @@ class _Page:
 
     def head(self, title: str) -> Markup:
         """What was run, and how it ended, in large letters."""
-        error = self.record.error
-        state, said = ("ended", "ran to its end") if error is None else _outcome(error)
+        state, said = _outcome(self.record)
         badge = element("span", said, class_=f"badge {state}")
         facts = join(element("div", element("dt", name), element("dd", value)) for name, value in self._facts())
         heading = element("h1", title, " ", badge)
@@ -218,46 +218,8 @@ class _Page:
         return disclosure("The longest waits, as a table", table("The longest waits", headings, rows, "longest-table"))
 
     def _stalls(self) -> Section:
-        groups = dict(self._groups())
-        bars = join(self._bar(name, numbers) for name, numbers in groups.items())
-        phases = [phase for phase in LOOKS if phase and self.shares.cycles[:, phase].any()]
-        headings = [Heading("at"), *(Heading(name, True) for name in groups)]
-        rows = [[LOOKS[phase].label, *self._phase_row(groups, phase)] for phase in phases]
         lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
-        shares = table("Shares of the run", headings, rows, "stalls-table")
-        return Section("stalls", "Stalls by cause", lead, join([element("div", bars, class_="bars"), shares]))
-
-    def _phase_row(self, groups: Mapping[str, list[int]], phase: Phase) -> Iterator[str]:
-        for numbers in groups.values():
-            share = self._share(numbers, phase)
-            yield percent(share) if share else ""
-
-    def _groups(self) -> Iterator[tuple[str, list[int]]]:
-        """Parts of a kind: the controller, cores, and the channels of each kind of tile."""
-        found = dict[str, list[int]]()
-        for number in self._active():
-            part = self.roster.parts[number]
-            kind = tile_name(self.record.model, part.tile).split(" (")[0] if part.tile else ""
-            name = "controller" if part.tile is None else "cores" if part.kind is PartKind.CORE else f"{kind} channels"
-            found.setdefault(name, []).append(number)
-        yield from found.items()
-
-    def _share(self, numbers: list[int], phase: Phase) -> float:
-        return int(self.shares.cycles[numbers, phase].sum()) / max(self.shares.total * len(numbers), 1)
-
-    def _bar(self, name: str, numbers: list[int]) -> Markup:
-        pieces = list[Markup]()
-        for phase in [*BUSY, *WAITS]:
-            share, look = self._share(numbers, phase), LOOKS[phase]
-            if share:
-                said = f"{look.label} {percent(share)}"
-                low = " low" if look.kind is Kind.WAIT else ""
-                inside = said if share > 0.14 else ""
-                style = f"width:{100 * share:.2f}%"
-                pieces.append(element("span", inside, class_=f"back-{look.colour}{low}", style=style, title=said))
-        count = f"{name} ({len(numbers)})" if len(numbers) > 1 else name
-        bar = element("span", *pieces, class_="bar", aria_hidden="true")
-        return element("div", element("span", count, class_="bar-name"), bar, class_="bar-row")
+        return Section("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
 
     def _sequence(self) -> Section:
         total = len(self.record.stream.opcodes)
@@ -287,7 +249,14 @@ def _where(step: Step) -> str:
     return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
 
 
-def _outcome(error: Diagnostic) -> tuple[str, str]:
+def _outcome(record: RunRecord) -> tuple[str, str]:
+    """How a run ended: the class of its badge, and the words on it."""
+    error = record.error
+    if error is None:
+        return "ended", "ran to its end"
     where = file_position(error.location)
     at = f" at line {where[1]}" if where else ""
-    return ("stuck", f"hangs{at}") if error.text.startswith("hang:") else ("faulty", f"fails{at}")
+    if record.waits:
+        return "stuck", f"hangs{at}"
+    stopped = next((word for word in ("stopped", "interrupted") if error.text.startswith(word)), None)
+    return "faulty", f"{stopped or 'fails'}{at}"

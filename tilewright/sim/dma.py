@@ -42,6 +42,8 @@ class Task:
     runs: int
     token: bool
     location: LocationAttr
+    pushed: int
+    """The cycle in which that was."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,13 @@ class Channel:
     def push(self, word: int, location: LocationAttr) -> None:
         """What a write to the queue register does."""
         fields = self.tile.queue_layout.decode([word])
-        task = Task(fields["start_bd_id"], fields["repeat_count"], bool(fields["enable_token_issue"]), location)
+        task = Task(
+            fields["start_bd_id"],
+            fields["repeat_count"],
+            bool(fields["enable_token_issue"]),
+            location,
+            self.tile.engine.now,
+        )
         waiting = len(self.queue) + (self.running is not None)
         if waiting >= QUEUE_DEPTH + STARTED:
             self._drop(task, waiting)
@@ -292,9 +300,7 @@ class Channel:
     def _move(self, descriptor: Descriptor) -> Process[None]:
         addresses = descriptor.addresses()
         self._record(Event.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
-        cost = self.tile.start_cost(self.direction)
-        if cost:
-            yield cost
+        yield from self._await_first_word()
         self.tile.begin_access(addresses, self)
         if self.direction is DmaDirection.MM2S:
             yield from self._send(descriptor, self.tile.gather(addresses, self, self.transfer))
@@ -305,6 +311,14 @@ class Channel:
             self.tile.scatter(addresses, words, self, self.transfer)
             if cost := self.tile.end_cost(self.direction):
                 yield cost
+
+    def _await_first_word(self) -> Process[None]:
+        """Host memory is asked as soon as a task is in the queue, so only the first of several waits for all of it."""
+        cost = self.tile.start_cost(self.direction)
+        if cost and self.running is not None:
+            left = self.running.pushed + cost - self.tile.engine.now
+            if left > 0:
+                yield left
 
     def _send(self, descriptor: Descriptor, words: Words) -> Process[None]:
         outlet = yield from self.tile.outlet(self)

@@ -43,8 +43,8 @@ class Timing:
         "xdna-emu, finding of 2026-05-27",
     )
     host_read: int = _parameter(
-        736,
-        "cycles until the first word of a shim tile's read comes",
+        744,
+        "cycles from the push of a task until the first word of a shim tile's read comes",
         "xdna-emu, finding of 2026-05-25: the constant part of 747 + 1.05 cycles per word",
         "wide below 1,000 words",
     )

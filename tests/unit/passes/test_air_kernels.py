@@ -127,6 +127,28 @@ def test_smaller_herds_of_a_launch_leave_the_other_waves_alone():
     assert out.tolist() == [[4, 4, 4, 4], [2, 2, 0, 0]]
 
 
+def test_a_herd_of_one_dimension_runs_once_also_next_to_one_of_two():
+    out = np.zeros(2, np.int32)
+    text = f"""{GPU} {{ func.func @f(%out: memref<2xi32>) {{
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%o=%out) : memref<2xi32> {{
+        air.segment args(%s=%o) : memref<2xi32> {{
+          %c2 = arith.constant 2 : index
+          air.herd tile (%x, %y) in (%nx=%c2, %ny=%c2) {{ }}
+          air.herd tile (%x) in (%nx=%c2) args(%h=%s) : memref<2xi32> {{
+            %c0 = arith.constant 0 : index
+            %lane = gpu.lane_id
+            %first = arith.cmpi eq, %lane, %c0 : index
+            scf.if %first {{
+              %one = arith.constant 1 : i32
+              %old = memref.atomic_rmw addi %one, %h[%x] : (i32, memref<2xi32>) -> i32
+            }}
+          }} }} }}
+      return }} }}"""
+    run(text, out)
+    assert out.tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_herd_sees_what_the_herd_before_it_has_written(seed: int):
     out = np.zeros(3, np.int64)

@@ -101,18 +101,18 @@ class KernelLowering:
         emitter = Emitter.before(herd)
         thread_x, thread_y, _ = self.launch.thread_ids
         wave = emitter.arith("divui", thread_x, emitter.constant(self.wave_size))
-        ids = [wave, thread_y][: len(herd.extents)]
+        ids = [wave, thread_y]
         needs_barrier = _is_followed(herd) and not _ends_with_barrier(herd)
         guards = [
-            emitter.compare("ult", identity, size)
-            for dimension, (identity, size) in enumerate(zip(ids, herd.extents, strict=True))
+            emitter.compare("ult", identity, _size(herd, dimension, emitter))
+            for dimension, identity in enumerate(ids)
             if self._shape.is_smaller(herd, dimension)
         ]
         if needs_barrier:
             Rewriter.insert_op(_located(BarrierOp.create(), herd), InsertPoint.after(herd))
         if guards:
             _guard(herd, emitter, guards)
-        inline_body(herd, ids)
+        inline_body(herd, ids[: len(herd.extents)])
 
 
 def _check_contents(root: Hierarchy) -> None:
@@ -126,6 +126,10 @@ def _check_contents(root: Hierarchy) -> None:
                 "moves data through a channel in a kernel",
                 (op, "run --air-gpu-channel-to-cacheline first if it is between ranks, else use air.dma_memcpy_nd"),
             )
+
+
+def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
+    return herd.extents[dimension] if dimension < len(herd.extents) else emitter.constant(1)
 
 
 def _located(op: Operation, source: Operation) -> Operation:

@@ -109,8 +109,9 @@ def begin_move(s: State, part: int, channel: int) -> int:
     s.channel_checked[channel] = 0
     s.channel_reserved[channel] = 0
     s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
-    if s.channel_start_cost[channel] != 0:
-        schedule(s, part, s.now + s.channel_start_cost[channel])
+    ready = s.channel_pushed[channel] + s.channel_start_cost[channel]
+    if s.channel_start_cost[channel] != 0 and ready > s.now:
+        schedule(s, part, ready)
         return Exit.GO_ON
     return MOVING_ON
 

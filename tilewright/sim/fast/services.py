@@ -80,6 +80,7 @@ class Services:
         index = channel.index
         self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
         self.state.channel_left[index] = task.runs
+        self.state.channel_pushed[index] = task.pushed
         self.state.channel_token[index] = int(task.token)
         self.state.channel_step[index] = ChannelStep.LOAD
         return part

@@ -298,6 +298,8 @@ class State(SharedState):
     """Where the descriptors of its tile begin."""
     channel_start_cost: Column
     channel_end_cost: Column
+    channel_pushed: Column
+    """The cycle in which its task was."""
     channel_task_bd: Column
     channel_left: Column
     channel_token: Column
