@@ -120,6 +120,8 @@ class Channel:
         self.with_token: list[Task] = []
         """All tasks so far that send a token."""
         self._to_load = frozenset[int]()
+        self._ahead: Descriptor | None = None
+        """The first descriptor of the task that is next, while another one runs."""
         self._bursts = tile.bursts(direction)
 
     def __str__(self) -> str:
@@ -145,7 +147,7 @@ class Channel:
         dropped = sum(task.token for task in (*self.queue, *filter(None, [self.running])))
         del self.with_token[len(self.with_token) - dropped :]
         self.queue.clear()
-        self.running = self._transfer = None
+        self.running = self._transfer = self._ahead = None
         self.overflowed = False
 
     @property
@@ -178,7 +180,24 @@ class Channel:
         if task.token:
             self.with_token.append(task)
         self._record(Event.PUSH, task.start_bd, task.runs)
+        if self.running is not None and len(self.queue) == 1:
+            self._look_ahead()
         self.arrived.fire()
+
+    def _look_ahead(self) -> None:
+        """Load the first descriptor of the task that is next; what is written to it from now on comes too late."""
+        bd = self.queue[0].start_bd
+        descriptor = self._ahead = self.tile.descriptor(bd)
+        if descriptor.valid:
+            self.tile.count_iteration(bd, descriptor.next_iteration)
+
+    def take_task(self) -> tuple[Task, Descriptor | None]:
+        """Begin the next task; with its first descriptor, if that is loaded already."""
+        loaded, self._ahead = self._ahead, None
+        task = self.running = self.queue.popleft()
+        if self.queue:
+            self._look_ahead()
+        return task, loaded
 
     def refuse(self, transfer: Transfer) -> None:
         usable = [bd for bd in range(self.tile.bd_count) if self.tile.can_use(bd, self.number)]
@@ -205,9 +224,16 @@ class Channel:
         """The tasks in flight that have yet to load a descriptor: what is loaded may change without harm."""
         if self.running is not None and bd in self.to_load:
             yield self.running
-        for task in self.queue:
-            if bd in self.chain(task.start_bd):
+        for number, task in enumerate(self.queue):
+            if bd in self._needed(task, self._ahead if number == 0 else None):
                 yield task
+
+    def _needed(self, task: Task, loaded: Descriptor | None) -> Iterator[int]:
+        """The descriptors that a task in the queue has yet to load; `loaded` is the first one, if it is."""
+        if loaded is None or task.runs > 1:
+            yield from self.chain(task.start_bd)
+        elif loaded.next is not None:
+            yield from self.chain(loaded.next)
 
     def descriptors_ahead(self) -> Iterator[int]:
         """The descriptors that the tasks in flight run, the current one first."""
@@ -230,29 +256,30 @@ class Channel:
         while True:
             while not self.queue:
                 yield self.idle_wait()
-            self.running = self.queue.popleft()
-            self._record(Event.TASK, self.running.start_bd)
-            yield from self._execute(self.running)
-            self._record(Event.TASK_END, self.running.start_bd, int(self.running.token))
+            task, loaded = self.take_task()
+            self._record(Event.TASK, task.start_bd)
+            yield from self._execute(task, loaded)
+            self._record(Event.TASK_END, task.start_bd, int(task.token))
             self.running = self._transfer = None
             self.completed += 1
 
     def idle_wait(self) -> Wait:
         return Wait(self.arrived, lambda: f"{self} has no task", self)
 
-    def _execute(self, task: Task) -> Process[None]:
+    def _execute(self, task: Task, loaded: Descriptor | None) -> Process[None]:
         for left in reversed(range(task.runs)):
             at: int | None = task.start_bd
             while at is not None:
                 following = self.tile.descriptor(at).next
                 again = frozenset(self.chain(task.start_bd)) if left else frozenset[int]()
                 self._to_load = again if following is None else again | frozenset(self.chain(following))
-                at = yield from self._run_descriptor(at)
+                at = yield from self._run_descriptor(at, loaded)
+                loaded = None
         if task.token:
             yield from self._send_token(task)
 
-    def _run_descriptor(self, bd: int) -> Process[int | None]:
-        """Run one descriptor; gives the next one of the chain."""
+    def _run_descriptor(self, bd: int, loaded: Descriptor | None) -> Process[int | None]:
+        """Run one descriptor, which may have been loaded before; gives the next one of the chain."""
         tile = self.tile
         transfer = self._transfer = Transfer(self, bd, tile.descriptor_location(bd))
         self._moved = 0
@@ -260,11 +287,12 @@ class Channel:
         if not tile.can_use(bd, self.number):
             self.refuse(transfer)
             return None
-        descriptor = tile.descriptor(bd)
+        descriptor = loaded or tile.descriptor(bd)
         if not descriptor.valid:
             self.complain_invalid(transfer)
             return None
-        tile.count_iteration(bd, descriptor.next_iteration)
+        if loaded is None:
+            tile.count_iteration(bd, descriptor.next_iteration)
         yield tile.timing.descriptor
         if descriptor.acquire is not None:
             yield from self._acquire(self._lock(descriptor.acquire), descriptor.acquire.value)

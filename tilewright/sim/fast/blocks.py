@@ -242,6 +242,10 @@ class FastChannel(Channel):
         steps = self.number_of(BdField.ITERATION) * self.number_of(BdField.ITERATION_STEP)
         return np.where(offsets == PAD, PAD, (offsets + steps) * WORD_BYTES + self.number_of(BdField.BASE))
 
+    def _look_ahead(self) -> None:
+        self.home.machine.descriptor_touched(self.home, self.queue[0].start_bd)
+        super()._look_ahead()
+
     def make_room(self, words: int) -> None:
         grown = np.zeros(max(words, 1024), dtype=np.uint32)
         grown[: len(self.words)] = self.words

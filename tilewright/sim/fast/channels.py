@@ -62,23 +62,32 @@ def field_of(s: State, channel: int, field: int) -> int:
 def load_descriptor(s: State, part: int, channel: int) -> int:
     number = s.channel_bd[channel]
     bd = s.channel_bds[channel] + number
-    if s.bd_known[bd] == 0:
+    was_loaded = s.channel_loaded[channel]
+    if was_loaded == 0 and s.bd_known[bd] == 0:
         s.exit_value = number
         return Exit.DESCRIPTOR
     s.channel_at[channel] = 0
+    s.channel_loaded[channel] = 0
     record(s, Event.BD, part, number, 0)
-    for field in range(BD_NUMBERS):
-        s.channel_descriptor[channel * BD_NUMBERS + field] = s.bd_number[bd * BD_NUMBERS + field]
+    if was_loaded == 0:
+        for field in range(BD_NUMBERS):
+            s.channel_descriptor[channel * BD_NUMBERS + field] = s.bd_number[bd * BD_NUMBERS + field]
     if field_of(s, channel, BdField.VALID) == 0:
         return Exit.INVALID
-    iteration = field_of(s, channel, BdField.ITERATION) + 1
-    if iteration >= field_of(s, channel, BdField.ITERATIONS):
-        iteration = 0
-    s.bd_number[bd * BD_NUMBERS + BdField.ITERATION] = iteration
+    if was_loaded == 0:
+        count_iteration(s, channel, bd)
     s.channel_waited[channel] = 0
     s.channel_step[channel] = ChannelStep.ACQUIRE
     schedule(s, part, s.now + s.descriptor_cycles)
     return Exit.GO_ON
+
+
+def count_iteration(s: State, channel: int, bd: int) -> int:
+    iteration = field_of(s, channel, BdField.ITERATION) + 1
+    if iteration >= field_of(s, channel, BdField.ITERATIONS):
+        iteration = 0
+    s.bd_number[bd * BD_NUMBERS + BdField.ITERATION] = iteration
+    return 0
 
 
 def acquire_lock(s: State, part: int, channel: int) -> int:

@@ -127,6 +127,7 @@ FUNCTIONS = [
     channels.one_step,
     channels.field_of,
     channels.load_descriptor,
+    channels.count_iteration,
     channels.acquire_lock,
     channels.begin_move,
     channels.has_room,

@@ -75,7 +75,7 @@ class Services:
         if not channel.queue:
             self.engine.wait_for(part, self.state.signal_task + channel.index, Waiting.TASK)
             return NONE
-        task = channel.running = channel.queue.popleft()
+        task, loaded = channel.take_task()
         self.machine.trace.record(Event.TASK, part, task.start_bd)
         index = channel.index
         self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
@@ -83,6 +83,10 @@ class Services:
         self.state.channel_pushed[index] = task.pushed
         self.state.channel_token[index] = int(task.token)
         self.state.channel_step[index] = ChannelStep.LOAD
+        if loaded is not None:
+            row = descriptor_numbers(channel, loaded)
+            self.state.array("channel_descriptor")[index * BD_NUMBERS : (index + 1) * BD_NUMBERS] = row
+            self.state.channel_loaded[index] = 1
         return part
 
     def end_task(self, part: int, _: int) -> int:

@@ -305,6 +305,8 @@ class State(SharedState):
     channel_token: Column
     channel_token_word: Column
     channel_bd: Column
+    channel_loaded: Column
+    """Whether the first descriptor of its task was loaded before the task began."""
     channel_waited: Column
     channel_pad: Column
     """The word that stands for padding."""
