@@ -1,7 +1,7 @@
 """Writes the tables of docs/clock.md: what the clock is made of, and how near it comes to figures that were published.
 
-    python docs/clock.py            writes them
-    python docs/clock.py --check    says whether they are up to date
+python docs/clock.py            writes them
+python docs/clock.py --check    says whether they are up to date
 """
 
 from __future__ import annotations

@@ -123,9 +123,10 @@ def _last(indices: Indices, keys: Indices) -> Indices:
 
 def _queued(event: Indices, part: Indices) -> Indices:
     """Pushes whose task has not begun: each channel takes them in order."""
-    found = list[Indices]()
-    for number in np.unique(part[event == Event.PUSH]).tolist():
-        pushes = np.flatnonzero((event == Event.PUSH) & (part == number))
-        begun = np.count_nonzero((event == Event.TASK) & (part == number))
-        found.append(pushes[begun:])
-    return np.concatenate([*found, np.empty(0, dtype=np.int64)])
+    pushes, begun = np.flatnonzero(event == Event.PUSH), np.bincount(part[event == Event.TASK], minlength=1)
+    order = pushes[np.argsort(part[pushes], kind="stable")]
+    channels = part[order]
+    starts = np.flatnonzero(np.diff(channels, prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    taken = begun[np.minimum(channels, len(begun) - 1)] * (channels < len(begun))
+    return order[rank >= taken]

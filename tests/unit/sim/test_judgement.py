@@ -72,9 +72,15 @@ def test_six_tasks_in_flight_are_fine() -> None:
 
 
 def test_a_queued_descriptor_that_is_rewritten_is_a_fault() -> None:
-    with pytest.raises(tw.Fault, match=r"BD 1 of shim tile \(0, 0\) is rewritten while S2MM 0") as fault:
-        run(FROM.format(0, 16, 0), FROM.format(16, 16, 1), FROM.format(32, 16, 2), FROM.format(48, 16, 1), WAIT)
+    with pytest.raises(tw.Fault, match=r"BD 2 of shim tile \(0, 0\) is rewritten while S2MM 0") as fault:
+        run(FROM.format(0, 16, 0), FROM.format(16, 16, 1), FROM.format(32, 16, 2), FROM.format(48, 16, 2), WAIT)
     assert fault.value.kind is FaultKind.DESCRIPTOR_IN_USE
+
+
+def test_the_descriptor_of_the_task_that_is_next_is_loaded_already() -> None:
+    pushes = [FROM.format(0, 16, 0), FROM.format(16, 16, 1), FROM.format(32, 16, 1), FROM.format(48, 16, 2)]
+    a, b = run(*pushes, TO.format(0, 64, 8), *[WAIT] * 4)
+    assert np.array_equal(a, b)
 
 
 def test_a_transfer_beyond_its_argument_is_a_fault() -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tilewright.sim.tile import Tile
 
 
+NOTHING = frozenset[int]()
+
+
 class NativeSignal(Signal):
     """A signal for which native parts wait too."""
 
@@ -212,13 +215,15 @@ class FastChannel(Channel):
 
     @property
     def to_load(self) -> frozenset[int]:
-        state, ahead = self.engine.state, set[int]()
         if self.running is None:
-            return frozenset()
-        following = self.number_of(BdField.NEXT)
+            return NOTHING
+        following, runs_again = self.number_of(BdField.NEXT), self.engine.state.channel_left[self.index] > 1
+        if following == NONE and not runs_again:
+            return NOTHING
+        ahead = set[int]()
         if self.step < ChannelStep.TOKEN and following != NONE:
             ahead.update(self.chain(following))
-        if state.channel_left[self.index] > 1:
+        if runs_again:
             ahead.update(self.chain(self.running.start_bd))
         return frozenset(ahead)
 

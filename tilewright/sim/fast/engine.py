@@ -37,6 +37,7 @@ class FastEngine(Engine):
         self.views: Callable[[], Sequence[Actor]] = list
         self.after_step: Callable[[int, Actor], int]
         self.before_run: Callable[[], None]
+        self.before_settling: Callable[[int], None]
         functions = compiled()
         address = state.address
         self._go = partial(functions[go], address)
@@ -120,6 +121,7 @@ class FastEngine(Engine):
     def settle(self) -> None:
         """Put every word where it is in this turn: what native code knows ahead is forgotten."""
         if self.state.adopted:
+            self.before_settling(self.state.exit_part)
             self._dissolve_all(self.state.exit_part)
 
     def moves_ahead(self, channel: int) -> int:

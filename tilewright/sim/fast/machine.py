@@ -58,6 +58,7 @@ class FastMachine(Machine):
         self.services = Services(self)
         self.fast.find_route = self._tell_route
         self.fast.before_run = self._tell_host
+        self.fast.before_settling = self.fast_trace.forget_ahead
         self.fast.after_step = self.services.after_step
         views = Views(self)
         self.fast.views, self.fast.wait_of = views.actors, views.wait_of

@@ -36,18 +36,21 @@ class FastTrace(Trace):
         return sum(map(len, self._full)) + self._fast.state.trace_count
 
     def since(self, first: int) -> Rows:
-        """Rows in order: words that move in blocks are written down ahead of time, and again after a change."""
+        """Rows in order: moves of words in blocks are written down ahead of time."""
         self.drain()
         rows = np.concatenate(self._full)
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        again = np.zeros(len(rows), dtype=np.bool_)
-        flows = np.flatnonzero(rows[:, 1] == Event.FLOW)
-        _, kept = np.unique(rows[flows][:, [0, 2]], axis=0, return_index=True)
-        again[flows] = True
-        again[flows[kept]] = False
-        self._full = [rows[~again]]
-        found = self._full[0][first:]
-        return found[found[:, 0] <= self._fast.now].copy()
+        self._full = [rows[np.argsort(rows[:, 0], kind="stable")]]
+        return self._full[0][first:].copy()
+
+    def forget_ahead(self, acting: int) -> None:
+        """Strike out what has not happened in the turn of the part that acts: it will be written down again."""
+        self.drain()
+        now = self._fast.now
+        for number, rows in enumerate(self._full):
+            time, part = rows[:, 0], rows[:, 2]
+            ahead = (rows[:, 1] == Event.FLOW) & ((time > now) | (time == now) & (part >= acting))
+            if ahead.any():
+                self._full[number] = rows[~ahead]
 
     def replace(self, rows: Rows) -> None:
         """Have these rows only."""
