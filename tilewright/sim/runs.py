@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from tilewright.ir.diagnostics import Diagnostic
+from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.sim.controller import Controller, Images
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import Hang, Unfinished, place_of
@@ -109,6 +109,9 @@ class Runner:
             error.record = read(error.diagnostics[0], isinstance(error, Hang))
             raise
         report_left_over(self.machine, self.controller)
+        if (end := self.machine.trace.ends_at) is not None:
+            text = f"the trace of this run ends in cycle {end - self._start}: it has as many rows as are kept"
+            self.machine.judge.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
         record = read()
         self.machine.judge.notes.clear()
         return RunResult(record.cycles, record.notes, record.trace, record)

@@ -63,15 +63,24 @@ class Row(NamedTuple):
     b: int
 
 
+LIMIT = 10_000_000
+"""Rows that a trace keeps; what happens later is not written down, so that long runs do not fill the memory."""
+
+
 class Trace:
     """The rows of a run, in the order in which things happened."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
+        self.ends_at: int | None = None
+        """The cycle from which on there was no more room."""
         self._rows: list[tuple[int, int, int, int, int]] = []
 
     def record(self, event: Event, part: int, a: int = 0, b: int = 0) -> None:
-        self._rows.append((self._engine.now, event, part, a, b))
+        if len(self._rows) < LIMIT:
+            self._rows.append((self._engine.now, event, part, a, b))
+        elif self.ends_at is None:
+            self.ends_at = self._engine.now
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -89,6 +98,7 @@ class Trace:
 
     def restart(self) -> None:
         """Forget what is over; what still goes on is written down again, as of now."""
+        self.ends_at = None
         rows = standing(self.since(0))
         rows[:, 0] = self._engine.now
         self.replace(rows)

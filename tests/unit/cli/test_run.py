@@ -169,9 +169,15 @@ def interrupting() -> Generator[Callable[[object], None]]:
 
 
 def test_an_interrupt_tells_the_state_and_writes_nothing(
-    endless: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    endless: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.setattr(run_report, "progress_line", interrupting)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     outcome = run_json(capsys, "--txn", endless, "--out", str(tmp_path / "out"))
     assert outcome["outcome"] == "interrupted" and outcome["message"].startswith("interrupted in cycle ")
     assert outcome["operation"] == 12 and not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright.sim.fast.state import ROW
-from tilewright.sim.trace import Event, Rows, Trace
+from tilewright.sim.trace import LIMIT, Event, Rows, Trace
 
 if TYPE_CHECKING:
     from tilewright.sim.fast.engine import FastEngine
@@ -29,6 +29,10 @@ class FastTrace(Trace):
     def drain(self) -> None:
         """Take the rows out of the state."""
         state = self._fast.state
+        if sum(map(len, self._full)) >= LIMIT:
+            self.ends_at = self._fast.now if self.ends_at is None else self.ends_at
+            state.trace_count = 0
+            return
         self._full.append(state.array("trace_rows")[: state.trace_count * ROW].reshape(-1, ROW).copy())
         state.trace_count = 0
 
