@@ -9,7 +9,7 @@ help:
 	@echo "make demo     check a shipped design and show what is on which tile"
 	@echo "make test     ruff, pyright (strict), pytest"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
-	@echo "make fuzz     feed N=$(N) damaged programs to the reader"
+	@echo "make fuzz     feed N=$(N) damaged programs to the reader, and damaged streams to the simulator"
 	@echo "make docs     bring the output shown in the documents up to date"
 	@echo "make pictures take the pictures of docs/report.md, with Chromium"
 	@echo "make format   let ruff format the code"
@@ -34,7 +34,7 @@ bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)
 
 fuzz: .venv/ready-dev
-	TILEWRIGHT_FUZZ=$(N) $(BIN)/python -m pytest tests/unit/test_fuzz.py
+	TILEWRIGHT_FUZZ=$(N) $(BIN)/python -m pytest tests/unit/test_fuzz.py tests/unit/sim/test_fuzz.py
 
 docs: .venv/ready-dev
 	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py

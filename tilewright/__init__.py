@@ -14,16 +14,35 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import DiagnosedError as CompileError
     from tilewright.sim.faults import Fault as Fault
     from tilewright.sim.faults import Hang as Hang
+    from tilewright.sim.stops import Interrupted as Interrupted
+    from tilewright.sim.stops import Stopped as Stopped
+    from tilewright.simulation import BareDevice as BareDevice
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "Design", "Fault", "Hang", "RangeError", "__version__", "compile", "load", "txn"]
+__all__ = [
+    "BareDevice",
+    "CompileError",
+    "Design",
+    "Fault",
+    "Hang",
+    "Interrupted",
+    "RangeError",
+    "Stopped",
+    "__version__",
+    "compile",
+    "load",
+    "txn",
+]
 
 _HOMES = {
+    "BareDevice": "tilewright.simulation:BareDevice",
     "CompileError": "tilewright.ir.diagnostics:DiagnosedError",
     "Design": "tilewright.design:Design",
     "Fault": "tilewright.sim.faults:Fault",
     "Hang": "tilewright.sim.faults:Hang",
+    "Interrupted": "tilewright.sim.stops:Interrupted",
     "RangeError": "tilewright.codegen.range_error:RangeError",
+    "Stopped": "tilewright.sim.stops:Stopped",
     "compile": "tilewright.design:compile_source",
     "load": "tilewright.artifacts:load",
     "txn": "tilewright.txn",
