@@ -80,6 +80,7 @@ class Runner:
         self.machine = machine
         self.controller = Controller(machine, images)
         self._start = 0
+        self._actor: Actor | None = None
 
     @property
     def elapsed(self) -> int:
@@ -108,6 +109,8 @@ class Runner:
         except (Unfinished, Interrupted) as error:
             error.record = read(error.diagnostics[0], isinstance(error, Hang))
             raise
+        finally:
+            self._let_go()
         report_left_over(self.machine, self.controller)
         if (end := self.machine.trace.ends_at) is not None:
             text = f"the trace of this run ends in cycle {end - self._start}: it has as many rows as are kept"
@@ -119,7 +122,7 @@ class Runner:
     def _carry_out(self, program: Program, watch: Watch, cost: int | None = None) -> None:
         self.controller.executed = 0
         process = self.controller.run(program.stream, program.locations, cost)
-        actor = self.machine.engine.start("the controller", process)
+        actor = self._actor = self.machine.engine.start("the controller", process)
         try:
             ended = self.machine.engine.run(self._until(actor, program, watch))
         except KeyboardInterrupt:
@@ -129,6 +132,12 @@ class Runner:
             raise Hang(f"hang: {reason}", place_of(self.controller), explain(self.machine, actor))
         if not actor.done:
             raise Stopped(self._state("stopped", actor, program))
+
+    def _let_go(self) -> None:
+        """A controller that did not come to its end does not go on in the next run."""
+        if self._actor is not None and not self._actor.done:
+            self._actor.stop()
+        self._actor = None
 
     def _state(self, what: str, actor: Actor, program: Program) -> Diagnostic:
         text = f"{what} in cycle {self.elapsed}"

@@ -114,3 +114,16 @@ def test_a_call_of_a_kernel_that_nobody_bound_says_how_to() -> None:
     with pytest.raises(tw.CompileError, match=r"<text>:6:5: error: core \(0, 2\) calls @scale, which has no body"):
         design.run()
     design.run(kernels={"scale": lambda view: view.__imul__(2)})
+
+
+def test_a_device_can_be_used_after_a_hang() -> None:
+    """What is in flight stays so; the sequence that hung does not go on."""
+    text = COPY.replace("BODY", "\n".join([TO.format(0, 48, 0), FROM.format(0, 64, 1), WAIT]))
+    design = tw.compile(text)
+    loaded = design.load()
+    a, b = np.arange(64, dtype=np.int32), np.zeros(64, dtype=np.int32)
+    with pytest.raises(tw.Hang):
+        loaded.run(a, b)
+    rest = tw.compile(COPY.replace("BODY", TO.format(48, 16, 0) + "\n" + WAIT)).txn()
+    loaded.run(a, b, txn=rest)
+    assert np.array_equal(a, b)
