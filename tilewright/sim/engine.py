@@ -155,6 +155,9 @@ class Engine:
         self.schedule(self.now, actor)
         return actor
 
+    def look_after(self, cycle: int) -> None:
+        """Let `until` be asked as soon as it is later than a cycle; it is asked at every turn anyway."""
+
     def run(self, until: Callable[[], bool]) -> bool:
         """Work until `until` holds, which is true in the end, or until nobody can move."""
         queue = self._queue

@@ -149,6 +149,8 @@ class Runner:
         looks = self._looks(program, watch.report) if watch.report is not None else None
         if watch.max_cycles is None and looks is None:
             return lambda: actor.done
+        if watch.max_cycles is not None:
+            engine.look_after(last)
         if looks is None:
             return lambda: actor.done or engine.now > last
         return lambda: actor.done or looks() or (watch.max_cycles is not None and engine.now > last)

@@ -14,6 +14,7 @@ from tilewright.sim.fast.state import NONE, Exit, Kind, State
 if TYPE_CHECKING:
     from tilewright.sim.fast.blocks import FastFifo, FastSlave
 
+FOR_EVER = 1 << 62
 Handler = Callable[[int, int], int]
 """Does what native code came back for, given the part and a number; gives the part that goes on at once, or NONE."""
 
@@ -25,6 +26,7 @@ class FastEngine(Engine):
         self.state = state
         state.patience = PATIENCE
         state.breath = BREATH
+        state.last = FOR_EVER
         self.slaves: dict[int, FastSlave] = {}
         self.fifos: dict[int, FastFifo] = {}
         self.by_part: dict[int, Actor] = {}
@@ -87,11 +89,15 @@ class FastEngine(Engine):
     def count_look(self, looks: bool) -> None:
         """Native code counts."""
 
+    def look_after(self, cycle: int) -> None:
+        self.state.last = cycle
+
     def run(self, until: Callable[[], bool]) -> bool:
         self.before_run()
         try:
             return self._run(until)
         finally:
+            self.state.last = FOR_EVER
             self.settle()
 
     def _run(self, until: Callable[[], bool]) -> bool:

@@ -6,7 +6,7 @@ from functools import cache
 
 from tilewright.native.compiled_python import CompiledFunctions
 from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers, trees
-from tilewright.sim.fast.agenda import marked_now, next_part
+from tilewright.sim.fast.agenda import marked_now, next_part, schedule
 from tilewright.sim.fast.channels import step_channel
 from tilewright.sim.fast.cores import step_core
 from tilewright.sim.fast.state import NONE, Exit, Kind, State
@@ -48,6 +48,9 @@ def go(s: State, first: int) -> int:
         part = next_part(s)
         if part == NONE:
             return Exit.NOBODY_MOVES
+        if s.now > s.last:
+            schedule(s, part, s.now)
+            return Exit.BREATHE
         s.events += 1
         if s.part_looks[part] != 0:
             s.part_looks[part] = 0

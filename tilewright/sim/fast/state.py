@@ -200,6 +200,8 @@ class State(SharedState):
     events: Number
     breath: Number
     """Python is let in at this number of events."""
+    last: Number
+    """Python is let in as soon as it is later than this."""
     looks: Number
     patience: Number
     exit_part: Number
