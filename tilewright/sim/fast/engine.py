@@ -94,35 +94,42 @@ class FastEngine(Engine):
 
     def run(self, until: Callable[[], bool]) -> bool:
         self.before_run()
+        blocks = self.state.blocks
         try:
             return self._run(until)
         finally:
-            self.state.last = FOR_EVER
+            self.state.last, self.state.blocks = FOR_EVER, blocks
             self.settle()
 
     def _run(self, until: Callable[[], bool]) -> bool:
         first = NONE
         while not until():
             code = self._go(first)
-            if code == Exit.NOBODY_MOVES:
-                self._show_waits()
+            if code != Exit.NOBODY_MOVES:
+                first = self._serve(code)
+            elif not self._goes_on_by_words():
                 return False
-            first = self._serve(code)
         return True
 
     def _serve(self, code: int) -> int:
         part, value = self.state.exit_part, self.state.exit_value
         return self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
 
-    def _show_waits(self) -> None:
-        """Nobody moves: let those who move words in blocks find out, word by word, what each of them waits for."""
+    def _goes_on_by_words(self) -> bool:
+        """Nobody moves: let words in blocks go on one by one, so that everybody finds out what it waits for, and when.
+
+        Somebody who looks again and again goes on for ever, so then only what happens in this cycle matters.
+        """
         if not self.state.adopted:
-            return
+            return False
         self.settle()
-        self.state.blocks, first = 0, NONE
+        self.state.blocks = 0
+        if self.state.looks <= self.state.patience:
+            return True
+        first = NONE
         while (code := self._finish_cycle(first)) != Exit.NOBODY_MOVES:
             first = self._serve(code)
-        self.state.blocks = 1
+        return False
 
     def settle(self) -> None:
         """Put every word where it is in this turn: what native code knows ahead is forgotten."""
