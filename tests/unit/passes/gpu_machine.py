@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects.gpu.launches import LaunchOp
@@ -62,8 +62,8 @@ class Thread:
     rank: Rank
     index: tuple[int, int, int]
     flat: int
-    steps: Steps
     group: int
+    steps: Steps = field(init=False)
     pending: tuple[Any, ...] | None = None
     answer: Any = None
     done: bool = False
@@ -89,7 +89,8 @@ class Machine:
                 private = [_buffer(argument.type) for argument in op.private_buffers]
                 arguments = [*block_id[::-1], *index[::-1], *grid, *block, *shared, *private]
                 env = dict(values) | dict(zip(op.block.args, arguments, strict=True))
-                thread = Thread(rank or Rank(0), tuple(index[::-1]), flat, iter(()), self._groups)  # type: ignore[arg-type]
+                z, y, x = index
+                thread = Thread(rank or Rank(0), (x, y, z), flat, self._groups)
                 thread.steps = self._region(thread, op.body, env)
                 self.threads.append(thread)
 
@@ -204,8 +205,7 @@ class Machine:
         value, buffer, *indices = operands
         where = _checked(buffer, indices)
         old = buffer[where]
-        kind = op.properties["kind"].value.data  # type: ignore[attr-defined]
-        buffer[where] = {1: old + value, 3: value}[kind]
+        buffer[where] = {1: old + value, 3: value}[_number(op, "kind")]
         return [old]
 
     def _gpu_barrier(self, thread: Thread, op: Operation, env: dict[SSAValue, Any], operands: list[Any]) -> Steps:
@@ -252,13 +252,20 @@ def _target(end: Operation, operands: list[Any]) -> tuple[Block, list[Any]]:
 
 
 def _compare(op: Operation, a: int, b: int) -> bool:
-    predicate = op.properties["predicate"].value.data  # type: ignore[attr-defined]
     names = [operator.eq, operator.ne, *(operator.lt, operator.le, operator.gt, operator.ge) * 2]
-    return names[predicate](a, b)
+    return names[_number(op, "predicate")](a, b)
+
+
+def _number(op: Operation, name: str) -> int:
+    found = op.properties[name]
+    assert isinstance(found, IntegerAttr)
+    return found.value.data
 
 
 def _apply(op: Operation, *operands: int) -> int:
-    map = op.properties["map"].data  # type: ignore[attr-defined]
+    found = op.properties["map"]
+    assert isinstance(found, AffineMapAttr)
+    map = found.data
     return map.eval(list(operands[: map.num_dims]), list(operands[map.num_dims :]))[0]
 
 
