@@ -113,7 +113,6 @@ class Channel:
         self.running: Task | None = None
         self._transfer: Transfer | None = None
         self.overflowed = False
-        self.completed = 0
         self._moved = 0
         self.latest: Task | None = None
         """The task that was pushed last."""
@@ -261,7 +260,6 @@ class Channel:
             yield from self._execute(task, loaded)
             self._record(Event.TASK_END, task.start_bd, int(task.token))
             self.running = self._transfer = None
-            self.completed += 1
 
     def idle_wait(self) -> Wait:
         return Wait(self.arrived, lambda: f"{self} has no task", self)

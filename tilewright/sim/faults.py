@@ -108,6 +108,13 @@ def _error(text: str, where: Where, notes: Sequence[tuple[Where, str]]) -> Diagn
     return error
 
 
+class At:
+    """A place in the source to complain about."""
+
+    def __init__(self, location: LocationAttr):
+        self.location = location
+
+
 def place_of(thing: object) -> LocationAttr:
     """Where in the program a block of the machine, or what it does now, comes from."""
     location = getattr(thing, "location", None)

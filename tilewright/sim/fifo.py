@@ -83,7 +83,3 @@ class Fifo:
         self.pop()
         yield 1
         return beat
-
-    def clear(self) -> None:
-        self._beats.clear()
-        self.changed.fire()

@@ -8,8 +8,8 @@ from tilewright.device import DmaDirection
 from tilewright.ir.diagnostics import Where
 from tilewright.sim.controller import Controller, TokenSource
 from tilewright.sim.dma import Channel, Task
-from tilewright.sim.faults import FaultKind
-from tilewright.sim.machine import At, Machine
+from tilewright.sim.faults import At, FaultKind
+from tilewright.sim.machine import Machine
 
 REMEDIES = {
     DmaDirection.S2MM: "wait for it before the sequence ends, so that all its words are there",

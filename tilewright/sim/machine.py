@@ -15,7 +15,7 @@ from tilewright.sim.control_packets import serve_control_port
 from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor, Engine, Signal
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.faults import At, FaultKind, Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import HostMemory
 from tilewright.sim.host_port import HostPort
@@ -175,9 +175,6 @@ class Machine:
     def register_written(self, tile: Tile, role: RegisterRole) -> None:
         """A register was written, and what comes of it is done."""
 
-    def memory_written(self, place: TileId, offset: int) -> None:
-        """The controller wrote into a tile's memory."""
-
     # Cores.
 
     def core_enabled(self, tile: Tile) -> None:
@@ -234,10 +231,3 @@ class Machine:
 
     def shim_tiles(self) -> Iterator[Tile]:
         return (tile for tile in self.tiles.values() if tile.type is TileType.ShimNOCTile)
-
-
-class At:
-    """A place in the source to complain about."""
-
-    def __init__(self, location: LocationAttr):
-        self.location = location

@@ -26,7 +26,7 @@ from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor, read_descriptor
 from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
-from tilewright.sim.faults import FaultKind, place_of
+from tilewright.sim.faults import At, FaultKind, place_of
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host_port import Bursts, bursts_of
 from tilewright.sim.locks import Lock
@@ -107,7 +107,6 @@ class Tile:
         """Write a word, with everything that comes of it."""
         if offset < len(self.memory):
             self.memory[offset : offset + WORD_BYTES].view(np.uint32)[0] = value
-            self.machine.memory_written(self.place, offset)
             return
         role = self._roles.get(offset)
         if role is None:
@@ -218,7 +217,7 @@ class Tile:
                 self.judge.fault(
                     FaultKind.DESCRIPTOR_IN_USE,
                     f"BD {bd} of {self} is rewritten while {channel}, {state}, needs it",
-                    _At(location),
+                    At(location),
                     (task.location, "the task was pushed here"),
                     (location, "await the task before its descriptor is written again, or use another descriptor"),
                 )
@@ -431,16 +430,9 @@ class Tile:
             self.judge.fault(
                 FaultKind.PROGRAM_MEMORY,
                 f"the core of {self} is started with machine code in its program memory, which cannot be executed here",
-                _At(location),
+                At(location),
                 (location, "run the design that the code was made from, or bind a kernel to this core"),
             )
         if enabled != self.core_enabled:
             self.core_enabled = enabled
             self.machine.core_enabled(self)
-
-
-class _At:
-    """A place to complain about."""
-
-    def __init__(self, location: LocationAttr):
-        self.location = location

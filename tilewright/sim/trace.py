@@ -6,7 +6,6 @@ A row is (cycle, event, part, a, b). Parts are numbered by the `Roster`; what a 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,14 +52,6 @@ class Event(IntEnum):
     """The controller takes in a token [part that sent it]."""
     FLOW = 16
     """The first word that a descriptor moves is taken, be it a packet's header [BD]."""
-
-
-class Row(NamedTuple):
-    time: int
-    event: Event
-    part: int
-    a: int
-    b: int
 
 
 LIMIT = 10_000_000

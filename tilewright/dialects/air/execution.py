@@ -16,14 +16,13 @@ from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_d
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
     SQUARE,
+    TypedOperandsOp,
     is_plain_terminator,
     parse_optional_arrow_types,
     parse_optional_operands,
-    parse_typed_operands,
     print_attributes,
     print_operands,
     print_optional_arrow_types,
-    print_typed_operands,
     resolve_all,
 )
 from tilewright.dialects.air.asynchronous import AsyncOp, parse_dependencies, print_dependencies
@@ -51,7 +50,7 @@ class WaitAllOp(AsyncOp):
 
 
 @op_definition
-class ExecuteTerminatorOp(IRDLOperation):
+class ExecuteTerminatorOp(TypedOperandsOp):
     """The end of a body, and the values that it hands on."""
 
     name = "air.execute_terminator"
@@ -59,15 +58,6 @@ class ExecuteTerminatorOp(IRDLOperation):
     values = var_operand_def()
 
     traits = traits_def(ParentOp("air.execute"), IsTerminator(), ReturnLike(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @op_definition

@@ -23,7 +23,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure, Ret
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import ParentOp, op_definition
-from tilewright.dialects._syntax import parse_typed_operands, print_attributes, print_typed_operands, split_attributes
+from tilewright.dialects._syntax import TypedOperandsOp, print_attributes, split_attributes
 from tilewright.dialects.func import parse_signature
 from tilewright.dialects.gpu.attributes import SelectObjectAttr
 from tilewright.dialects.gpu.attributions import (
@@ -215,7 +215,7 @@ class GPUFuncOp(IRDLOperation):
 
 
 @op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(TypedOperandsOp):
     """The results of a function of a device."""
 
     name = "gpu.return"
@@ -223,15 +223,6 @@ class ReturnOp(IRDLOperation):
     values = var_operand_def()
 
     traits = traits_def(ParentOp("gpu.func"), IsTerminator(), ReturnLike(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
     def verify_(self) -> None:
         function = self.parent_op()

@@ -120,10 +120,6 @@ class FastFifo(Fifo):
     def pop(self) -> None:
         self.native.pop_beat(self.number)
 
-    def clear(self) -> None:
-        self.native.state.fifo_count[self.number] = 0
-        self.changed.fire()
-
 
 class FastArbiter(Arbiter):
     """An arbiter that native code gives to slave ports."""

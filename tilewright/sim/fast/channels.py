@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import record, schedule, wait_for
 from tilewright.sim.fast.locks import is_in_range, set_lock
 from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
-from tilewright.sim.fast.transfers import find_region, move_words
+from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host_port import FRACTION
 from tilewright.sim.trace import Event
 
-WORD_BYTES = 4
 MOVING_ON = 100
 """A step that is done in this cycle: the next one follows at once."""
 
@@ -53,10 +53,6 @@ def one_step(s: State, part: int, channel: int) -> int:
     if step == ChannelStep.SEND_TOKEN:
         return send_token(s, part, channel)
     return Exit.TASK_DONE
-
-
-def field_of(s: State, channel: int, field: int) -> int:
-    return s.channel_descriptor[channel * BD_NUMBERS + field]
 
 
 def load_descriptor(s: State, part: int, channel: int) -> int:
@@ -136,12 +132,9 @@ def has_room(s: State, channel: int) -> int:
 
 def begin_access(s: State, channel: int) -> int:
     """Note where in memory the transfer is at work; 0 if it is about to read where others write."""
-    at = channel * BD_NUMBERS
-    start = s.channel_descriptor[at + BdField.BASE] + WORD_BYTES * (
-        s.channel_descriptor[at + BdField.ITERATION] * s.channel_descriptor[at + BdField.ITERATION_STEP]
-    )
-    low = start + s.channel_descriptor[at + BdField.LOW]
-    high = start + s.channel_descriptor[at + BdField.HIGH]
+    start = start_of(s, channel)
+    low = start + field_of(s, channel, BdField.LOW)
+    high = start + field_of(s, channel, BdField.HIGH)
     region = find_region(s, channel, low)
     if region == NONE or high > s.region_high[region]:
         s.channel_low[channel] = NONE

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.layout import WORD_BYTES
 from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Engine, Signal
@@ -44,7 +45,6 @@ from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
 
 assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"
-WORD_BYTES = 4
 
 
 class FastMachine(Machine):

@@ -94,7 +94,6 @@ class Services:
         assert channel.running is not None
         self.machine.trace.record(Event.TASK_END, part, channel.running.start_bd, int(channel.running.token))
         channel.running = None
-        channel.completed += 1
         self.state.channel_step[channel.index] = ChannelStep.IDLE
         return part
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, State
-
-WORD_BYTES = 4
 
 
 def find_region(s: State, channel: int, address: int) -> int:
@@ -24,18 +23,26 @@ def find_region(s: State, channel: int, address: int) -> int:
     return NONE
 
 
+def field_of(s: State, channel: int, field: int) -> int:
+    """A number of the descriptor that a channel runs."""
+    return s.channel_descriptor[channel * BD_NUMBERS + field]
+
+
+def start_of(s: State, channel: int) -> int:
+    """Where its words begin in this iteration, in bytes."""
+    steps = field_of(s, channel, BdField.ITERATION) * field_of(s, channel, BdField.ITERATION_STEP)
+    return field_of(s, channel, BdField.BASE) + WORD_BYTES * steps
+
+
 def move_words(s: State, channel: int) -> int:
     """Copy what the channel's descriptor describes into the channel's words, or out of them; 0 if it is not simple."""
-    at = channel * BD_NUMBERS
-    start = s.channel_descriptor[at + BdField.BASE] + WORD_BYTES * (
-        s.channel_descriptor[at + BdField.ITERATION] * s.channel_descriptor[at + BdField.ITERATION_STEP]
-    )
-    if s.channel_descriptor[at + BdField.LENGTH] == 0:
+    start = start_of(s, channel)
+    if field_of(s, channel, BdField.LENGTH) == 0:
         return 1
     is_linear = (
-        s.channel_descriptor[at + BdField.WRAP] == 0
-        and s.channel_descriptor[at + BdField.STEP] == 1
-        and s.channel_descriptor[at + BdField.PADDED] == 0
+        field_of(s, channel, BdField.WRAP) == 0
+        and field_of(s, channel, BdField.STEP) == 1
+        and field_of(s, channel, BdField.PADDED) == 0
     )
     if is_linear:
         return move_line(s, channel, start)

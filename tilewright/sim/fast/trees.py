@@ -9,10 +9,10 @@ times, which is how a tree becomes streams with words in them again, see `dissol
 
 from __future__ import annotations
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import record_at, schedule, unschedule, wait_for
 from tilewright.sim.fast.state import (
-    BD_NUMBERS,
     NONE,
     TIMES,
     BdField,
@@ -20,9 +20,9 @@ from tilewright.sim.fast.state import (
     State,
     Waiting,
 )
+from tilewright.sim.fast.transfers import field_of
 from tilewright.sim.trace import Event
 
-WORD_BYTES = 4
 TIME_MASK = TIMES - 1
 BLOCK = 1024
 """Words that a channel offers or takes at a time; with what is on its way, fewer than there are times for."""
@@ -33,18 +33,14 @@ HISTORY = 64
 UNKNOWN = -2
 
 
-def field(s: State, channel: int, number: int) -> int:
-    return s.channel_descriptor[channel * BD_NUMBERS + number]
-
-
 def words_before(s: State, channel: int) -> int:
     """1 if a header goes before the words of a channel's descriptor."""
-    return s.channel_sends[channel] != 0 and field(s, channel, BdField.HEADER) != NONE
+    return s.channel_sends[channel] != 0 and field_of(s, channel, BdField.HEADER) != NONE
 
 
 def block_end(s: State, channel: int) -> int:
     """How far, counted as `channel_at` is, a channel can go on without another turn."""
-    end = field(s, channel, BdField.LENGTH)
+    end = field_of(s, channel, BdField.LENGTH)
     if s.channel_word_cost[channel] != 0:
         end = min(end, s.channel_reserved[channel])
     return min(end + words_before(s, channel), s.channel_at[channel] + BLOCK)
@@ -112,7 +108,7 @@ def push_words(s: State, tree: int) -> int:
         time = room_from(s, first, end, sent, max(s.tree_from[tree], last + 1))
         if time == UNKNOWN:
             break
-        word = field(s, channel, BdField.HEADER)
+        word = field_of(s, channel, BdField.HEADER)
         if at >= before:
             word = load32(words + WORD_BYTES * at)
         s.tree_words[times + (sent & TIME_MASK)] = word
