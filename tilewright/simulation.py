@@ -21,6 +21,7 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
+from tilewright.kernels.binding import DeviceKernels
 from tilewright.passes.number_pdis import pdi_numbers
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
@@ -63,6 +64,7 @@ class LoadedDevice:
         numbers = pdi_numbers(design.module)
         images = {numbers[op.sym_name.data]: partial(self._prepare, op) for op in devices_in(design.module)}
         self.runner = Runner(self.machine, images)
+        self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], Program] | None = None
         self._bind(device)
         configuration = configuration_stream(device)
         self.runner.configure(Program(decode(configuration.words), configuration.locations))
@@ -74,16 +76,12 @@ class LoadedDevice:
         return Image(decode(configuration.words), configuration.locations)
 
     def _bind(self, device: DeviceOp) -> None:
+        kernels = DeviceKernels(self.kernels, device)
         for op in device.body.ops:
             if isinstance(op, CoreOp) and op.place is not None:
-                self._bind_core(op, self.machine.tiles[op.place])
+                _bind_core(op, self.machine.tiles[op.place], kernels)
             elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
                 self.machine.tiles[op.place].locks[op.number].name = op.sym_name.data
-
-    def _bind_core(self, core: CoreOp, tile: Tile) -> None:
-        port = TilePort(tile, self.kernels)
-        tile.program = BoundCore(CoreProgram(core), port)
-        tile.core_releases = {port.lock(lock) for lock in released_locks(core)}
 
     def run(
         self,
@@ -104,17 +102,30 @@ class LoadedDevice:
         names = argument_names(op)
         arrays = check_arguments(op, names, arguments)
         entries = host_entries(parameters_in(self.design), scratchpad or {})
-        parameters = enumerate(op.body.block.args)
-        values: dict[SSAValue, int] = {argument: int(arguments[n]) for n, argument in parameters if n not in arrays}
         buffers = {n: (names[n], array) for n, array in arrays.items()}
         if txn is None:
-            scalars = {name: int(arguments[n]) for n, name in enumerate(names) if n not in arrays}
-            stream = decode(self.design.txn(sequence, **scalars))
-            program = Program(stream, operation_locations(op, values, len(stream.operations)))
+            program = self._program(op, sequence, {n: int(arguments[n]) for n in range(len(names)) if n not in arrays})
             self.runner.bind(buffers)
         else:
             program = bind_stream(self.runner, as_control_code(txn), buffers)
         return self.runner.run(program, entries, Watch(max_cycles, progress))
+
+    def _program(self, op: RuntimeSequenceOp, sequence: str | None, scalars: Mapping[int, int]) -> Program:
+        """What a sequence does for these scalars, by number; the last one is kept for runs that follow."""
+        key = op, tuple(scalars.items())
+        if self._last is None or self._last[0] != key:
+            names, parameters = argument_names(op), op.body.block.args
+            stream = decode(self.design.txn(sequence, **{names[n]: value for n, value in scalars.items()}))
+            values: dict[SSAValue, int] = {parameters[n]: value for n, value in scalars.items()}
+            self._last = key, Program(stream, operation_locations(op, values, len(stream.operations)))
+        return self._last[1]
+
+
+def _bind_core(core: CoreOp, tile: Tile, kernels: Kernels) -> None:
+    """Give a core its program; the functions that it calls are found when it does."""
+    port = TilePort(tile, kernels)
+    tile.program = BoundCore(CoreProgram(core), port)
+    tile.core_releases = {port.lock(lock) for lock in released_locks(core)}
 
 
 class BareDevice:

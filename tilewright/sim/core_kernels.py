@@ -97,10 +97,10 @@ def _check_types(op: CallOp) -> None:
 
 
 def _invoke(kernel: Kernel, op: CallOp, arguments: list[Any]) -> Any:
-    if not isinstance(kernel, CKernel):
-        return kernel(*arguments)
-    result = op.result_types[0] if op.results else None
     try:
+        if not isinstance(kernel, CKernel):
+            return kernel(*arguments)
+        result = op.result_types[0] if op.results else None
         return kernel(*arguments, types=[operand.type for operand in op.arguments], result=result)
     except KernelError as error:
         fail(op, f"cannot call @{op.callee.string_value()}: {error}")

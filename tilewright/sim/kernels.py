@@ -33,7 +33,7 @@ CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx"})
 
 
 class KernelError(ValueError):
-    """A kernel that cannot be made; says why."""
+    """A kernel that cannot be made or called; says why. One that is raised in a kernel is reported at the call."""
 
 
 def on_core(kernel: K) -> K:

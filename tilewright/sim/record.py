@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import CallOp
 
@@ -16,7 +15,6 @@ from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.roster import PartKind
-from tilewright.sim.switch import Slave, Switch
 from tilewright.sim.timing import Timing
 from tilewright.sim.trace import Event, Rows
 from tilewright.txn.stream import Stream
@@ -145,19 +143,7 @@ def _passed(machine: Machine) -> Iterator[tuple[tuple[TileId, PortName], int]]:
 
 def _connections(machine: Machine) -> Iterator[Connection]:
     for place, tile in machine.tiles.items():
-        for slave in tile.switch.slaves.values():
-            if tile.switch.is_enabled(slave):
-                is_packet = tile.switch.is_packet(slave)
-                for name in _targets(tile.switch, slave, is_packet):
-                    yield Connection(place, slave.name, name, is_packet)
-
-
-def _targets(switch: Switch, slave: Slave, is_packet: bool) -> list[PortName]:
-    """The master ports that something from a slave port can go out of."""
-    if is_packet:
-        return [name for name, fifo in switch.masters.items() if switch.leads_to(slave, fifo)]
-    joined = {id(target.fifo) for target in switch.circuit(slave).targets}
-    return [name for name, fifo in switch.masters.items() if id(fifo) in joined]
+        yield from (Connection(place, *passage) for passage in tile.switch.passages())
 
 
 def _names(machine: Machine) -> Names:
@@ -179,8 +165,8 @@ def _stops(program: CoreProgram) -> Iterator[CoreStop]:
 def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], LocationAttr]:
     """The sources of the descriptors that were run."""
     found = dict[tuple[TileId, int], LocationAttr]()
-    pairs: list[list[int]] = np.unique(rows[rows[:, 1] == Event.BD][:, [2, 3]], axis=0).tolist()
-    for part, bd in pairs:
+    begun: list[list[int]] = rows[rows[:, 1] == Event.BD].tolist()
+    for part, bd in sorted({(row[2], row[3]) for row in begun}):
         actor = machine.roster.parts[part]
         if actor.kind is PartKind.CHANNEL and actor.tile is not None:
             found[actor.tile, bd] = machine.tiles[actor.tile].descriptor_location(bd)

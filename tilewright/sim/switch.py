@@ -6,7 +6,7 @@ every master that it goes to: broadcast stalls for the slowest. A packet holds i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tilewright.device import DeviceModel, TileId
@@ -37,6 +37,14 @@ class Route(NamedTuple):
 
     targets: tuple[Target, ...]
     arbiter: Arbiter | None = None
+
+
+class Passage(NamedTuple):
+    """What comes in at `source` can go out at `target`."""
+
+    source: PortName
+    target: PortName
+    is_packet: bool
 
 
 class Way(NamedTuple):
@@ -177,10 +185,12 @@ class Switch:
         self._master_names = list(self.masters)
         self.arbiters = [blocks.arbiter(tile, number) for number in range(NUM_ARBITERS)]
         self._circuits: dict[int, Route] = {}
+        self._passages: Sequence[Passage] | None = None
 
     def reconfigure(self) -> None:
         """One of the registers was written."""
         self._circuits.clear()
+        self._passages = None
         self.configured.fire()
 
     def is_enabled(self, slave: Slave) -> bool:
@@ -215,6 +225,19 @@ class Switch:
         rules = [SlaveSlot.decode([self._slot(slave.number, slot)]) for slot in range(NUM_SLAVE_SLOTS)]
         reached = (self._selected(rule["arbit"], rule["msel"]) for rule in rules if rule["enable"])
         return any(target.fifo is fifo for targets in reached for target in targets)
+
+    def passages(self) -> Sequence[Passage]:
+        """All the ways that are open."""
+        if self._passages is None:
+            self._passages = [*self._open_passages()]
+        return self._passages
+
+    def _open_passages(self) -> Iterator[Passage]:
+        for slave in self.slaves.values():
+            if self.is_enabled(slave):
+                is_packet = self.is_packet(slave)
+                reached = [name for name, fifo in self.masters.items() if self.leads_to(slave, fifo)]
+                yield from (Passage(slave.name, name, is_packet) for name in reached)
 
     def drops_header(self, fifo: Fifo) -> bool:
         """Whether packets leave through a master port without their header."""

@@ -112,14 +112,16 @@ class Tile:
         if role is None:
             self._write_other(offset, value, location)
             return
-        if role.role is Role.DESCRIPTOR:
+        is_descriptor = role.role is Role.DESCRIPTOR
+        if is_descriptor:
             self.machine.descriptor_touched(self, role.number)
-            if value != self.register(offset):
+            if value != self._registers.get(offset, 0):
                 self._check_unused(role.number, location)
         self._registers[offset] = value
         self._authors[offset] = location
-        self._act(role, value, location)
-        self.machine.register_written(self, role)
+        if not is_descriptor:
+            self._act(role, value, location)
+            self.machine.register_written(self, role)
 
     def _act(self, role: RegisterRole, value: int, location: LocationAttr) -> None:
         match role.role:

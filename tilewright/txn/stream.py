@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, repeat
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +19,8 @@ from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
+AT_A_TIME = 4096
+"""Operations whose fields become Python numbers at once."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,15 @@ class Group:
         payload = self.payload[self.payload_starts[row] : self.payload_starts[row + 1]]
         return Operation(opcode, payload, **{name: int(column[row]) for name, column in self.fields.items()})
 
+    def operations(self, opcode: int) -> Iterator[Operation]:
+        """All of them, in order."""
+        for first in range(0, len(self.positions), AT_A_TIME):
+            starts = self.payload_starts[first : first + AT_A_TIME + 1].tolist()
+            columns = [column[first : first + AT_A_TIME].tolist() for column in self.fields.values()]
+            rows = zip(*columns, strict=True) if columns else repeat(())
+            for (start, end), row in zip(pairwise(starts), rows, strict=False):
+                yield Operation(opcode, self.payload[start:end], **dict(zip(self.fields, row, strict=True)))
+
 
 @dataclass
 class Stream:
@@ -147,7 +159,8 @@ class Operations(Sequence[Operation]):
         return self._stream.groups[opcode].operation(opcode, int(self._rows[index]))
 
     def __iter__(self) -> Iterator[Operation]:
-        return (self[i] for i in range(len(self)))
+        found = {opcode: group.operations(opcode) for opcode, group in self._stream.groups.items()}
+        return (next(found[opcode]) for opcode in self._stream.opcodes.tolist())
 
 
 def layouts_of(header: Header) -> Mapping[int, Layout]:

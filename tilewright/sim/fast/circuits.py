@@ -52,19 +52,20 @@ def find_nodes(machine: FastMachine, root: FastSlave) -> list[Node] | None:
 
 def _node(machine: FastMachine, slave: Slave, fifo: object, above: int | None) -> Node | None:
     assert isinstance(fifo, FastFifo)
-    tile, name = machine.place_of(fifo)
-    part = machine.roster.find(PartKind.STREAM, tile, name)
-    if part is not None:
-        return Node(fifo, above, part, None) if machine.has_end(fifo) else None
+    if machine.has_end(fifo):
+        tile, name = machine.place_of(fifo)
+        return Node(fifo, above, machine.roster.number(PartKind.STREAM, tile, name), None)
     channel = machine.receiver_of(fifo)
     return None if channel is None else Node(fifo, above, channel.part, channel)
 
 
-def put_nodes(state: State, nodes: list[Node], tree: int, first: int) -> None:
-    """Write down the nodes of a tree."""
+def put_nodes(state: State, nodes: list[Node], tree: int, root: int) -> None:
+    """Write down the nodes of a tree; they follow the one that stands for the channel."""
+    first = root + 1
+    state.node_child[root], state.node_children[root] = first, sum(node.above is None for node in nodes)
     for number, node in enumerate(nodes, first):
         state.node_tree[number] = tree
-        state.node_above[number] = NONE if node.above is None else first + node.above
+        state.node_above[number] = root if node.above is None else first + node.above
         state.node_child[number] = first + node.children[0] if node.children else 0
         state.node_children[number] = len(node.children)
         state.node_fifo[number] = node.fifo.number

@@ -137,7 +137,7 @@ class FastMachine(Machine):
         """Let nobody be anywhere, and nothing be known."""
         state = self.state
         for name in state.columns():
-            if name not in ("trace_rows", "tree_times", "tree_words", "node_times"):
+            if name not in ("trace_rows", "tree_words", "node_times"):
                 state.array(name)[:] = 0
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
@@ -194,15 +194,13 @@ class FastMachine(Machine):
         nodes = find_nodes(self, port)
         self._trees += 1
         state.channel_kind[channel.index] = TreeKind.NONE
-        if nodes is None or self._nodes + len(nodes) > len(state.node_tree) or self._trees > state.trees:
+        if nodes is None or self._nodes + len(nodes) >= len(state.node_tree) or self._trees > state.trees:
             return
-        tree, first = self._trees - 1, self._nodes
-        self._nodes += len(nodes)
+        tree, root = self._trees - 1, self._nodes
+        self._nodes += 1 + len(nodes)
         state.channel_kind[channel.index], state.channel_slot[channel.index] = TreeKind.TREE, tree
-        state.tree_channel[tree], state.tree_first[tree] = channel.index, first
-        state.tree_nodes[tree] = len(nodes)
-        state.tree_roots[tree] = sum(node.above is None for node in nodes)
-        put_nodes(state, nodes, tree, first)
+        state.tree_channel[tree], state.tree_root[tree], state.tree_nodes[tree] = channel.index, root, len(nodes)
+        put_nodes(state, nodes, tree, root)
 
     def room_for_stops(self, count: int) -> int:
         """Where the stops of a program go; there is room for as many as are needed."""

@@ -98,7 +98,6 @@ class Numbering:
             "bd_number": self.bds * BD_NUMBERS,
             "channel_descriptor": channels * BD_NUMBERS,
             "trace_rows": TRACE_ROWS * ROW,
-            "tree_times": self.senders * TIMES,
             "tree_words": self.senders * TIMES,
             "node_times": self.senders * NODES * TIMES,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,

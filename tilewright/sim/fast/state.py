@@ -357,22 +357,19 @@ class State(SharedState):
     channel_node: Column
     """1 more than the node that it is the end of."""
     tree_channel: Column
-    tree_first: Column
-    """Its nodes are numbered from here on, those next to the channel first."""
+    tree_root: Column
+    """The node that stands for the channel; those of the streams follow it, the ones next to the channel first."""
     tree_nodes: Column
-    tree_roots: Column
     tree_adopted: Column
     tree_active: Column
     tree_from: Column
     """From when on the channel offers words."""
     tree_limit: Column
     """The word before which it stops."""
-    tree_sent: Column
-    tree_times: Column
     tree_words: Column
     node_tree: Column
     node_above: Column
-    """The node that words come from; NONE for the channel itself."""
+    """The node that words come from."""
     node_child: Column
     node_children: Column
     node_fifo: Column

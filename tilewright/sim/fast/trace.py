@@ -41,9 +41,10 @@ class FastTrace(Trace):
 
     def since(self, first: int) -> Rows:
         """Rows in order: moves of words in blocks are written down ahead of time."""
-        self.drain()
-        rows = np.concatenate(self._full)
-        self._full = [rows[np.argsort(rows[:, 0], kind="stable")]]
+        if self._fast.state.trace_count or len(self._full) != 1:
+            self.drain()
+            rows = np.concatenate(self._full)
+            self._full = [rows[np.argsort(rows[:, 0], kind="stable")]]
         return self._full[0][first:].copy()
 
     def forget_ahead(self, acting: int) -> None:

@@ -30,7 +30,6 @@ FIRST = TIMES
 """The number of the first word: there are times before it, all of them past."""
 HISTORY = 64
 """Times before the first word that are looked at; at least as many as a stream has room for words."""
-UNKNOWN = -2
 
 
 def words_before(s: State, channel: int) -> int:
@@ -50,7 +49,7 @@ def offer_block(s: State, channel: int) -> int:
     """A sending channel has its turn: let words go."""
     tree = s.channel_tree[channel] - 1
     s.tree_from[tree] = s.now
-    s.tree_limit[tree] = s.tree_sent[tree] + block_end(s, channel) - s.channel_at[channel]
+    s.tree_limit[tree] = s.node_moved[s.tree_root[tree]] + block_end(s, channel) - s.channel_at[channel]
     s.tree_active[tree] = 1
     return run_tree(s, tree)
 
@@ -66,7 +65,7 @@ def take_block(s: State, channel: int) -> int:
 
 def run_tree(s: State, tree: int) -> int:
     """Work out all moves that are decided."""
-    first = s.tree_first[tree]
+    first = s.tree_root[tree] + 1
     end = first + s.tree_nodes[tree]
     moved = 1
     while moved != 0:
@@ -79,87 +78,83 @@ def run_tree(s: State, tree: int) -> int:
     return 0
 
 
+def decided_to(s: State, node: int, limit: int) -> int:
+    """The number of the first word for which it is not decided when there is room in all streams behind a node."""
+    first = s.node_child[node]
+    for child in range(first, first + s.node_children[node]):
+        limit = min(limit, s.node_moved[child] + s.node_depth[child])
+    return limit
+
+
 def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
-    """From when on there is room for a word in the streams of some nodes; UNKNOWN if that is not decided."""
+    """From when on there is room for a word in the streams of some nodes."""
     for node in range(first, end):
-        leaves = word - s.node_depth[node]
-        if s.node_moved[node] <= leaves:
-            return UNKNOWN
-        time = max(time, s.node_times[node * TIMES + (leaves & TIME_MASK)])
+        time = max(time, s.node_times[node * TIMES + ((word - s.node_depth[node]) & TIME_MASK)])
     return time
 
 
 def push_words(s: State, tree: int) -> int:
     """Let the channel at the root send."""
-    channel = s.tree_channel[tree]
-    sent = s.tree_sent[tree]
-    limit = s.tree_limit[tree]
     if s.tree_active[tree] == 0:
         return 0
-    begin = sent
-    first = s.tree_first[tree]
-    end = first + s.tree_roots[tree]
+    channel = s.tree_channel[tree]
+    root = s.tree_root[tree]
+    begin = s.node_moved[root]
+    limit = s.tree_limit[tree]
+    first = s.node_child[root]
+    end = first + s.node_children[root]
+    header = field_of(s, channel, BdField.HEADER)
     before = words_before(s, channel)
-    at = s.channel_at[channel]
+    at = s.channel_at[channel] - begin
     words = s.channel_data[channel] - WORD_BYTES * before
-    times = tree * TIMES
-    last = s.tree_times[times + ((sent - 1) & TIME_MASK)]
-    while sent < limit:
-        time = room_from(s, first, end, sent, max(s.tree_from[tree], last + 1))
-        if time == UNKNOWN:
-            break
-        word = field_of(s, channel, BdField.HEADER)
-        if at >= before:
-            word = load32(words + WORD_BYTES * at)
-        s.tree_words[times + (sent & TIME_MASK)] = word
-        s.tree_times[times + (sent & TIME_MASK)] = time
-        if at == 0:
-            record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
-        last = time
-        at += 1
-        sent += 1
-    s.channel_at[channel] = at
-    s.tree_sent[tree] = sent
+    times = root * TIMES
+    last = max(s.node_times[times + ((begin - 1) & TIME_MASK)], s.tree_from[tree] - 1)
+    sent = max(decided_to(s, root, limit), begin)
+    for number in range(begin, sent):
+        last = room_from(s, first, end, number, last + 1)
+        s.node_times[times + (number & TIME_MASK)] = last
+        word = header
+        if at + number >= before:
+            word = load32(words + WORD_BYTES * (at + number))
+        s.tree_words[tree * TIMES + (number & TIME_MASK)] = word
+    if sent > begin and at + begin == 0:
+        time = s.node_times[times + (begin & TIME_MASK)]
+        record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+    s.channel_at[channel] = at + sent
+    s.node_moved[root] = sent
     if sent == limit:
         s.tree_active[tree] = 0
         schedule(s, s.channel_part[channel], last + 1)
     return sent - begin
 
 
-def came_at(s: State, node: int, word: int) -> int:
-    """When a word can leave the stream of a node, if nothing else keeps it there."""
-    above = s.node_above[node]
-    if above == NONE:
-        return s.tree_times[s.node_tree[node] * TIMES + (word & TIME_MASK)] + s.node_latency[node]
-    return s.node_times[above * TIMES + (word & TIME_MASK)] + s.node_latency[node]
-
-
-def come_so_far(s: State, node: int) -> int:
-    """The number of the next word that will come into the stream of a node."""
-    above = s.node_above[node]
-    if above == NONE:
-        return s.tree_sent[s.node_tree[node]]
-    return s.node_moved[above]
-
-
 def carry_words(s: State, node: int) -> int:
     """Let a switch pass words on."""
     begin = s.node_moved[node]
-    word = begin
-    come = come_so_far(s, node)
+    above = s.node_above[node]
+    moved = max(decided_to(s, node, s.node_moved[above]), begin)
+    if moved == begin:
+        return 0
     first = s.node_child[node]
     end = first + s.node_children[node]
+    latency = s.node_latency[node]
+    came = above * TIMES
     times = node * TIMES
-    last = s.node_times[times + ((word - 1) & TIME_MASK)]
-    while word < come:
-        time = room_from(s, first, end, word, max(came_at(s, node, word), last + 1))
-        if time == UNKNOWN:
-            break
-        s.node_times[times + (word & TIME_MASK)] = time
-        last = time
-        word += 1
-    s.node_moved[node] = word
-    return word - begin
+    last = s.node_times[times + ((begin - 1) & TIME_MASK)]
+    if end == first + 1:
+        room = first * TIMES
+        depth = s.node_depth[first]
+        for word in range(begin, moved):
+            ready = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
+            last = max(ready, s.node_times[room + ((word - depth) & TIME_MASK)])
+            s.node_times[times + (word & TIME_MASK)] = last
+    else:
+        for word in range(begin, moved):
+            ready = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
+            last = room_from(s, first, end, word, ready)
+            s.node_times[times + (word & TIME_MASK)] = last
+    s.node_moved[node] = moved
+    return moved - begin
 
 
 def pop_words(s: State, tree: int, node: int) -> int:
@@ -168,27 +163,27 @@ def pop_words(s: State, tree: int, node: int) -> int:
         return 0
     channel = s.node_leaf[node]
     begin = s.node_moved[node]
-    word = begin
-    end = min(come_so_far(s, node), s.node_limit[node])
-    at = s.channel_at[channel]
+    above = s.node_above[node]
+    moved = max(min(s.node_moved[above], s.node_limit[node]), begin)
+    at = s.channel_at[channel] - begin
     words = s.channel_data[channel]
+    latency = s.node_latency[node]
+    came = above * TIMES
     times = node * TIMES
-    last = s.node_times[times + ((word - 1) & TIME_MASK)]
-    while word < end:
-        time = max(max(came_at(s, node, word), last + 1), s.node_from[node])
-        s.node_times[times + (word & TIME_MASK)] = time
-        store32(words + WORD_BYTES * at, s.tree_words[tree * TIMES + (word & TIME_MASK)])
-        if at == 0:
-            record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
-        last = time
-        at += 1
-        word += 1
-    s.channel_at[channel] = at
-    s.node_moved[node] = word
-    if word == s.node_limit[node]:
+    last = max(s.node_times[times + ((begin - 1) & TIME_MASK)], s.node_from[node] - 1)
+    for word in range(begin, moved):
+        last = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
+        s.node_times[times + (word & TIME_MASK)] = last
+        store32(words + WORD_BYTES * (at + word), s.tree_words[tree * TIMES + (word & TIME_MASK)])
+    if moved > begin and at + begin == 0:
+        time = s.node_times[times + (begin & TIME_MASK)]
+        record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+    s.channel_at[channel] = at + moved
+    s.node_moved[node] = moved
+    if moved == s.node_limit[node]:
         s.node_active[node] = 0
         schedule(s, s.channel_part[channel], last + 1)
-    return word - begin
+    return moved - begin
 
 
 # From streams to a tree.
@@ -196,38 +191,38 @@ def pop_words(s: State, tree: int, node: int) -> int:
 
 def adopt(s: State, tree: int) -> int:
     """Take over streams as they are in this turn of the channel that sends."""
-    first = s.tree_first[tree]
-    end = first + s.tree_nodes[tree]
+    root = s.tree_root[tree]
     channel = s.tree_channel[tree]
-    for word in range(FIRST - HISTORY, FIRST):
-        s.tree_times[tree * TIMES + (word & TIME_MASK)] = NONE
-    s.tree_sent[tree] = FIRST
+    forget_times(s, root, FIRST)
+    s.node_moved[root] = FIRST
     s.tree_active[tree] = 0
     s.tree_adopted[tree] = 1
     s.adopted += 1
     s.channel_tree[channel] = tree + 1
-    for node in range(first, end):
+    for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
         adopt_node(s, tree, node)
+    return 0
+
+
+def forget_times(s: State, node: int, moved: int) -> int:
+    """All words before one have moved long ago."""
+    for word in range(moved - HISTORY, moved):
+        s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
     return 0
 
 
 def adopt_node(s: State, tree: int, node: int) -> int:
     fifo = s.node_fifo[node]
     above = s.node_above[node]
-    come = come_so_far(s, node)
+    come = s.node_moved[above]
     s.node_base[node] = come
     moved = come - s.fifo_count[fifo]
     s.node_moved[node] = moved
-    for word in range(moved - HISTORY, moved):
-        s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
+    forget_times(s, node, moved)
     for word in range(moved, come):
         at = fifo * s.ring + ((s.fifo_head[fifo] + word - moved) & (s.ring - 1))
-        time = s.beat_ready[at] - s.node_latency[node]
         s.tree_words[tree * TIMES + (word & TIME_MASK)] = s.beat_word[at]
-        if above == NONE:
-            s.tree_times[tree * TIMES + (word & TIME_MASK)] = time
-        else:
-            s.node_times[above * TIMES + (word & TIME_MASK)] = time
+        s.node_times[above * TIMES + (word & TIME_MASK)] = s.beat_ready[at] - s.node_latency[node]
     s.fifo_count[fifo] = 0
     part = s.node_part[node]
     turn = s.part_due[part]
@@ -255,44 +250,45 @@ def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
 # From a tree to streams.
 
 
-def happened(s: State, times: int, moved: int, part: int, acting: int) -> int:
-    """How many words of those that will have moved have done so, in the turn of the part that acts."""
-    time = times_at(s, times, moved - 1)
+def happened(s: State, node: int, part: int, acting: int) -> int:
+    """How many words of those that will have left a node have done so, in the turn of the part that acts."""
+    moved = s.node_moved[node]
+    time = time_of(s, node, moved - 1)
     while time > s.now or (time == s.now and part >= acting):
         moved -= 1
-        time = times_at(s, times, moved - 1)
+        time = time_of(s, node, moved - 1)
     return moved
 
 
-def times_at(s: State, times: int, word: int) -> int:
-    """`times` is the place of a node's times, or, below 0, that of a tree's."""
-    if times < 0:
-        return s.tree_times[-1 - times + (word & TIME_MASK)]
-    return s.node_times[times + (word & TIME_MASK)]
+def time_of(s: State, node: int, word: int) -> int:
+    """When a word leaves a node."""
+    return s.node_times[node * TIMES + (word & TIME_MASK)]
 
 
 def dissolve(s: State, tree: int, acting: int) -> int:
     """Put words and parts where they are now."""
     channel = s.tree_channel[tree]
+    root = s.tree_root[tree]
     part = s.channel_part[channel]
-    sent = happened(s, -1 - tree * TIMES, s.tree_sent[tree], part, acting)
-    back = s.tree_sent[tree] - sent
+    sent = happened(s, root, part, acting)
+    back = s.node_moved[root] - sent
     s.channel_at[channel] -= back
     if back > 0 or s.tree_active[tree] != 0:
         unschedule(s, part)
-        schedule(s, part, max(s.now, s.tree_times[tree * TIMES + ((sent - 1) & TIME_MASK)] + 1))
-    come = sent
-    first = s.tree_first[tree]
-    end = first + s.tree_nodes[tree]
-    for node in range(first, end):
-        s.node_come[node] = sent
-    for node in range(first, end):
-        come = dissolve_node(s, tree, node, acting)
-        for child in range(s.node_child[node], s.node_child[node] + s.node_children[node]):
-            s.node_come[child] = come
+        schedule(s, part, max(s.now, time_of(s, root, sent - 1) + 1))
+    tell_children(s, root, sent)
+    for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
+        tell_children(s, node, dissolve_node(s, tree, node, acting))
     s.tree_adopted[tree] = 0
     s.adopted -= 1
     s.channel_tree[channel] = 0
+    return 0
+
+
+def tell_children(s: State, node: int, come: int) -> int:
+    """So many words have come to the streams behind a node."""
+    for child in range(s.node_child[node], s.node_child[node] + s.node_children[node]):
+        s.node_come[child] = come
     return 0
 
 
@@ -300,18 +296,19 @@ def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
     """Gives the number of the next word that leaves its stream."""
     fifo = s.node_fifo[node]
     part = s.node_part[node]
-    moved = happened(s, node * TIMES, s.node_moved[node], part, acting)
+    moved = happened(s, node, part, acting)
+    above = s.node_above[node]
     come = s.node_come[node]
     for word in range(moved, come):
         at = fifo * s.ring + (word - moved)
         s.beat_word[at] = s.tree_words[tree * TIMES + (word & TIME_MASK)]
         s.beat_last[at] = 0
-        s.beat_ready[at] = came_at(s, node, word)
+        s.beat_ready[at] = time_of(s, above, word) + s.node_latency[node]
     s.fifo_head[fifo] = 0
     s.fifo_count[fifo] = come - moved
     s.fifo_words[fifo] += come - s.node_base[node]
     back = s.node_moved[node] - moved
-    turn = max(s.now, s.node_times[node * TIMES + ((moved - 1) & TIME_MASK)] + 1)
+    turn = max(s.now, time_of(s, node, moved - 1) + 1)
     channel = s.node_leaf[node]
     if channel == NONE:
         if come > moved:
@@ -338,12 +335,9 @@ def dissolve_all(s: State, acting: int) -> int:
 
 def moves_ahead(s: State, channel: int, acting: int) -> int:
     """Words that a channel has been said to have moved, but has not yet."""
-    tree = s.channel_tree[channel] - 1
-    if tree >= 0:
-        sent = s.tree_sent[tree]
-        return sent - happened(s, -1 - tree * TIMES, sent, s.channel_part[channel], acting)
     node = s.channel_node[channel] - 1
-    if node >= 0:
-        moved = s.node_moved[node]
-        return moved - happened(s, node * TIMES, moved, s.channel_part[channel], acting)
-    return 0
+    if s.channel_tree[channel] != 0:
+        node = s.tree_root[s.channel_tree[channel] - 1]
+    if node < 0:
+        return 0
+    return s.node_moved[node] - happened(s, node, s.channel_part[channel], acting)
