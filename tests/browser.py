@@ -124,7 +124,9 @@ class Page:
         """What is seen of the page, or all of an element; the name of the file says in which format."""
         kind: dict[str, Any] = {"format": "webp", "quality": 82} if path.suffix == ".webp" else {"format": "png"}
         clip: dict[str, Any] = {}
-        if selector is not None:
+        if selector is not None:  # what is far from the window may not be drawn
+            self.evaluate(f"document.querySelector({json.dumps(selector)}).scrollIntoView()")
+            self.settle()
             box = self.evaluate(f"(r => [r.x + scrollX, r.y + scrollY, r.width, r.height])({_box(selector)})")
             clip = {"clip": dict(zip(("x", "y", "width", "height"), box, strict=True), scale=scale)}
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True, **kind, **clip)["data"]

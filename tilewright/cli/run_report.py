@@ -67,7 +67,7 @@ def report(outcome: Outcome, sources: Mapping[str, str], stream: str | None, as_
     if as_json:
         print(json.dumps(outcome.to_json(stream)))
     elif not outcome.diagnostics:
-        print(f"{outcome.cycles} cycles, simulated in {outcome.seconds:.2f} s")
+        print(f"simulated in {outcome.seconds:.2f} s")
         for name, array in outcome.buffers.items():
             values = ", ".join(map(str, array.reshape(-1)[:SHOWN_VALUES]))
             print(f"  {name}: {values}{', ...' if array.size > SHOWN_VALUES else ''}")
