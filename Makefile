@@ -11,7 +11,7 @@ help:
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed N=$(N) damaged programs to the reader, and damaged streams to the simulator"
 	@echo "make docs     bring the output shown in the documents up to date"
-	@echo "make pictures take the pictures of docs/report.md, with Chromium"
+	@echo "make pictures take the pictures of docs/report.md and docs/memcpy.md, with Chromium"
 	@echo "make format   let ruff format the code"
 	@echo "make wheel    build the wheel into dist/"
 

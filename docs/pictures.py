@@ -1,4 +1,4 @@
-"""Takes the pictures that docs/report.md shows: `make pictures`, with Chromium installed."""
+"""Takes the pictures that docs/report.md and docs/memcpy.md show: `make pictures`, with Chromium installed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ PICTURES = (
     Picture("report-tokens", "tokens", "#timeline"),
     Picture("report-sequence", "tokens", "#sequence"),
     Picture("report-hang", "forgotten_consumer", "#why", "dark"),
+    Picture("memcpy-timeline", "add_one", "#timeline"),
 )
 
 
 def write_reports(folder: Path) -> None:
     """Run the designs where they have short names: pages show what files are called."""
     (folder / "gemm.mlir").write_text(gemm_text(256, 256, 256))
-    for name in ("tokens", "forgotten_consumer"):
+    for name in ("tokens", "forgotten_consumer", "add_one"):
         copy(DOCS / "examples" / f"{name}.mlir", folder)
     with chdir(folder):
         for name in {picture.report for picture in PICTURES}:
