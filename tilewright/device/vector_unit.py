@@ -1,0 +1,88 @@
+"""The vector unit of a core, as the kernels that vendors and users write for it see it.
+
+Peaks are products per cycle (AM020 and AMD's product briefs; the one of i16 on AIE2P is that of AIE2, no other being
+public). The blocks are those of `aie_kernels/*/mm.cc` in mlir-aie at 3ca0193cea9e: a matrix product works on blocks of
+A with r rows and s columns, of B with s rows and t columns, and takes several of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .enums import Arch
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a matrix product, and how many rows and columns of blocks one step of the kernel takes."""
+
+    r: int
+    s: int
+    t: int
+    rows: int = 2
+    columns: int = 2
+
+    @property
+    def dims(self) -> tuple[int, int, int]:
+        return self.r, self.s, self.t
+
+
+@dataclass(frozen=True)
+class VectorUnit:
+    """What one core's vector unit can do."""
+
+    arch: Arch
+    macs: Mapping[str, int]
+    """Products per cycle, by the type of both operands."""
+    blocks: Mapping[tuple[str, str], Blocks]
+    """By the types of the operands and of the sum."""
+    emulated_blocks: Mapping[tuple[str, str], Blocks]
+    """The same where bf16 is multiplied as block floating point."""
+    native_functions: bool
+    """Has exp2 and tanh; otherwise they come from tables, and softmax is written without the maximum."""
+    load_bytes: int = 64
+    """In a cycle: two loads of 256 bits (AM020 ch. 4)."""
+    store_bytes: int = 32
+    lanes: int = 16
+    """Of a transcendental function."""
+    scalar_mac_cycles: int = 10
+    """A load, its seven cycles until use, a multiplication of two and an addition of one (AM020 ch. 4)."""
+
+
+_AIE2_BLOCKS = {
+    ("i8", "i8"): Blocks(4, 8, 8, rows=4),
+    ("i8", "i16"): Blocks(4, 8, 8, rows=4),
+    ("i8", "i32"): Blocks(4, 8, 8, rows=4),
+    ("i16", "i16"): Blocks(4, 4, 4),
+    ("i16", "i32"): Blocks(4, 4, 4),
+    ("bf16", "bf16"): Blocks(4, 8, 4, rows=4, columns=4),
+    ("bf16", "f32"): Blocks(4, 8, 4, rows=4, columns=4),
+}
+_AIE2P_BLOCKS = {
+    ("i8", "i8"): Blocks(8, 8, 8),
+    ("i8", "i16"): Blocks(8, 8, 8),
+    ("i8", "i32"): Blocks(8, 8, 8),
+    ("i16", "i16"): Blocks(4, 4, 8),
+    ("i16", "i32"): Blocks(4, 4, 8),
+    ("bf16", "bf16"): Blocks(4, 8, 8),
+    ("bf16", "f32"): Blocks(4, 8, 8),
+}
+_EMULATED = {("bf16", "bf16"): Blocks(8, 8, 8), ("bf16", "f32"): Blocks(8, 8, 8)}
+
+_AIE2 = VectorUnit(
+    Arch.AIE2, {"i8": 256, "i16": 64, "bf16": 128, "f32": 16}, _AIE2_BLOCKS, _AIE2_BLOCKS, native_functions=False
+)
+_AIE2P = VectorUnit(
+    Arch.AIE2p,
+    {"i8": 512, "i16": 64, "bf16": 256, "f32": 16},
+    _AIE2P_BLOCKS,
+    {**_AIE2P_BLOCKS, **_EMULATED},
+    native_functions=True,
+)
+_UNITS = {Arch.AIE2: _AIE2, Arch.AIE2p: _AIE2P}
+
+
+def vector_unit(arch: Arch) -> VectorUnit:
+    """The unit of a generation; kernels for the first one are written like those for AIE2."""
+    return _UNITS.get(arch, _AIE2)

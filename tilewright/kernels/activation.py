@@ -1,0 +1,131 @@
+"""Functions of bf16: exp, softmax, gelu, silu, swiglu, and the rows after a matrix product.
+
+Everything between two registers of the C++ source is rounded to bf16 as there. What the cores take from tables is the
+true function here, rounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.kernels import cost
+from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.elementwise import TILE
+from tilewright.kernels.numbers import Floats, bf16, bf16_step, f32
+
+_LOG2E = float(bf16_step(1.44269504089))
+_SQRT_2_OVER_PI = float(bf16_step(0.79788456))
+_BETA = float(bf16_step(0.044715))
+_IN_OUT = [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)]
+
+
+def _steps(count: int) -> object:
+    """A loop with so many operations for each vector."""
+    return lambda call, *arguments: cost.functions(call, arguments[0].size, count)
+
+
+def exponential(call: Call, x: Floats) -> Array:
+    """exp(x): of 2 to a multiple of x where the core has that."""
+    with np.errstate(over="ignore", under="ignore"):
+        return bf16(np.exp2(x * np.float32(_LOG2E)) if call.unit.native_functions else np.exp(x))
+
+
+def _tanh(call: Call, x: Floats) -> Floats:
+    """From a table it takes what is left of x in bf16."""
+    return bf16_step(np.tanh(x if call.unit.native_functions else bf16_step(x)))
+
+
+@define("exp_bf16_1024", _IN_OUT, _steps(4), "c = exp(a)")  # pyright: ignore[reportArgumentType]
+def exp(call: Call, a: Array, c: Array) -> None:
+    c[:] = exponential(call, f32(a))
+
+
+def _sigmoid(call: Call, x: Floats) -> Floats:
+    """(1 + tanh(x / 2)) / 2"""
+    return bf16_step(bf16_step(_tanh(call, x * np.float32(0.5)) + 1) * np.float32(0.5))
+
+
+def silu_of(call: Call, x: Floats) -> Array:
+    return bf16(x * _sigmoid(call, x))
+
+
+def gelu_of(call: Call, x: Floats) -> Array:
+    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))"""
+    cube = bf16_step(x * bf16_step(x * x))
+    inner = bf16_step(x + bf16_step(cube * np.float32(_BETA)))
+    share = bf16_step(_tanh(call, inner * np.float32(_SQRT_2_OVER_PI)) + 1)
+    return bf16(x * bf16_step(np.float32(0.5) * share))
+
+
+@define("silu_bf16", _IN_OUT, _steps(6), "c = a * sigmoid(a)")  # pyright: ignore[reportArgumentType]
+def silu(call: Call, a: Array, c: Array) -> None:
+    c[:] = silu_of(call, f32(a))
+
+
+@define("gelu_bf16", _IN_OUT, _steps(10), "c = gelu(a), by tanh")  # pyright: ignore[reportArgumentType]
+def gelu(call: Call, a: Array, c: Array) -> None:
+    c[:] = gelu_of(call, f32(a))
+
+
+@define(
+    "swiglu_bf16",
+    [Memory(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
+    _steps(9),  # pyright: ignore[reportArgumentType]
+    "output = input * weights_1 * silu(input * weights_2)",
+)
+def swiglu(call: Call, x: Array, first: Array, second: Array, out: Array) -> None:
+    gate = f32(silu_of(call, bf16_step(f32(x) * f32(second))))
+    out[:] = bf16(bf16_step(f32(x) * f32(first)) * gate)
+
+
+def _softmax_cost(call: Call, _source: Array, _target: Array, count: int) -> int:
+    return cost.functions(call, count, 8)
+
+
+@define(
+    "softmax_bf16",
+    [Memory("input", "bf16"), Memory("output", "bf16"), Scalar("input_size")],
+    _softmax_cost,
+    "output = exp(input) / the sum of that",
+)
+def softmax(call: Call, source: Array, target: Array, count: int) -> None:
+    """Where the core has exp2, the maximum is taken off first; the other one overflows as its source does."""
+    x = f32(call.part(source, count))
+    powers = _powers(x) if call.unit.native_functions else exponential(call, x)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        share = bf16_step(np.float32(1) / lane_sum(f32(powers), call.unit.lanes))
+        call.part(target, count)[:] = bf16(f32(powers) * share)
+
+
+def _powers(x: Floats) -> Array:
+    scaled = x * np.float32(_LOG2E)
+    greatest = bf16_step(scaled).max(initial=np.float32(-32768))
+    with np.errstate(under="ignore"):
+        return bf16(np.exp2(scaled - greatest))
+
+
+def lane_sum(values: Floats, lanes: int) -> np.float32:
+    """An f32 sum as a vector loop makes it: each lane adds up its own, then halves are added to each other."""
+    whole = values.size // lanes * lanes
+    total = np.zeros(lanes, np.float32)
+    for row in values[:whole].reshape(-1, lanes):
+        total += row
+    while total.size > 1:
+        total = total[: total.size // 2] + total[total.size // 2 :]
+    return np.float32(sum(values[whole:], total[0]))
+
+
+def _row_cost(call: Call, _source: Array, _target: Array, count: int, mode: int) -> int:
+    return cost.functions(call, count, 10 if mode else 1)
+
+
+@define(
+    "mm_activation_epilogue_row",
+    [Memory("c_in", "f32"), Memory("c_out", "f32"), Scalar("n"), Scalar("mode")],
+    _row_cost,
+    "c_out = c_in, its silu where mode is 1, its gelu where it is 2",
+)
+def activation_row(call: Call, source: Array, target: Array, count: int, mode: int) -> None:
+    x = call.part(source, count)
+    given = {1: lambda: x * _sigmoid(call, x), 2: lambda: f32(gelu_of(call, bf16_step(x)))}
+    call.part(target, count)[:] = given.get(mode, lambda: x)()

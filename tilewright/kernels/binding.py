@@ -1,0 +1,171 @@
+"""Kernels for the functions that a device declares: those of the user, else those of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from tilewright.device.vector_unit import vector_unit
+from tilewright.dialects.aie.data_layout import element_count
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import FuncOp
+from tilewright.ir.diagnostics import fail
+from tilewright.ir.shown import quoted
+from tilewright.kernels.definition import COMPILE_FLAGS, DTYPES, Call, Definition, Memory, Parameter
+from tilewright.kernels.registry import definitions
+from tilewright.sim.core_types import NotInNumPy, dtype_of
+from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
+
+Kernel = Callable[..., Any]
+
+
+class DeviceKernels(Mapping[str, Kernel]):
+    """Looks a kernel up when a core first calls it; what the user brings comes first."""
+
+    def __init__(self, own: Mapping[str, Kernel], device: DeviceOp):
+        self._own = own
+        self._device = device
+        self._bound = dict[str, Kernel]()
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name in self._own:
+            return self._own[name]
+        if name not in self._bound:
+            declaration = self._declarations().get(name)
+            if declaration is None or not definitions(name):
+                raise KeyError(name)
+            self._bound[name] = bind(declaration, self._device)
+        return self._bound[name]
+
+    def __iter__(self) -> Iterator[str]:
+        found = [name for name in self._declarations() if name not in self._own and definitions(name)]
+        return iter([*self._own, *found])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _declarations(self) -> dict[str, FuncOp]:
+        """Functions without a body, of the device or the module around it."""
+        module = self._device.parent_op()
+        outside = module.regions[0].block.ops if module is not None else ()
+        functions: list[Operation] = [*outside, *self._device.body.ops]
+        return {op.sym_name.data: op for op in functions if isinstance(op, FuncOp) and not op.body.blocks}
+
+
+def bind(declaration: FuncOp, device: DeviceOp) -> Kernel:
+    """The library's kernel for a declaration; an error at it if there is none for its types and sizes."""
+    definition = _fitting(declaration)
+    types = list(declaration.function_type.inputs)
+    call = Call(vector_unit(device.model.arch), _sizes(types), _macros(declaration))
+    if complaint := _complaint(definition, call):
+        fail(declaration, f"@{declaration.sym_name.data} {complaint}", _own_kernel(declaration))
+    return _kernel(definition, call)
+
+
+def _kernel(definition: Definition, call: Call) -> Kernel:
+    prepare = [_preparation(parameter) for parameter in definition.parameters]
+
+    def prepared(arguments: Sequence[Any]) -> list[Any]:
+        return [step(argument) for step, argument in zip(prepare, arguments, strict=True)]
+
+    @costs(lambda *arguments: definition.cost(call, *prepared(arguments[-len(prepare) :])))
+    def kernel(*arguments: Any) -> Any:
+        return definition.function(call, *prepared(arguments))
+
+    @costs(lambda *arguments: definition.cost(call, *prepared(arguments[-len(prepare) :])))
+    def waiting_kernel(core: CallingCore, *arguments: Any) -> Any:
+        return definition.function(core, call, *prepared(arguments))
+
+    return on_core(waiting_kernel) if definition.on_core else kernel
+
+
+def _preparation(parameter: Parameter) -> Callable[[Any], Any]:
+    """Memory as a flat array of the kernel's own type; C++ only sees a pointer."""
+    if not isinstance(parameter, Memory):
+        return int
+    dtype = DTYPES[parameter.element]
+
+    def flat(array: Any) -> Any:
+        if not array.flags.c_contiguous:
+            raise KernelError(f"it gets a pointer to the first element of '{parameter.name}', the others do not follow it")
+        return array.reshape(-1).view(dtype)
+
+    return flat
+
+
+def _own_kernel(declaration: FuncOp) -> tuple[FuncOp, str]:
+    name = declaration.sym_name.data
+    return declaration, f'bring one of your own: run(..., kernels={{"{name}": function}})'
+
+
+def _fitting(declaration: FuncOp) -> Definition:
+    """The first definition with the declaration's types; where signs are missing, the first with its widths."""
+    name, types = declaration.sym_name.data, list(declaration.function_type.inputs)
+    found = definitions(name)
+    for accepts in (_same, _same_width):
+        for definition in found:
+            if len(types) == len(definition.parameters) and all(map(accepts, definition.parameters, types)):
+                return definition
+    shown = ", ".join(str(type) for type in types)
+    fail(
+        declaration,
+        f"declares @{name}({shown}), but the kernel of the library takes other types",
+        *((declaration, f"it is {definition.signature}") for definition in found),
+        _own_kernel(declaration),
+    )
+
+
+def _dtype(type: Attribute) -> np.dtype[Any] | None:
+    try:
+        return dtype_of(type)
+    except NotInNumPy:
+        return None
+
+
+def _same(parameter: Parameter, type: Attribute) -> bool:
+    if isinstance(parameter, Memory):
+        return isa(type, MemRefType) and _dtype(type.element_type) == DTYPES[parameter.element]
+    return _is_integer(type)
+
+
+def _same_width(parameter: Parameter, type: Attribute) -> bool:
+    """`i8` may mean either sign."""
+    if not isinstance(parameter, Memory):
+        return _is_integer(type)
+    found = _dtype(type.element_type) if isa(type, MemRefType) else None
+    wanted = DTYPES[parameter.element]
+    return found is not None and found.kind == "i" and wanted.kind in "iu" and found.itemsize == wanted.itemsize
+
+
+def _is_integer(type: Attribute) -> bool:
+    found = _dtype(type)
+    return found is not None and found.kind in "iub"
+
+
+def _sizes(types: Sequence[Attribute]) -> list[int]:
+    return [element_count(type) or 0 for type in types if isa(type, MemRefType)]
+
+
+def _macros(declaration: FuncOp) -> dict[str, str]:
+    """`-DNAME=VALUE` of the declaration's flags, as NAME: VALUE."""
+    flags = declaration.attributes.get(COMPILE_FLAGS)
+    if flags is None:
+        return {}
+    if not isinstance(flags, ArrayAttr) or not all(isinstance(flag, StringAttr) for flag in flags):
+        fail(declaration, f"'{COMPILE_FLAGS}' is {quoted(flags)}, but should be a list of strings")
+    texts = [flag.data for flag in flags if isinstance(flag, StringAttr) and flag.data.startswith("-D")]
+    pairs = [text.removeprefix("-D").partition("=") for text in texts]
+    return {name: value if equals else "1" for name, equals, value in pairs}
+
+
+def _complaint(definition: Definition, call: Call) -> str | None:
+    """What is wrong with the sizes of a declaration."""
+    for memory, size in zip(definition.memories, call.sizes, strict=True):
+        if memory.size is not None and size != memory.size:
+            return f"always works on {memory.size} elements of '{memory.name}', which has {size}"
+    return definition.check(call) if definition.check is not None else None

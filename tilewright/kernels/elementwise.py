@@ -1,0 +1,121 @@
+"""Kernels that do the same with each element: copy, add, multiply, scale, bias, relu, zero, transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.kernels import cost
+from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.numbers import bf16, f32, wide, wrapped
+
+TILE = 1024
+"""Elements that the kernels without a length work on: it is written into their C++ sources."""
+WORD_TYPES = ("ui8", "i16", "i32")
+"""BIT_WIDTH of 8, 16 and 32."""
+
+
+def _define_copies(element: str) -> None:
+    memory = [Memory("in", element), Memory("out", element)]
+
+    @define("passThroughLine", [*memory, Scalar("lineWidth")], _copy_cost, "out = in")
+    def _line(call: Call, source: Array, target: Array, count: int) -> None:  # pyright: ignore[reportUnusedFunction]
+        call.part(target, count)[:] = call.part(source, count)
+
+    @define("passThroughTile", [*memory, Scalar("tileHeight"), Scalar("tileWidth")], _copy_cost, "out = in")
+    def _tile(call: Call, source: Array, target: Array, height: int, width: int) -> None:  # pyright: ignore[reportUnusedFunction]
+        call.part(target, height * width)[:] = call.part(source, height * width)
+
+
+def _copy_cost(call: Call, source: Array, _target: Array, *counts: int) -> int:
+    size = int(np.prod(counts)) * source.itemsize
+    return cost.moves(call, size, size)
+
+
+for _element in WORD_TYPES:
+    _define_copies(_element)
+
+
+def _define_bf16(name: str, operation: Callable[[Any, Any], Any], sign: str) -> None:
+    parameters = [Memory(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")]
+
+    def function(call: Call, a: Array, b: Array, c: Array) -> None:
+        c[:] = bf16(operation(f32(a), f32(b)))
+
+    define(f"eltwise_{name}_bf16_vector", parameters, cost.elementwise, f"c = a {sign} b")(function)
+    define(f"eltwise_{name}_bf16_scalar", parameters, cost.scalar_loop, f"c = a {sign} b")(function)
+
+
+_define_bf16("add", np.add, "+")
+_define_bf16("mul", np.multiply, "*")
+
+
+def _mul_or_add(call: Call, a: Array, b: Array, c: Array, is_mul: int) -> None:
+    c[:] = bf16(f32(a) * f32(b) if is_mul else f32(a) + f32(b))
+
+
+for _variant, _cost in (("vector", cost.elementwise), ("scalar", cost.scalar_loop)):
+    _parameters = [*(Memory(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")), Scalar("is_mul")]
+    define(f"eltwise_mul_add_bf16_{_variant}", _parameters, _cost, "c = a * b, or a + b where is_mul is 0")(_mul_or_add)
+
+
+@define("bf16_relu", [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)], cost.elementwise, "c = max(a, 0)")
+def relu(call: Call, a: Array, c: Array) -> None:
+    """NaN stays NaN."""
+    c[:] = np.maximum(a, a.dtype.type(0))
+
+
+def _scale(call: Call, a: Array, c: Array, factor: Array, count: int) -> None:
+    """The factor is cut to the elements' type, and so is the product."""
+    by = wide(wrapped(wide(factor[:1]), a.dtype))
+    call.part(c, count)[:] = wrapped(wide(call.part(a, count)) * by, c.dtype)
+
+
+def _vector_scale_cost(call: Call, a: Array, _c: Array, _factor: Array, count: int) -> int:
+    size = count * a.itemsize
+    return max(cost.moves(call, size, size), cost.products(call, "i16", count * (a.itemsize // 2)))
+
+
+def _scalar_scale_cost(_call: Call, _a: Array, _c: Array, _factor: Array, count: int) -> int:
+    return count * cost.SCALAR_ELEMENT_CYCLES
+
+
+for _element in ("i16", "i32"):
+    _parameters = [Memory("a_in", _element), Memory("c_out", _element), Memory("factor", "i32"), Scalar("N")]
+    define("vector_scalar_mul_vector", _parameters, _vector_scale_cost, "c = a * factor")(_scale)
+    define("vector_scalar_mul_scalar", _parameters, _scalar_scale_cost, "c = a * factor")(_scale)
+
+
+def _zero(call: Call, c: Array) -> None:
+    c[:] = 0
+
+
+def _zero_cost(call: Call, c: Array) -> int:
+    return cost.moves(call, 0, c.nbytes)
+
+
+for _element in ("i8", "i16", "i32", "bf16", "f32"):
+    _parameters = [Memory("c_out", _element)]
+    define(f"zero_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
+    define(f"zero_vectorized_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
+    define(f"zero_scalar_{_element}", _parameters, cost.scalar_loop, "c = 0")(_zero)
+
+
+def _check_bias(call: Call) -> str | None:
+    matrix, bias, out = call.sizes
+    if matrix != out:
+        return f"takes and gives matrices of {matrix} and {out} elements, which should be the same"
+    return None if matrix % bias == 0 else f"adds a row of {bias} elements to a matrix of {matrix}"
+
+
+@define(
+    "row_wise_bias_add_f32_f32",
+    [Memory("in", "f32"), Memory("bias", "f32"), Memory("out", "f32")],
+    cost.elementwise,
+    "out = in + bias, in each row",
+    check=_check_bias,
+)
+def row_wise_bias_add(call: Call, matrix: Array, bias: Array, out: Array) -> None:
+    out[:] = (matrix.reshape(-1, bias.size) + bias).reshape(-1)

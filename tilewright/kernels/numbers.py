@@ -1,0 +1,58 @@
+"""Arithmetic as the cores do it: wrapping integers, shifts that round and saturate, bf16 rounded to nearest even."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.kernels.definition import Array
+
+Floats = npt.NDArray[np.float32]
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def wide(array: Array) -> npt.NDArray[np.int64]:
+    return array.astype(np.int64)
+
+
+def wrapped(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Integers of 64 bits cut to the bits of a type."""
+    return values.astype(dtype)
+
+
+def shifted(values: npt.NDArray[np.int64], shift: int, rounding: str = "floor") -> npt.NDArray[np.int64]:
+    """Divide by a power of two. `floor` is what a core does unless it is told otherwise.
+
+    `positive_inf` rounds halves up, `symmetric_inf` away from zero.
+    """
+    if shift <= 0:
+        return values << -shift
+    if rounding == "floor":
+        return values >> shift
+    half = 1 << (shift - 1)
+    if rounding == "symmetric_inf":
+        return np.sign(values) * ((np.abs(values) + half) >> shift)
+    return (values + half) >> shift
+
+
+def saturated(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Numbers that do not fit become the nearest that does."""
+    limits = np.iinfo(dtype)
+    return np.clip(values, limits.min, limits.max).astype(dtype)
+
+
+def f32(array: Array | float) -> Floats:
+    return np.asarray(array, dtype=np.float32)
+
+
+def bf16(values: Array | float) -> Array:
+    """Round to nearest even."""
+    return np.asarray(values, dtype=np.float32).astype(BF16)
+
+
+def bf16_step(values: Floats | float) -> Floats:
+    """What is left of values that go through a bf16 register."""
+    return bf16(values).astype(np.float32)
