@@ -44,7 +44,7 @@ def rows() -> tw.Design:
 def test_rows_without_gaps_are_one_run_whatever_their_length(rows: tw.Design):
     """Descriptors count in words of 4 bytes: 7 elements of 2 bytes are no row, but two such rows are one run."""
     operations = tw.txn.decode(rows.txn(rows=2, columns=7, pitch=7)).operations
-    (length,) = (op.value for op in operations if op.name == "WRITE" and op.address == 0x1D000)
+    (length,) = (op.payload[0] for op in operations if op.name == "BLOCKWRITE" and op.address == 0x1D000)
     assert length == 7
 
 

@@ -44,6 +44,9 @@ def test_one_build_serves_every_length(n: int, words: int):
 def test_sizes_reach_the_descriptor(transfers: tw.Design):
     operations = tw.txn.decode(transfers.txn("move", M=4, N=8, k=77)).operations
     values = {op.address: op.value for op in operations if op.name == "WRITE"}
+    for op in operations:
+        if op.name == "BLOCKWRITE":
+            values |= {op.address + 4 * number: word for number, word in enumerate(op.payload.tolist())}
     assert values[0x00200408] == 77  # buffer at 1024, third word, of tile (0, 2)
     assert values[0x1D060] == 32  # length of descriptor 3 in words
     assert values[0x1D06C] >> 20 == 8

@@ -6,7 +6,7 @@ generator and the static binary all take their words from this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -51,7 +51,7 @@ Word: TypeAlias = int | Packed
 Number: TypeAlias = "int | SSAValue"
 
 
-def compose(opcode: Opcode, payload: list[int] | None = None, **fields: Number) -> list[Word]:
+def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Number) -> list[Word]:
     """An operation's words by its layout; run-time values are cut to their field, constants have been checked."""
     layout = LAYOUTS[VERSION][opcode]
     constants = [0] * layout.fixed_words
@@ -71,7 +71,7 @@ def compose(opcode: Opcode, payload: list[int] | None = None, **fields: Number) 
         Packed(constant, tuple(parts[index])) if index in parts else constant
         for index, constant in enumerate(constants)
     ]
-    return words + data
+    return [*words, *data]
 
 
 class Emitter:
@@ -148,6 +148,16 @@ def _block_write(emitter: Emitter, op: Operation) -> list[Word]:
     return compose(Opcode.BLOCKWRITE, emitter.global_words(op, op.data), address=address, **tile)
 
 
+def _write_words(emitter: Emitter, op: Operation) -> list[Word]:
+    op = cast(instructions.NpuWriteWordsOp, op)
+    return compose(Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address)
+
+
+def _word(value: SSAValue) -> Word:
+    known = constant_value(value)
+    return Packed(0, (Part(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
+
+
 def _sync(emitter: Emitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuSyncOp, op)
     return compose(
@@ -216,6 +226,7 @@ _EMIT: dict[type[Operation], Callable[[Emitter, Operation], list[Word]]] = {
     instructions.NpuWrite32Op: _write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuWriteWordsOp: _write_words,
     instructions.NpuSyncOp: _sync,
     queue.NpuAddressPatchOp: _address_patch,
     firmware.NpuPreemptOp: _preempt,

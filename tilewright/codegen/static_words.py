@@ -37,6 +37,7 @@ MAP_NAMES: dict[type[Operation], tuple[str, bool]] = {
     firmware.NpuPreemptOp: ("PREEMPT", False),
     firmware.NpuUpdateFromScratchpadOp: ("UPDATE_FROM_SCRATCHPAD", False),
     instructions.NpuBlockWriteOp: ("BLOCKWRITE", True),
+    instructions.NpuWriteWordsOp: ("BLOCKWRITE", True),
     instructions.NpuMaskWrite32Op: ("MASKWRITE", True),
     instructions.NpuSyncOp: ("TCT", False),
     instructions.NpuWrite32Op: ("WRITE32", True),

@@ -210,6 +210,13 @@ def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
     to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
 
 
+def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
+    known = constant_value(op.address)
+    address = to.word(op.address) if known is None else to.address_literal(known & WORD_MASK)
+    words = [to.word(value) for value in op.values]
+    to.append("words", address, *words, comment=to.register_name(known, op.address))
+
+
 def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
     try:
         words = block_words(op)
@@ -264,6 +271,7 @@ _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
     firmware.NpuPreemptOp: _preempt,
     firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
     instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuWriteWordsOp: _write_words,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuSyncOp: _sync,
     instructions.NpuWrite32Op: _write,

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.dma_registers import DmaChannel
 from tilewright.device.hazards import BdName
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.lookup import constant_value, tile_of
 from tilewright.dialects.aiex import control, firmware, instructions, memcpy, queue, write_bd
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
@@ -40,6 +41,16 @@ def _block_write(on: Events, op: instructions.NpuBlockWriteOp) -> Hazards:
         if name not in on.contents:
             on.contents[name] = block_words(op)
         yield from on.reader.write_block(op, absolute_address(op, op.address.value.data), on.contents[name])
+
+
+def _write_words(on: Events, op: instructions.NpuWriteWordsOp) -> Hazards:
+    address = constant_value(op.address)
+    if address is None:
+        yield from on.write_drawn(op, op.address)
+        return
+    for number, value in enumerate(op.values):
+        names = frozenset[BdName](on.drawn(value))
+        yield from on.reader.write(op, address + WORD_BYTES * number, on.values.bits(value), names)
 
 
 def _patch(on: Events, op: queue.NpuAddressPatchOp) -> Hazards:
@@ -110,6 +121,7 @@ INSTRUCTIONS: Mapping[type[Operation], Act] = {
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuSyncOp: _sync,
+    instructions.NpuWriteWordsOp: _write_words,
     instructions.NpuWrite32Op: _write,
     memcpy.NpuDmaMemcpyNdOp: _memcpy,
     memcpy.NpuDmaWaitOp: _dma_wait,

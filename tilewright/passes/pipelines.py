@@ -76,7 +76,7 @@ def _with_option(step: str, option: str | None) -> str:
 AVOID_USED = {"aie-lower-dynamic-bd-pool": "avoid-used", "aie-assign-runtime-sequence-bd-ids": "avoid-used"}
 """Options with which tasks get no descriptors that their tiles use otherwise."""
 
-SEQUENCE_LOWERING = (*with_options(NPU_DMA_LOWERING, AVOID_USED), "canonicalize", "cse")
+SEQUENCE_LOWERING = (*with_options(NPU_DMA_LOWERING, AVOID_USED), "canonicalize", "cse", "tilewright-join-writes")
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
 

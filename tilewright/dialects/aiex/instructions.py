@@ -7,7 +7,7 @@ from typing import Self
 
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -104,6 +104,19 @@ class NpuBlockWriteOp(Placed):
 
 
 @op_definition
+class NpuWriteWordsOp(ValueInstruction):
+    """Write consecutive words from an absolute address on; some may be known only at run time. Not in mlir-aie."""
+
+    name = "aiex.npu.write_words"
+
+    address = operand_def(i32)
+    values = var_operand_def(i32)
+
+    def __init__(self, address: SSAValue, values: Sequence[SSAValue]):
+        initialize(self, (address, *values))
+
+
+@op_definition
 class NpuSyncOp(ValueInstruction):
     """Wait for the completion token of a DMA channel; direction 0 is S2MM."""
 
@@ -163,4 +176,4 @@ class NpuWriteRTPOp(IRDLOperation):
         printer.print_attribute(self.value.type)
 
 
-OPS = [NpuWrite32Op, NpuMaskWrite32Op, NpuBlockWriteOp, NpuSyncOp, NpuWriteRTPOp]
+OPS = [NpuWrite32Op, NpuMaskWrite32Op, NpuBlockWriteOp, NpuWriteWordsOp, NpuSyncOp, NpuWriteRTPOp]

@@ -158,6 +158,13 @@ inline void txn_append_blockwrite(Txn &txn, uint32_t addr, const uint32_t *data,
   detail::append_data(txn, data, count);
 }
 
+// Set consecutive registers to these words.
+template <typename Txn, typename... Words>
+inline void txn_append_words(Txn &txn, uint32_t addr, Words... words) {
+  const uint32_t data[] = {static_cast<uint32_t>(words)...};
+  txn_append_blockwrite(txn, addr, data, sizeof...(words));
+}
+
 // Wait for task-complete tokens of a channel (dir 0: S2MM, 1: MM2S) on ncol x nrow tiles.
 template <typename Txn>
 inline void txn_append_sync(Txn &txn, uint32_t col, uint32_t row, uint32_t dir, uint32_t chan, uint32_t ncol,
