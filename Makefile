@@ -6,7 +6,7 @@ N ?= 20000
 .PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
 
 help:
-	@echo "make demo     check a shipped design and show what is on which tile"
+	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
 	@echo "make test     ruff, pyright (strict), pytest"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed N=$(N) damaged programs to the reader, and damaged streams to the simulator"

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tilewright import air as air
     from tilewright import txn as txn
     from tilewright.artifacts import load as load
     from tilewright.codegen.range_error import RangeError as RangeError
@@ -29,6 +30,7 @@ __all__ = [
     "RangeError",
     "Stopped",
     "__version__",
+    "air",
     "compile",
     "load",
     "txn",
@@ -43,6 +45,7 @@ _HOMES = {
     "Interrupted": "tilewright.sim.stops:Interrupted",
     "RangeError": "tilewright.codegen.range_error:RangeError",
     "Stopped": "tilewright.sim.stops:Stopped",
+    "air": "tilewright.air",
     "compile": "tilewright.design:compile_source",
     "load": "tilewright.artifacts:load",
     "txn": "tilewright.txn",

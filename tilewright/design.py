@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -15,7 +13,6 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
@@ -27,6 +24,7 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
+from tilewright.sources import Compilable, Source, TextSource, source_of
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
@@ -42,41 +40,36 @@ ARGUMENT_NAMES = "tilewright.argument_names"
 """Discardable attribute of a sequence: what the source called its arguments."""
 
 
-def compile_source(source: str | PathLike[str]) -> Design:
-    """Compile a file, or MLIR text; `CompileError` with located diagnostics if it cannot be."""
-    return compile_text(*_read(source))
+def compile_source(source: Compilable, lowering: Sequence[str] = GUARDED_LOWERING) -> Design:
+    """Compile a file, MLIR text or a program object; `CompileError` with located diagnostics if it cannot be.
+
+    A file is MLIR, or Python that defines a program. `lowering` are the passes on each device.
+    """
+    return _design(source_of(source), _pipeline(lowering))
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] = GUARDED_LOWERING) -> Design:
-    """Compile MLIR text that locations call `name`, with these passes on each device."""
-    return _design(text, name, _pipeline(lowering))
+    """Compile MLIR text that locations call `name`."""
+    return compile_source(TextSource(text, name), lowering)
 
 
 def design_from_text(text: str, name: str) -> Design:
     """A design whose sequences are lowered already."""
-    return _design(text, name, Pipeline())
+    return _design(TextSource(text, name), Pipeline())
 
 
-def _design(text: str, name: str, pipeline: Pipeline) -> Design:
+def _design(source: Source, pipeline: Pipeline) -> Design:
     ctx = make_context()
     try:
-        module = parse_source(ctx, text, name)
+        module = source.read(ctx)
         _raise_errors(module)
         _keep_argument_names(module)
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
         return Design(module)
     except DiagnosedError as error:
-        error.sources[name] = text
+        error.sources.update(source.texts)
         raise
-
-
-def _read(source: str | PathLike[str]) -> tuple[str, str]:
-    """The text and the name that locations call it by; a string with a line break or a brace is text itself."""
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        return source, "<text>"
-    path = Path(source)
-    return path.read_text(encoding="utf-8"), str(path)
 
 
 def _raise_errors(module: ModuleOp) -> None:
@@ -178,10 +171,10 @@ class Design:
 
         `levels` says what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`.
         `model` is `fast`, or `plain` for the slow one that says what the fast one has to give. `timing` has parameters
-        of `sim.timing` by name; `none` is for those who only want results.
+        of `device.timing` by name; `none` is for those who only want results.
         """
+        from tilewright.device.timing import timing_with
         from tilewright.sim.models import Model
-        from tilewright.sim.timing import timing_with
         from tilewright.simulation import LoadedDevice
 
         found = self.device(device)

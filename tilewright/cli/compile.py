@@ -11,6 +11,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from tilewright.cli.design_source import add_design_arguments, read_design
 from tilewright.cli.errors import InputError, UsageError, show_diagnostics
 
 LINT = {
@@ -22,7 +23,7 @@ LINT = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("design", metavar="DESIGN", help="a program in MLIR")
+    add_design_arguments(parser)
     parser.add_argument("-o", dest="directory", metavar="DIR", required=True, help="where the files go")
     parser.add_argument("--shared", action="store_true", help="also make a shared library of the generators")
     parser.add_argument("--library", metavar="NAME", help="call it libNAME.so; without, it has the name of DESIGN")
@@ -37,17 +38,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from tilewright.artifacts import write_design
-    from tilewright.cli.files import read_text
-    from tilewright.cli.programs import source_name
-    from tilewright.design import GUARDED_LOWERING, compile_text
+    from tilewright.design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
 
     library = _library_name(args)
-    text, name = read_text(args.design), source_name(args.design)
+    source = read_design(args)
     with collect() as found:
-        design = compile_text(text, name, (*GUARDED_LOWERING, *LINT[args.lint]))
-    show_diagnostics(found, {name: text})
+        design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]))
+    show_diagnostics(found, source.texts)
     try:
         written = write_design(design, args.directory, library)
     except LinkError as error:

@@ -1,168 +1,184 @@
-"""Compile a design, and show what it puts on which tile of the array and what it becomes."""
+"""Multiply matrices of several sizes with one build, on the simulated NPU, and show what happened.
+
+The design uses all rows of some columns of the array. It is compiled once; M, K and N are arguments of its sequence,
+and sizes that are not whole tiles are padded by the host. NumPy checks each result.
+"""
 
 from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-import tilewright
-from tilewright.cli.floor_plan import FloorPlan, Occupant, floor_plans
-from tilewright.cli.programs import load_program
-from tilewright.device import TileId
-from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import DmaBdOp
-from tilewright.dialects.aie.locks import LockOp
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.switchbox import ConnectOp
-from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.table import Table
-    from xdsl.ir import Operation
 
-    from tilewright.design import Design
+    from tilewright.designs import Gemm, Product
 
-SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
-WIDEST_PICTURE = 10  # columns that still get a readable cell
+SIZES = "256x256x256", "512x512x512", "512x1024x128", "300x200x100"
+REPORT = "tilewright-demo.html"
+BARS = " ▁▂▃▄▅▆▇█"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help=f"a design of yours (default: {SHIPPED.name})")
+    parser.add_argument("sizes", nargs="*", metavar="MxKxN", help=f"sizes to multiply (default: {' '.join(SIZES)})")
+    parser.add_argument("--device", default="npu2", metavar="NAME", help="npu1 or npu2 (default: npu2)")
+    parser.add_argument("--columns", type=int, default=4, metavar="N", help="1, 2, 4 or 8 columns (default: 4)")
+    parser.add_argument("--type", default="i16", metavar="NAME", help="i8, i16 or bf16 (default: i16)")
+    parser.add_argument("--report", default=REPORT, metavar="FILE", help=f"the page to write (default: {REPORT})")
+    parser.add_argument("--json", action="store_true", help="print the table for machines")
 
 
-def run(args: Namespace) -> None:
+@dataclass(frozen=True)
+class Row:
+    """One product."""
+
+    size: str
+    padded: str
+    words: int
+    """Of the instruction stream."""
+    cycles: int
+    microseconds: float
+    tops: float
+    utilisation: float
+    """Of what the vector units of the cores could do."""
+    simulated_seconds: float
+    is_right: bool
+
+
+def run(args: Namespace) -> int:
     from rich.console import Console
 
-    path = args.file or str(SHIPPED)
-    start = time.perf_counter()
-    module = load_program(path)
-    elapsed = time.perf_counter() - start
-    console = Console(highlight=False)
-    count = sum(1 for _ in module.walk())
-    console.print(f"[bold]{Path(path).name}[/]: {count} operations, read and checked in {elapsed:.2f} s")
-    for plan in floor_plans(module):
-        for part in render(plan):
-            console.print(part)
-    for line in compiled(path):
+    sizes = [_size(text) for text in args.sizes or SIZES]
+    console = Console(highlight=False, stderr=args.json)
+    gemm, seconds = _compile(args, console)
+    console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {args.columns} columns of {args.device}")
+    rows, products = list[Row](), list["Product"]()
+    for size in sizes:
+        with console.status(f"multiplying {'x'.join(map(str, size))}"):
+            row, product = _multiply(gemm, size)
+        rows.append(row)
+        products.append(product)
+    if args.json:
+        import json
+
+        print(json.dumps([asdict(row) for row in rows]))
+    else:
+        console.print(_table(rows))
+    best, product = max(zip(rows, products, strict=True), key=lambda pair: pair[0].tops)
+    console.print(f"how much of {best.size} each core computed, as they lie on the chip:")
+    for line in _picture(product):
         console.print(line)
+    _write_report(args.report, gemm, product, best)
+    console.print(f"that run cycle by cycle: [bold]{args.report}[/]")
+    return 0 if all(row.is_right for row in rows) else 1
 
 
-def compiled(path: str) -> Iterator[str]:
-    """What the whole way down makes of a design, in a few lines."""
-    from tilewright.cli.files import read_text
-    from tilewright.cli.programs import source_name
-    from tilewright.design import compile_text, devices_in
+def _size(text: str) -> tuple[int, int, int]:
+    numbers = text.lower().split("x")
+    if len(numbers) != 3 or not all(number.isdecimal() and int(number) > 0 for number in numbers):
+        raise UsageError(f"a size is MxKxN, such as 256x256x256, not {text!r}")
+    m, k, n = map(int, numbers)
+    return m, k, n
 
+
+def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
+    from tilewright.designs import Gemm, WholeArrayGemm
+    from tilewright.device import DEVICES
+
+    if args.device not in {name.name for name in DEVICES}:
+        raise UsageError(f"no device {args.device!r}; tilewright devices lists them")
     start = time.perf_counter()
-    design = compile_text(read_text(path), source_name(path))
-    yield f"\ncompiled in {time.perf_counter() - start:.2f} s"
-    for device in devices_in(design.module):
-        yield f"  device [bold]@{device.sym_name.data}[/]: {counted(resources(device))}"
-        if device.model.is_npu:
-            words = design.configuration(device.sym_name.data).size
-            yield f"    configuration of {words} words: the array is set up by register writes alone"
-    for name in design.sequences:
-        yield f"  sequence [bold]{name}[/]: {sequence_size(design, name)}"
+    with console.status("compiling"):
+        try:
+            return Gemm(WholeArrayGemm(args.device, args.columns, args.type)), time.perf_counter() - start
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
 
-def resources(device: DeviceOp) -> dict[str, int]:
-    """How many of each resource a lowered device uses."""
-    kinds: dict[type[Operation], str] = {
-        BufferOp: "buffer",
-        LockOp: "lock",
-        DmaBdOp: "descriptor",
-        ConnectOp: "stream connection",
-    }
-    counts = Counter(kinds[type(op)] for op in device.walk() if type(op) in kinds and not in_sequence(op))
-    return {kind: counts[kind] for kind in kinds.values()}
+def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
+    import numpy as np
+
+    from tilewright.designs.gemm_types import DTYPES, SUMS
+    from tilewright.device import model
+    from tilewright.device.vector_unit import vector_unit
+
+    m, k, n = size
+    random = np.random.default_rng(m + k + n)
+    a, b = (random.integers(-8, 8, shape).astype(DTYPES[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
+    start = time.perf_counter()
+    product = gemm.run(a, b)
+    elapsed = time.perf_counter() - start
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(DTYPES[SUMS[gemm.gemm.operand]])
+    record = product.result.record
+    seconds = record.cycles / record.clock_hz
+    padded = gemm.padded(m, k, n)
+    cores = len(record.names.stops)
+    peak = cores * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
+    row = Row(
+        size=f"{m}x{k}x{n}",
+        padded="x".join(map(str, padded)),
+        words=int(gemm.design.txn(M=padded[0], K=padded[1], N=padded[2]).size),
+        cycles=record.cycles,
+        microseconds=seconds * 1e6,
+        tops=2 * m * k * n / seconds / 1e12,
+        utilisation=m * k * n / (peak * record.cycles),
+        simulated_seconds=elapsed,
+        is_right=bool(np.array_equal(product.matrix, wanted)),
+    )
+    return row, product
 
 
-def in_sequence(op: Operation) -> bool:
-    parent = op.parent_op()
-    return parent is not None and (isinstance(parent, RuntimeSequenceOp) or in_sequence(parent))
-
-
-def counted(numbers: dict[str, int]) -> str:
-    return ", ".join(f"{number} {kind}{'s' * (number != 1)}" for kind, number in numbers.items())
-
-
-def sequence_size(design: Design, name: str) -> str:
-    scalars = design.scalars(name)
-    if not scalars:
-        return f"{design.txn(name).size} words"
-    return f"a function of {', '.join(scalars)} that makes the words for any value"
-
-
-def render(plan: FloorPlan) -> Iterator[RenderableType]:
-    yield f"\ndevice [bold]@{plan.name}[/] on {plan.model}: {plan.model.columns} x {plan.model.rows} tiles\n"
-    if plan.model.columns <= WIDEST_PICTURE:
-        yield picture(plan)
-    if plan.fifos:
-        yield fifos(plan)
-    for sequence in plan.sequences:
-        arguments = ", ".join(f"%{a.name_hint or f'arg{a.index}'}: {a.type}" for a in sequence.body.block.args)
-        steps = sum(1 for _ in sequence.walk()) - 1
-        yield f"runtime sequence [bold]@{sequence.sym_name.data}[/]({arguments}), {steps} operations"
-
-
-def picture(plan: FloorPlan) -> Table:
-    """The array as it lies on the chip, row 0 at the bottom, with what is on each tile."""
+def _table(rows: Sequence[Row]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SQUARE, show_lines=True, show_header=False, show_footer=True)
-    table.add_column("", footer="row / column", justify="right", vertical="middle")
-    for column in range(plan.model.columns):
-        table.add_column(footer=str(column))
-    for row in reversed(range(plan.model.rows)):
-        table.add_row(str(row), *(cell(plan, TileId(column, row)) for column in range(plan.model.columns)))
+    padded = any(row.padded != row.size for row in rows)
+    table = Table(box=box.SIMPLE_HEAD, caption="* padded to whole tiles" if padded else None)
+    table.add_column("M x K x N", no_wrap=True)
+    for header in ("words", "time", "TOPS", "of peak", "simulated"):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("= NumPy")
+    for row in rows:
+        table.add_row(
+            row.size if row.padded == row.size else f"{row.size} *",
+            f"{row.words:,}",
+            f"{row.microseconds:.1f} us",
+            f"{row.tops:.2f}",
+            f"{row.utilisation:.0%}",
+            f"{row.simulated_seconds:.1f} s",
+            "[green]yes[/]" if row.is_right else "[red]NO[/]",
+        )
     return table
 
 
-def cell(plan: FloorPlan, place: TileId) -> str:
-    from tilewright.cli.devices import KINDS
+def _picture(product: Product) -> Iterator[str]:
+    """The cores as they lie on the chip, with how much of the time each one computed."""
+    from tilewright.device import TileId
+    from tilewright.report.shares import shares_of
+    from tilewright.report.spans import spans_of
+    from tilewright.sim.roster import PartKind, roster_of
 
-    kind, _, colour = KINDS[plan.model.tile_type(*place)]
-    occupant = plan.tiles.get(place)
-    if occupant is None:
-        return f"[bright_black]{kind}[/]"
-    return "\n".join([f"[{colour}]{kind}[/]", *contents(occupant)])
-
-
-def contents(occupant: Occupant) -> Iterator[str]:
-    from rich.markup import escape
-
-    for operations in occupant.programs:
-        yield f"program of {operations} operations"
-    for name, size in occupant.buffers:
-        yield f"buffer {escape(name)}, {size} B"
-    if occupant.locks:
-        yield f"{occupant.locks} lock{'s' * (occupant.locks > 1)}"
-    if occupant.reads:
-        yield f"reads  {escape(' '.join(occupant.reads))}"
-    if occupant.writes:
-        yield f"writes {escape(' '.join(occupant.writes))}"
+    record = product.result.record
+    shares, roster = shares_of(record, spans_of(record)), roster_of(record.model.name)
+    columns, rows = ({place[axis] for place in record.names.stops} for axis in (0, 1))
+    for row in sorted(rows, reverse=True):
+        cells = list[str]()
+        for column in sorted(columns):
+            busy = shares.busy(roster.number(PartKind.CORE, TileId(column, row))) / record.cycles
+            cells.append(f"[green]{BARS[round(busy * (len(BARS) - 1))] * 3}[/] {busy:4.0%}")
+        yield "  " + "   ".join(cells)
 
 
-def fifos(plan: FloorPlan) -> Table:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+def _write_report(path: str, gemm: Gemm, product: Product, row: Row) -> None:
+    from tilewright.cli.files import write_text
+    from tilewright.report.page import page_html
+    from tilewright.sources import texts_of
 
-    table = Table("object FIFO", "from", "to", "carries", box=box.SIMPLE_HEAD)
-    for header in ("bytes", "deep"):
-        table.add_column(header, justify="right")
-    for fifo in plan.fifos:
-        targets = " ".join(place_text(target) for target in fifo.targets)
-        depth = "/".join(map(str, fifo.depths))
-        table.add_row(escape(fifo.name), place_text(fifo.source), targets, fifo.element, str(fifo.element_bytes), depth)
-    return table
-
-
-def place_text(place: TileId | None) -> str:
-    return f"({place.column}, {place.row})" if place else "anywhere"
+    record = product.result.record
+    title = f"{row.size} of {gemm.gemm.operand}"
+    write_text(path, page_html(record, title, texts_of(record.locations)))

@@ -14,11 +14,14 @@ from tilewright import __version__
 COMMANDS = {
     "compile": "lower a design: its configuration, and its runtime sequences once for all sizes",
     "run": "run a design on the simulated NPU",
+    "air": "run and compile AIR programs for GPUs",
     "opt": "read, check, transform and print programs",
     "translate": "write programs as TXN words, C++ or JSON",
     "txn": "read, change and compare TXN binaries",
+    "kernels": "list the kernels that designs can call without bringing them",
     "devices": "show the devices that are known, as a table and as pictures",
-    "demo": "compile a shipped design and show what is on which tile",
+    "show": "show what a design puts on which tile",
+    "demo": "multiply matrices of several sizes with one build, on the simulated NPU",
     "config": "say where the parts of this installation are",
 }
 

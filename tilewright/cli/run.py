@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.design_source import add_design_arguments, read_design
 from tilewright.cli.run_files import add_file_arguments, print_table, write_files
 from tilewright.cli.run_values import (
     integer,
@@ -47,7 +48,7 @@ FAILED, INTERRUPTED = 1, 130
 
 def add_arguments(parser: ArgumentParser) -> None:
     repeated: dict[str, Any] = {"action": "append", "default": []}
-    parser.add_argument("design", metavar="DESIGN", nargs="?", help="a program in MLIR")
+    add_design_arguments(parser, nargs="?")
     parser.add_argument("--sequence", metavar="NAME", help="which runtime sequence (default: the first)")
     parser.add_argument("--set", metavar="NAME=INT", **repeated, help="the value of a scalar argument")
     parser.add_argument("--arg", metavar="NAME=SPEC", **repeated, help="what a buffer holds at first")
@@ -155,7 +156,7 @@ def _parameters(args: Namespace) -> Any:
     from tilewright.cli.errors import InputError
     from tilewright.cli.files import read_text
     from tilewright.device import Arch
-    from tilewright.sim.timing import TimingError, read_parameters, timing_with
+    from tilewright.device.timing import TimingError, read_parameters, timing_with
 
     if args.timing in (None, "none"):
         return args.timing
@@ -177,16 +178,14 @@ def _list_hazards() -> int:
 
 def _on_design(args: Namespace) -> Job:
     """A sequence of a design, with its own words or given ones."""
-    from tilewright.cli.files import read_text
-    from tilewright.cli.programs import source_name
-    from tilewright.design import argument_names, compile_text
+    from tilewright.design import argument_names, compile_source
     from tilewright.ir.diagnostics import DiagnosedError
 
     for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
         if value:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
-    text, name = read_text(args.design), source_name(args.design)
-    design = compile_text(text, name)
+    source = read_design(args)
+    design = compile_source(source)
     op = _sequence(design, args.sequence)
     code = _control_code(args) if args.txn is not None else None
     names, types = argument_names(op), [argument.type for argument in op.body.block.args]
@@ -196,11 +195,11 @@ def _on_design(args: Namespace) -> Job:
     try:
         device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model, _parameters(args))
     except DiagnosedError as error:
-        error.sources[name] = text
+        error.sources.update(source.texts)
         raise
     buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
-    return Job(device, partial(device.run, *values, **given), buffers, {name: text})
+    return Job(device, partial(device.run, *values, **given), buffers, dict(source.texts))
 
 
 def _sequence(design: Design, name: str | None) -> Any:
@@ -224,9 +223,9 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
 
 def _on_bare_device(args: Namespace) -> Job:
     """A stream on a device that is freshly out of reset."""
+    from tilewright.device.timing import timing_with
     from tilewright.sim.host_needs import needed_bytes
     from tilewright.sim.models import Model
-    from tilewright.sim.timing import timing_with
     from tilewright.simulation import BareDevice
 
     if args.txn is None:

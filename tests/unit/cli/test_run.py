@@ -19,8 +19,8 @@ from programs import COPY
 
 import tilewright as tw
 from tilewright.cli import run_report
-from tilewright.cli.demo import SHIPPED
 from tilewright.cli.main import main
+from tilewright.cli.show import SHIPPED
 
 DESIGN = COPY.replace(
     "BODY\n",

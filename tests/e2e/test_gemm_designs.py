@@ -1,0 +1,153 @@
+"""One build of a product serves every size: NumPy says what comes out, a build with the sizes in it what is written."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import design as design_module
+from tilewright.designs import (
+    Gemm,
+    SingleCoreGemm,
+    SingleCoreGemmPlaced,
+    SingleCoreGemmTasks,
+    TileShape,
+    WholeArrayGemm,
+)
+from tilewright.designs.gemm_types import DTYPES, SUMS
+from tilewright.device import model
+
+sys.path.append(str(Path(__file__).parent))
+from txn_effects import effects
+
+SIZES = int(os.environ.get("TILEWRIGHT_GEMM_SIZES", "3"))
+"""Products of each build: 25 in the long run."""
+IS_LONG = SIZES >= 25
+STYLES = SingleCoreGemm, SingleCoreGemmTasks, SingleCoreGemmPlaced
+DEVICES = {"npu1": (1, 2, 4), "npu2": (1, 2, 4, 8)}
+USUAL = [
+    *(style("npu2_1col", "i16") for style in STYLES),
+    WholeArrayGemm("npu1", 1, "bf16"),
+    WholeArrayGemm("npu1", 2, "i16"),
+    WholeArrayGemm("npu1", 4, "i8"),
+]
+ALL = [
+    *(style(f"{device}_1col", operand) for style in STYLES for device in DEVICES for operand in SUMS),
+    *(WholeArrayGemm(d, c, operand) for d, columns in DEVICES.items() for c in columns for operand in SUMS),
+]
+
+
+def name(gemm: Any) -> str:
+    columns = f", {gemm.columns} columns" if isinstance(gemm, WholeArrayGemm) else ""
+    return f"{type(gemm).__name__} of {gemm.operand} on {gemm.device}{columns}"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is compiled, in order: designs, and generators of their sequences."""
+    from tilewright.codegen import native_generator
+
+    found = list[str]()
+
+    def count(module: Any, function: str) -> None:
+        original: Callable[..., Any] = getattr(module, function)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            found.append(function)
+            return original(*given, **named)
+
+        monkeypatch.setattr(module, function, counted)
+
+    count(design_module, "run_pipeline")
+    count(native_generator, "build_generator")
+    yield found
+
+
+def random_matrices(gemm: Any, random: np.random.Generator, m: int, k: int, n: int) -> tuple[Any, Any, Any]:
+    """Operands, and their product. Floats are small integers, so that they are added up without rounding."""
+    low, high = (-8, 8) if gemm.operand == "bf16" else (-100, 100)
+    a, b = (random.integers(low, high, shape).astype(DTYPES[gemm.operand]) for shape in ((m, k), (k, n)))
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(DTYPES[SUMS[gemm.operand]])
+    return a, b, wanted
+
+
+def random_sizes(gemm: Any, random: np.random.Generator) -> tuple[int, int, int]:
+    """A few tiles in each dimension."""
+    m, k, n = (step * int(random.integers(1, 4)) for step in gemm.multiples)
+    return m, k, n
+
+
+def built_in(gemm: Any, m: int, k: int, n: int) -> tw.Design:
+    """The same design with its sizes as constants."""
+    program = gemm.program()
+    text = str(program.resolve_program() if hasattr(program, "resolve_program") else program)
+    numbers = "\n".join(f"%{name} = arith.constant {size} : i32" for name, size in zip("MKN", (m, k, n), strict=True))
+    header = re.compile(r", %(\w+): i32, %(\w+): i32, %(\w+): i32\) \{")
+    found = header.search(text)
+    assert found is not None
+    sequence = text[found.end() :]
+    for argument, letter in zip(found.groups(), "MKN", strict=True):
+        sequence = re.sub(rf"%{argument}\b", f"%{letter}", sequence)
+    return tw.compile(f"{text[: found.start()]}) {{\n{numbers}{sequence}")
+
+
+@pytest.mark.parametrize("gemm", ALL if IS_LONG else USUAL, ids=name)
+def test_one_build_serves_every_size(gemm: Any, compilations: list[str]) -> None:
+    random = np.random.default_rng(7)
+    design = tw.compile(gemm.program())
+    loaded = design.load()
+    for _ in range(SIZES):
+        m, k, n = random_sizes(gemm, random)
+        a, b, wanted = random_matrices(gemm, random, m, k, n)
+        result = np.zeros_like(wanted)
+        loaded.run(a, b, result, m, k, n)
+        np.testing.assert_array_equal(result, wanted, str((m, k, n)))
+    assert compilations == ["run_pipeline", "build_generator"]
+
+
+@pytest.mark.parametrize("gemm", ALL if IS_LONG else [*USUAL[:3], USUAL[-1]], ids=name)
+def test_sizes_built_in_have_the_same_effect(gemm: Any) -> None:
+    random, design = np.random.default_rng(11), tw.compile(gemm.program())
+    for _ in range(SIZES if IS_LONG else 1):
+        m, k, n = random_sizes(gemm, random)
+        device = model(gemm.device).name
+        assert effects(design.txn(M=m, K=k, N=n), device) == effects(built_in(gemm, m, k, n).txn(), device)
+
+
+def test_any_size_at_all() -> None:
+    """The host pads what is not whole tiles."""
+    gemm, random = Gemm(WholeArrayGemm("npu1", 1, "i16")), np.random.default_rng(3)
+    for m, k, n in [(1, 1, 1), (130, 45, 33), (77, 128, 70)]:
+        a, b, wanted = random_matrices(gemm.gemm, random, m, k, n)
+        np.testing.assert_array_equal(gemm(a, b), wanted)
+    with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(2, 3\) and \(4, 5\)"):
+        gemm(np.zeros((2, 3)), np.zeros((4, 5)))
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_sizes_are_multiples_of_the_tile(style: Any) -> None:
+    """Who calls the sequence itself is told, with the line of the program that says so."""
+    design = tw.compile(style().program())
+    with pytest.raises(tw.RangeError, match=r"\.py:\d+:\d+: error: K modulo 32 is 1 but must be 0 \(with .*K = 33"):
+        design.txn(M=32, K=33, N=32)
+
+
+def test_bad_products_are_refused() -> None:
+    for gemm, complaint in [
+        (WholeArrayGemm("npu1", 8), "npu1 has 4 columns"),
+        (WholeArrayGemm("npu1", 4, "f64"), "no product of 'f64'; there is i8, i16, bf16"),
+        (
+            WholeArrayGemm("npu1", 4, "i8", tile=TileShape(24, 32, 32)),
+            "m of a tile of i8 is a multiple of 16",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=complaint):
+            gemm.program()

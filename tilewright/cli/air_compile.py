@@ -1,0 +1,182 @@
+"""Compile an AIR program for a GPU.
+
+Writes into DIR: program.mlir (host functions and modules of kernels), host.ll (the host's side as LLVM IR), and for
+each module of kernels NAME.ptx for NVIDIA's GPUs, NAME.s, NAME.o and, if there is an ld.lld, NAME.hsaco for AMD's;
+kernels.json says what kernels need. DIR is a bundle as well: `tilewright air run DIR` runs it, and so does `python3
+DIR/run.py` on a machine that has nothing but Python, NumPy and the GPU's driver.
+
+With --emit nothing is written, but the program printed as it is after all passes, or after the one that --after names:
+in MLIR, or as LLVM IR (host and kernels).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.cli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from tilewright.air import AirProgram
+    from tilewright.device.gpu_targets import GpuTarget
+    from tilewright.dialects.gpu.kernels import GPUModuleOp
+    from tilewright.native.gpu_code import GpuCode
+
+NATIVE = "native"
+PROGRAM, HOST, KERNELS = "program.mlir", "host.ll", "kernels.json"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a program in MLIR")
+    chips = "the GPU, as sm_90 (default: gfx942); native: this machine's"
+    parser.add_argument("--target", metavar="CHIP", default="gfx942", help=chips)
+    parser.add_argument("-o", dest="directory", metavar="DIR", help="where the files go")
+    parser.add_argument("--wave-size", metavar="N", type=int, help="lanes of a processing element (default: the GPU's)")
+    parser.add_argument("--heap-size", metavar="BYTES", type=int, help="symmetric heap of each rank (default: 256 MiB)")
+    parser.add_argument("--entry", metavar="FUNC", help="the function that the host begins with (default: main)")
+    parser.add_argument("--emit", choices=("mlir", "llvm"), help="print the program instead of writing files")
+    parser.add_argument("--after", metavar="PASS", help="with --emit mlir: as it is after this pass (help lists them)")
+    parser.add_argument("--json", action="store_true", help="print the names of the files for machines")
+
+
+def run(args: Namespace) -> int:
+    from tilewright.air import AirProgram, lanes_of
+    from tilewright.cli.files import read_text
+    from tilewright.cli.programs import source_name
+    from tilewright.passes.air.targets import find_target
+
+    target = find_target(_native_chip() if args.target == NATIVE else args.target)
+    args.wave_size = lanes_of(target, args.wave_size)
+    if args.after == "help":
+        print("\n".join(_pass_names(target)))
+        return 0
+    program = AirProgram(read_text(args.file), source_name(args.file))
+    if args.after is not None and args.emit != "mlir":
+        raise _usage("--after goes with --emit mlir")
+    if args.emit is not None:
+        print(_text(program, target, args), end="")
+        return 0
+    if args.directory is None:
+        raise _usage("say where the files go, -o DIR, or print the program, --emit mlir")
+    return _write(_files(program, target, args), args)
+
+
+def _native_chip() -> str:
+    from tilewright.gpu.chips import detect_chip
+    from tilewright.gpu.device import DeviceError
+
+    try:
+        return detect_chip()
+    except DeviceError as error:
+        raise InputError(str(error)) from error
+
+
+def _usage(text: str) -> UsageError:
+    return UsageError(f"tilewright air compile: {text}")
+
+
+def _pass_names(target: GpuTarget) -> list[str]:
+    from tilewright.gpu.pipeline import split_passes
+
+    return [step.partition("{")[0] for step in split_passes(target, target.wave_size)]
+
+
+def _text(program: AirProgram, target: GpuTarget, args: Namespace) -> str:
+    from tilewright.ir.printer import module_text
+
+    if args.emit == "llvm":
+        module = program.lowered(target, args.wave_size, args.heap_size)
+        parts = [program.host(module, args.entry).text] if _has_entry(module) else []
+        return "\n".join([*parts, *(_kernel_text(found, target, args) for found in _kernel_modules(module))])
+    texts = dict[str, str]()
+    module = program.lowered(
+        target, args.wave_size, args.heap_size, lambda name, op: texts.update({name: module_text(op) + "\n"})
+    )
+    if args.after is None:
+        return module_text(module) + "\n"
+    if args.after not in texts:
+        raise _usage(f"--after: '{args.after}' is none of {', '.join(_pass_names(target))}")
+    return texts[args.after]
+
+
+def _kernel_modules(module: ModuleOp) -> list[GPUModuleOp]:
+    from tilewright.dialects.gpu.kernels import GPUModuleOp
+
+    return [op for op in module.body.ops if isinstance(op, GPUModuleOp)]
+
+
+def _has_entry(module: ModuleOp) -> bool:
+    from xdsl.dialects.func import FuncOp
+
+    return any(isinstance(op, FuncOp) and not op.is_declaration for op in module.body.ops)
+
+
+def _kernel_text(module: GPUModuleOp, target: GpuTarget, args: Namespace) -> str:
+    from tilewright.native.gpu_code import llvm_module, machine_of
+
+    return str(llvm_module(module, machine_of(target, args.wave_size or 0))[0])
+
+
+def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
+    from tilewright.gpu.bundle.write import bundle_files
+    from tilewright.ir.printer import module_text
+    from tilewright.native.gpu_code import compile_kernels, machine_of
+
+    module = program.lowered(target, args.wave_size, args.heap_size)
+    files = {PROGRAM: (module_text(module, debuginfo=True) + "\n").encode()}
+    kernels = list[dict[str, Any]]()
+    codes: list[GpuCode] = []
+    for found in _kernel_modules(module):
+        code = compile_kernels(found, machine_of(target, args.wave_size or 0))
+        files[f"{code.name}.ptx" if code.object is None else f"{code.name}.s"] = code.assembly.encode()
+        if code.object is not None:
+            files[f"{code.name}.o"] = code.object
+        kernels += [{"module": code.name, **_facts(kernel)} for kernel in code.kernels]
+        codes.append(_linked(code))
+    if _has_entry(module):
+        host = program.host(module, args.entry)
+        files[HOST] = host.text.encode()
+        files |= bundle_files(host, codes, program.name, program.said_ranks())
+    contents = {"target": target.chip, "wave_size": args.wave_size or target.wave_size, "kernels": kernels}
+    return files | {KERNELS: (json.dumps(contents, indent=2) + "\n").encode()}
+
+
+def _linked(code: GpuCode) -> GpuCode:
+    """What a driver loads; says so if there is nobody to link it."""
+    from tilewright.native.gpu_code import linked_code
+    from tilewright.native.gpu_link import NoLinker
+
+    try:
+        return linked_code(code)
+    except NoLinker as error:
+        print(f"{code.name}: {error}", file=sys.stderr)
+        return code
+
+
+def _facts(kernel: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(kernel)
+
+
+def _write(files: dict[str, bytes], args: Namespace) -> int:
+    from tilewright.cli.files import write_atomically
+
+    directory = Path(args.directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to '{directory}': {error.strerror or error}") from error
+    for name, data in files.items():
+        write_atomically(directory / name, data)
+    if args.json:
+        print(json.dumps({"files": [str(directory / name) for name in files]}))
+    else:
+        for name, data in files.items():
+            print(f"{directory / name}  {len(data)} bytes")
+    return 0

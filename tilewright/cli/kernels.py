@@ -1,0 +1,54 @@
+"""List the kernels that a design only has to declare: their names, parameters and what they do.
+
+The names and parameters are those of mlir-aie's kernels. A function that is given with `--kernel` comes first.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.kernels.definition import Definition
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this in their names")
+    parser.add_argument("--json", action="store_true", help="print facts for programs instead of text for people")
+
+
+def run(args: Namespace) -> int:
+    from tilewright.kernels.registry import all_definitions
+
+    found = [definition for definition in all_definitions() if args.text.lower() in definition.name.lower()]
+    if args.json:
+        print(json.dumps([describe(definition) for definition in found], indent=2))
+    else:
+        for definition in found:
+            print(f"{definition.signature}\n    {definition.summary}{_flags(definition)}")
+    return 0 if found else 1
+
+
+def describe(definition: Definition) -> dict[str, Any]:
+    """The facts about a kernel, in plain types."""
+    from tilewright.kernels.definition import Memory
+
+    return {
+        "name": definition.name,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "type": parameter.element,
+                "memory": isinstance(parameter, Memory),
+                "size": parameter.size if isinstance(parameter, Memory) else None,
+            }
+            for parameter in definition.parameters
+        ],
+        "flags": [f"-D{macro}" for macro in sorted(definition.macros)],
+        "summary": definition.summary,
+    }
+
+
+def _flags(definition: Definition) -> str:
+    return f"; flags {', '.join(f'-D{macro}' for macro in sorted(definition.macros))}" if definition.macros else ""

@@ -1,0 +1,168 @@
+"""Show what a design puts on which tile of the array, and what it becomes when it is compiled."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tilewright
+from tilewright.cli.floor_plan import FloorPlan, Occupant, floor_plans
+from tilewright.cli.programs import load_program
+from tilewright.device import TileId
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.switchbox import ConnectOp
+from tilewright.dialects.aie.tiles import DeviceOp
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from xdsl.ir import Operation
+
+    from tilewright.design import Design
+
+SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
+WIDEST_PICTURE = 10  # columns that still get a readable cell
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", metavar="FILE", help=f"a design of yours (default: {SHIPPED.name})")
+
+
+def run(args: Namespace) -> None:
+    from rich.console import Console
+
+    path = args.file or str(SHIPPED)
+    start = time.perf_counter()
+    module = load_program(path)
+    elapsed = time.perf_counter() - start
+    console = Console(highlight=False)
+    count = sum(1 for _ in module.walk())
+    console.print(f"[bold]{Path(path).name}[/]: {count} operations, read and checked in {elapsed:.2f} s")
+    for plan in floor_plans(module):
+        for part in render(plan):
+            console.print(part)
+    for line in compiled(path):
+        console.print(line)
+
+
+def compiled(path: str) -> Iterator[str]:
+    """What the whole way down makes of a design, in a few lines."""
+    from tilewright.cli.files import read_text
+    from tilewright.cli.programs import source_name
+    from tilewright.design import compile_text, devices_in
+
+    start = time.perf_counter()
+    design = compile_text(read_text(path), source_name(path))
+    yield f"\ncompiled in {time.perf_counter() - start:.2f} s"
+    for device in devices_in(design.module):
+        yield f"  device [bold]@{device.sym_name.data}[/]: {counted(resources(device))}"
+        if device.model.is_npu:
+            words = design.configuration(device.sym_name.data).size
+            yield f"    configuration of {words} words: the array is set up by register writes alone"
+    for name in design.sequences:
+        yield f"  sequence [bold]{name}[/]: {sequence_size(design, name)}"
+
+
+def resources(device: DeviceOp) -> dict[str, int]:
+    """How many of each resource a lowered device uses."""
+    kinds: dict[type[Operation], str] = {
+        BufferOp: "buffer",
+        LockOp: "lock",
+        DmaBdOp: "descriptor",
+        ConnectOp: "stream connection",
+    }
+    counts = Counter(kinds[type(op)] for op in device.walk() if type(op) in kinds and not in_sequence(op))
+    return {kind: counts[kind] for kind in kinds.values()}
+
+
+def in_sequence(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (isinstance(parent, RuntimeSequenceOp) or in_sequence(parent))
+
+
+def counted(numbers: dict[str, int]) -> str:
+    return ", ".join(f"{number} {kind}{'s' * (number != 1)}" for kind, number in numbers.items())
+
+
+def sequence_size(design: Design, name: str) -> str:
+    scalars = design.scalars(name)
+    if not scalars:
+        return f"{design.txn(name).size} words"
+    return f"a function of {', '.join(scalars)} that makes the words for any value"
+
+
+def render(plan: FloorPlan) -> Iterator[RenderableType]:
+    yield f"\ndevice [bold]@{plan.name}[/] on {plan.model}: {plan.model.columns} x {plan.model.rows} tiles\n"
+    if plan.model.columns <= WIDEST_PICTURE:
+        yield picture(plan)
+    if plan.fifos:
+        yield fifos(plan)
+    for sequence in plan.sequences:
+        arguments = ", ".join(f"%{a.name_hint or f'arg{a.index}'}: {a.type}" for a in sequence.body.block.args)
+        steps = sum(1 for _ in sequence.walk()) - 1
+        yield f"runtime sequence [bold]@{sequence.sym_name.data}[/]({arguments}), {steps} operations"
+
+
+def picture(plan: FloorPlan) -> Table:
+    """The array as it lies on the chip, row 0 at the bottom, with what is on each tile."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SQUARE, show_lines=True, show_header=False, show_footer=True)
+    table.add_column("", footer="row / column", justify="right", vertical="middle")
+    for column in range(plan.model.columns):
+        table.add_column(footer=str(column))
+    for row in reversed(range(plan.model.rows)):
+        table.add_row(str(row), *(cell(plan, TileId(column, row)) for column in range(plan.model.columns)))
+    return table
+
+
+def cell(plan: FloorPlan, place: TileId) -> str:
+    from tilewright.cli.devices import KINDS
+
+    kind, _, colour = KINDS[plan.model.tile_type(*place)]
+    occupant = plan.tiles.get(place)
+    if occupant is None:
+        return f"[bright_black]{kind}[/]"
+    return "\n".join([f"[{colour}]{kind}[/]", *contents(occupant)])
+
+
+def contents(occupant: Occupant) -> Iterator[str]:
+    from rich.markup import escape
+
+    for operations in occupant.programs:
+        yield f"program of {operations} operations"
+    for name, size in occupant.buffers:
+        yield f"buffer {escape(name)}, {size} B"
+    if occupant.locks:
+        yield f"{occupant.locks} lock{'s' * (occupant.locks > 1)}"
+    if occupant.reads:
+        yield f"reads  {escape(' '.join(occupant.reads))}"
+    if occupant.writes:
+        yield f"writes {escape(' '.join(occupant.writes))}"
+
+
+def fifos(plan: FloorPlan) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("object FIFO", "from", "to", "carries", box=box.SIMPLE_HEAD)
+    for header in ("bytes", "deep"):
+        table.add_column(header, justify="right")
+    for fifo in plan.fifos:
+        targets = " ".join(place_text(target) for target in fifo.targets)
+        depth = "/".join(map(str, fifo.depths))
+        table.add_row(escape(fifo.name), place_text(fifo.source), targets, fifo.element, str(fifo.element_bytes), depth)
+    return table
+
+
+def place_text(place: TileId | None) -> str:
+    return f"({place.column}, {place.row})" if place else "anywhere"

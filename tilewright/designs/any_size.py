@@ -1,0 +1,71 @@
+"""Products of matrices of any size at all: the host pads them to whole tiles, and cuts the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.designs.gemm_types import DTYPES, SUMS
+
+if TYPE_CHECKING:
+    from tilewright.design import Design
+    from tilewright.sim.runs import RunResult
+    from tilewright.simulation import LoadedDevice
+
+Matrix = npt.NDArray[Any]
+
+
+class GemmDesign(Protocol):
+    """A design whose sequence takes A, B, C, M, K and N."""
+
+    @property
+    def operand(self) -> str: ...
+    @property
+    def multiples(self) -> tuple[int, int, int]: ...
+    def program(self) -> Any: ...
+
+
+class Product(NamedTuple):
+    matrix: Matrix
+    result: RunResult
+    """How the run went."""
+
+
+class Gemm:
+    """A product that has been compiled once and loaded once, for matrices of any size."""
+
+    def __init__(self, gemm: GemmDesign):
+        import tilewright
+
+        self.gemm = gemm
+        self.design: Design = tilewright.compile(gemm.program())
+        self._loaded: LoadedDevice | None = None
+
+    def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
+        """The sizes that the device gets for these."""
+        m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.gemm.multiples, strict=True))
+        return m, k, n
+
+    def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
+        """The product of an m x k and a k x n matrix."""
+        left, right = (np.asarray(matrix, dtype=DTYPES[self.gemm.operand]) for matrix in (a, b))
+        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+            raise ValueError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
+        (m, k), n = left.shape, right.shape[1]
+        rows, depth, columns = self.padded(m, k, n)
+        total = np.zeros((rows, columns), DTYPES[SUMS[self.gemm.operand]])
+        if self._loaded is None:
+            self._loaded = self.design.load()
+        result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)
+        return Product(total[:m, :n], result)
+
+    def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:
+        return self.run(a, b).matrix
+
+
+def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:
+    """A matrix with zeros below and to the right, as one block of memory."""
+    padded = np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])])
+    return np.ascontiguousarray(padded)

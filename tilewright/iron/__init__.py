@@ -1,0 +1,137 @@
+"""Python programs -> dialects: the vocabulary of IRON, placed and high level.
+
+A program has a device, workers on its cores, ObjectFifos between them, and a runtime sequence that moves the host's
+data; `tilewright.compile(program)` compiles it. `dialects` has the operations one by one, for programs that place
+everything themselves.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.iron import algorithms as algorithms
+    from tilewright.iron import kernels as kernels
+    from tilewright.iron.buffer import Buffer as Buffer
+    from tilewright.iron.build.location import UsageError as UsageError
+    from tilewright.iron.dataflow import Acquire as Acquire
+    from tilewright.iron.dataflow import Bd as Bd
+    from tilewright.iron.dataflow import BdIteration as BdIteration
+    from tilewright.iron.dataflow import CascadeFlow as CascadeFlow
+    from tilewright.iron.dataflow import DmaChannel as DmaChannel
+    from tilewright.iron.dataflow import Flow as Flow
+    from tilewright.iron.dataflow import ObjectFifo as ObjectFifo
+    from tilewright.iron.dataflow import PacketDest as PacketDest
+    from tilewright.iron.dataflow import PacketFlow as PacketFlow
+    from tilewright.iron.dataflow import PadDims as PadDims
+    from tilewright.iron.dataflow import Release as Release
+    from tilewright.iron.dataflow import StreamDims as StreamDims
+    from tilewright.iron.dataflow import TileDma as TileDma
+    from tilewright.iron.dtype import dtype_to_str as dtype_to_str
+    from tilewright.iron.dtype import str_to_dtype as str_to_dtype
+    from tilewright.iron.kernel import ExternalFunction as ExternalFunction
+    from tilewright.iron.kernel import Kernel as Kernel
+    from tilewright.iron.lock import Lock as Lock
+    from tilewright.iron.program import Program as Program
+    from tilewright.iron.runtime import Runtime as Runtime
+    from tilewright.iron.runtime import RuntimeData as RuntimeData
+    from tilewright.iron.runtime import RuntimeScalar as RuntimeScalar
+    from tilewright.iron.runtime import Task as Task
+    from tilewright.iron.runtime import TaskGroup as TaskGroup
+    from tilewright.iron.runtime import sync_parameters as sync_parameters
+    from tilewright.iron.scratchpad_parameter import ScratchpadParameter as ScratchpadParameter
+    from tilewright.iron.utils import arange as arange
+    from tilewright.iron.utils import ceildiv as ceildiv
+    from tilewright.iron.utils import ensure_current_device as ensure_current_device
+    from tilewright.iron.utils import full as full
+    from tilewright.iron.utils import get_current_device as get_current_device
+    from tilewright.iron.utils import ones as ones
+    from tilewright.iron.utils import rand as rand
+    from tilewright.iron.utils import randint as randint
+    from tilewright.iron.utils import set_current_device as set_current_device
+    from tilewright.iron.utils import set_tensor_class as set_tensor_class
+    from tilewright.iron.utils import tensor as tensor
+    from tilewright.iron.utils import zeros as zeros
+    from tilewright.iron.utils import zeros_like as zeros_like
+    from tilewright.iron.utils.callabledesign import CallableDesign as CallableDesign
+    from tilewright.iron.utils.compile.jit import CompilableDesign as CompilableDesign
+    from tilewright.iron.utils.compile.jit import CompileTime as CompileTime
+    from tilewright.iron.utils.compile.jit import In as In
+    from tilewright.iron.utils.compile.jit import InOut as InOut
+    from tilewright.iron.utils.compile.jit import Out as Out
+    from tilewright.iron.utils.compile.jit import RunTime as RunTime
+    from tilewright.iron.utils.compile.jit import compile_context as compile_context
+    from tilewright.iron.utils.compile.jit import compileconfig as compileconfig
+    from tilewright.iron.utils.compile.jit import get_compile_arg as get_compile_arg
+    from tilewright.iron.utils.jit import jit as jit
+    from tilewright.iron.worker import Worker as Worker
+    from tilewright.iron.worker import WorkerRuntimeBarrier as WorkerRuntimeBarrier
+
+_HOMES = {
+    "tilewright.iron.buffer": ("Buffer",),
+    "tilewright.iron.build.location": ("UsageError",),
+    "tilewright.iron.dataflow": (
+        "Acquire",
+        "Bd",
+        "BdIteration",
+        "CascadeFlow",
+        "DmaChannel",
+        "Flow",
+        "ObjectFifo",
+        "PacketDest",
+        "PacketFlow",
+        "PadDims",
+        "Release",
+        "StreamDims",
+        "TileDma",
+    ),
+    "tilewright.iron.dtype": ("dtype_to_str", "str_to_dtype"),
+    "tilewright.iron.kernel": ("ExternalFunction", "Kernel"),
+    "tilewright.iron.lock": ("Lock",),
+    "tilewright.iron.program": ("Program",),
+    "tilewright.iron.runtime": ("Runtime", "RuntimeData", "RuntimeScalar", "Task", "TaskGroup", "sync_parameters"),
+    "tilewright.iron.scratchpad_parameter": ("ScratchpadParameter",),
+    "tilewright.iron.utils": (
+        "arange",
+        "ceildiv",
+        "ensure_current_device",
+        "full",
+        "get_current_device",
+        "ones",
+        "rand",
+        "randint",
+        "set_current_device",
+        "set_tensor_class",
+        "tensor",
+        "zeros",
+        "zeros_like",
+    ),
+    "tilewright.iron.utils.callabledesign": ("CallableDesign",),
+    "tilewright.iron.utils.compile.jit": (
+        "CompilableDesign",
+        "CompileTime",
+        "In",
+        "InOut",
+        "Out",
+        "RunTime",
+        "compile_context",
+        "compileconfig",
+        "get_compile_arg",
+    ),
+    "tilewright.iron.utils.jit": ("jit",),
+    "tilewright.iron.worker": ("Worker", "WorkerRuntimeBarrier"),
+}
+"""Where names come from; imported when they are first used."""
+_NAMES = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("algorithms", "kernels")
+
+__all__ = [*_NAMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tilewright.iron.{name}")
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_NAMES[name]), name)

@@ -1,0 +1,19 @@
+"""Whole designs from a function and the types of its tensors."""
+
+from tilewright.iron.algorithms._transform import (
+    transform,
+    transform_binary,
+    transform_parallel,
+    transform_parallel_binary,
+)
+from tilewright.iron.algorithms.for_each import for_each
+from tilewright.iron.algorithms.reduce import reduce
+
+__all__ = [
+    "for_each",
+    "reduce",
+    "transform",
+    "transform_binary",
+    "transform_parallel",
+    "transform_parallel_binary",
+]

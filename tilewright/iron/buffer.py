@@ -1,0 +1,114 @@
+"""Buffers: memory of a tile that workers, DMA programs and runtime sequences refer to by name."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.iron.build.location import refuse
+from tilewright.iron.build.types import array_dtype, array_shape, is_array_type
+from tilewright.iron.device.tile import Tile
+from tilewright.iron.resolvable import Emitted
+
+if TYPE_CHECKING:
+    from tilewright.iron.worker import Worker
+
+_numbers = count()
+
+
+class Buffer(Emitted[Any]):
+    """An array in a tile's memory; runtime parameters are elements of such arrays."""
+
+    def __init__(
+        self,
+        type: Any = None,
+        initial_value: np.ndarray[Any, Any] | None = None,
+        name: str | None = None,
+        tile: Tile | None = None,
+        use_write_rtp: bool = False,
+        address: int | None = None,
+    ):
+        """An array of `type`, or of the type of `initial_value`; without a tile, that of the worker that is given it.
+
+        With `use_write_rtp`, assigning to an element writes a runtime parameter, in a runtime sequence. `address` is
+        for hosts that know where to write.
+        """
+        super().__init__()
+        if type is None and initial_value is None:
+            refuse("Must provide either type, initial value, or both.")
+        if initial_value is not None and type is None:
+            type = np.ndarray[initial_value.shape, np.dtype[initial_value.dtype.type]]
+        if not is_array_type(type):
+            refuse(f"a buffer is an array, not {type!r}", (None, "such as np.ndarray[(16,), np.dtype[np.int32]]"))
+        self._arr_type: Any = type
+        self._initial_value = initial_value
+        self.name = name or f"buf_{next(_numbers)}"
+        self.use_write_rtp = use_write_rtp
+        self._address = address
+        self._tile = tile
+        self._is_pinned = tile is not None
+        self._owner: Worker | None = None
+
+    @property
+    def tile(self) -> Tile | None:
+        """Where it is; None while nobody has said so."""
+        return self._tile
+
+    def tiles(self) -> list[Tile]:
+        return [] if self._tile is None else [self._tile]
+
+    @property
+    def arr_type(self) -> Any:
+        return self._arr_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return array_shape(self._arr_type)
+
+    @property
+    def dtype(self) -> Any:
+        return array_dtype(self._arr_type)
+
+    def give_to(self, worker: Worker) -> None:
+        """Let a worker have it: on the worker's own tile unless it has one. Only one that has may be shared."""
+        if self._owner is not None and self._owner is not worker and not self._is_pinned:
+            refuse(
+                f"Buffer '{self.name}' has no explicit tile and is shared across Workers",
+                (self.where, "say where it is: Buffer(..., tile=...)"),
+            )
+        self._owner = self._owner or worker
+        self.place_on(worker.tile)
+
+    def place_on(self, tile: Tile) -> None:
+        """Put it on a tile unless it is on one."""
+        self._tile = self._tile or tile
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.op[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from tilewright.iron.runtime.parameters import write_parameter
+
+        if self.use_write_rtp:
+            write_parameter(self, index, value)
+        else:
+            self.op[index] = value
+
+    def _emit(self) -> Any:
+        from tilewright.iron.dialects.aie import buffer
+
+        if self._tile is None:
+            refuse(f"Buffer '{self.name}' is on no tile", (None, "give it to a worker, or say Buffer(..., tile=...)"))
+        return buffer(
+            self._tile.op,
+            self._arr_type,
+            self.name,
+            address=self._address,
+            initial_value=self._initial_value,
+            use_write_rtp=self.use_write_rtp,
+        )
+
+    def __str__(self) -> str:
+        return f"Buffer('{self.name}')"

@@ -1,0 +1,314 @@
+"""Ends of ObjectFifos: what workers acquire and release, and what runtime sequences fill and drain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.device import ObjectFifoPort
+from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
+from tilewright.iron.device.tile import AnyMemTile, Tile
+from tilewright.iron.resolvable import Resolvable
+
+if TYPE_CHECKING:
+    from tilewright.iron.dataflow.objectfifo import ObjectFifo, PadDims, StreamDims
+    from tilewright.iron.runtime.dmataskhandle import Task
+    from tilewright.iron.runtime.taskgroup import TaskGroup
+
+
+class ObjectFifoHandle(Resolvable):
+    """The producing end of an ObjectFifo, or one of its consuming ends."""
+
+    def __init__(
+        self,
+        of: ObjectFifo,
+        is_prod: bool,
+        depth: int | None = None,
+        dims_from_stream: StreamDims | None = None,
+        channel: int | None = None,
+        tile: Tile | None = None,
+    ):
+        depth = of.depth if depth is None else depth
+        if depth is None:
+            refuse(f"ObjectFifo '{of.name}' has no depth, nor has this end", (of.where, "give one of them a depth"))
+        if depth < 1:
+            refuse(f"Depth must be > 0 but is {depth}", (None, "an end has room for at least one object"))
+        self.where: LocationAttr = user_location()
+        self.fifo = of
+        self.is_producer = is_prod
+        self._depth, self._channel, self.shim_tile = depth, channel, tile
+        self._dims_from_stream = dims_from_stream
+        self._endpoint: ObjectFifoEndpoint | None = None
+
+    @property
+    def port(self) -> ObjectFifoPort:
+        return ObjectFifoPort.Produce if self.is_producer else ObjectFifoPort.Consume
+
+    @property
+    def handle_type(self) -> str:
+        return "prod" if self.is_producer else "cons"
+
+    @property
+    def name(self) -> str:
+        """The name of the ObjectFifo."""
+        return self.fifo.name
+
+    @property
+    def op(self) -> Any:
+        """The ObjectFifo in the program that is being resolved."""
+        return self.fifo.op
+
+    @property
+    def obj_type(self) -> Any:
+        return self.fifo.obj_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.fifo.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.fifo.dtype
+
+    @property
+    def depth(self) -> int:
+        """How many objects this end has room for."""
+        return self._depth
+
+    @property
+    def channel(self) -> int | None:
+        """The DMA channel that this end was told to use."""
+        return self._channel
+
+    @property
+    def dims_from_stream(self) -> StreamDims | None:
+        """How a consumer puts objects together."""
+        return self._dims_from_stream
+
+    @property
+    def endpoint(self) -> ObjectFifoEndpoint | None:
+        """What is at this end."""
+        return self._endpoint
+
+    @endpoint.setter
+    def endpoint(self, endpoint: ObjectFifoEndpoint) -> None:
+        if self._endpoint is not None and self._endpoint != endpoint:
+            refuse(
+                f"{self} is given to {endpoint}, but {self._endpoint} has it already",
+                (None, f"each has a handle of its own: {self.name}.cons() gives a new one each time"),
+            )
+        self._endpoint = endpoint
+
+    def placed(self) -> Tile:
+        """The tile that this end is on."""
+        if self._endpoint is None or self._endpoint.tile is None:
+            remedy = "give it to a worker, or to the Runtime in its fn_args"
+            refuse(f"nobody uses {self}", (None, remedy), at=self.where)
+        return self._endpoint.tile
+
+    def repeats_another(self) -> bool:
+        """Whether an earlier consumer is the runtime sequence as well, in the same way."""
+        from tilewright.iron.runtime.endpoint import RuntimeEndpoint
+
+        if not isinstance(self._endpoint, RuntimeEndpoint):
+            return False
+        consumers = self.fifo.consumers
+        first = next(end for end in consumers if isinstance(end.endpoint, RuntimeEndpoint))
+        if first is not self and (first.depth, first.dims_from_stream) != (self.depth, self.dims_from_stream):
+            remedy = "give all of them the same depth and dimensions, or use one handle"
+            refuse(f"two different ends of '{self.name}' are drained by the runtime sequence", (first.where, remedy))
+        return first is not self
+
+    def check_again(self, depth: int | None, channel: int | None, tile: Tile | None) -> None:
+        """Refuse what contradicts how this end was asked for the first time."""
+        for what, wanted, has in (("depth", depth, self._depth), ("channel", channel, self._channel)):
+            if wanted is not None and wanted != has:
+                self._refuse_change(what, wanted, has)
+        if tile is not None and (self.shim_tile is None or _place(tile) != _place(self.shim_tile)):
+            self._refuse_change("tile", tile, self.shim_tile)
+
+    def _refuse_change(self, what: str, wanted: Any, has: Any) -> None:
+        refuse(
+            f"the producer of '{self.name}' has {what} {has}, it cannot have {what} {wanted} as well",
+            (self.where, "there is one producer, which was asked for here"),
+        )
+
+    def acquire(self, num_elem: int) -> Any:
+        """Wait until this end has so many objects: the object itself for one, else a list of them.
+
+        Called in a worker's function. Objects that are held already count.
+        """
+        self._check_count("acquire", num_elem)
+        return self.op.acquire(self.port, num_elem)
+
+    def release(self, num_elem: int) -> None:
+        """Hand the oldest objects that are held over to the other end."""
+        self._check_count("release", num_elem)
+        self.op.release(self.port, num_elem)
+
+    def _check_count(self, verb: str, count: int) -> None:
+        if not 1 <= count <= self.depth:
+            refuse(
+                f"cannot {verb} {count} objects of '{self.name}': this end has {self.depth}",
+                (self.where, f"give it depth={max(count, 1)}, or {verb} between 1 and {self.depth}"),
+            )
+
+    def fill(
+        self,
+        source: Any,
+        tap: Any = None,
+        wait: bool = False,
+        packet: tuple[int, int] | None = None,
+        offset_parameter: Any = None,
+        group: TaskGroup | None = None,
+        sizes: Sequence[Any] | None = None,
+        strides: Sequence[Any] | None = None,
+        offset: Any = None,
+        transfer_len: Any = None,
+        managed: bool = True,
+    ) -> Task:
+        """Send a host buffer, or the part of it that `tap` or sizes, strides and offset say, to this producer.
+
+        Called in a runtime sequence. Sizes, strides, offset and length may be values known only at run time.
+        `wait` makes the end of the group, or of the sequence, wait for it. With `managed=False` nobody does: the
+        task that is returned can be awaited and has to be freed.
+        """
+        from tilewright.iron.runtime.transfers import Access, Transfer
+
+        if not self.is_producer:
+            refuse("fill() is only valid on a producer ObjectFifoHandle", (None, f"use {self.name}.prod()"))
+        access = Access(tap, sizes, strides, offset, transfer_len)
+        return Transfer(self, source, access, wait, packet, offset_parameter, group, managed).emit()
+
+    def drain(
+        self,
+        dest: Any,
+        tap: Any = None,
+        wait: bool = False,
+        packet: tuple[int, int] | None = None,
+        offset_parameter: Any = None,
+        group: TaskGroup | None = None,
+        sizes: Sequence[Any] | None = None,
+        strides: Sequence[Any] | None = None,
+        offset: Any = None,
+        transfer_len: Any = None,
+        managed: bool = True,
+    ) -> Task:
+        """Write what this consumer gets to a host buffer; `fill` the other way round."""
+        from tilewright.iron.runtime.transfers import Access, Transfer
+
+        if self.is_producer:
+            refuse("drain() is only valid on a consumer ObjectFifoHandle", (None, f"use {self.name}.cons()"))
+        access = Access(tap, sizes, strides, offset, transfer_len)
+        return Transfer(self, dest, access, wait, packet, offset_parameter, group, managed).emit()
+
+    def join(
+        self,
+        offsets: list[int],
+        tile: Tile | None = AnyMemTile,
+        depths: list[int] | None = None,
+        obj_types: list[Any] | None = None,
+        names: list[str] | None = None,
+        dims_to_stream: list[StreamDims] | None = None,
+        dims_from_stream: list[StreamDims] | None = None,
+        plio: bool = False,
+        repeat_counts: list[int | None] | None = None,
+    ) -> list[ObjectFifo]:
+        """New ObjectFifos, one per offset, whose objects become parts of this producer's objects."""
+        from tilewright.iron.dataflow.links import join
+
+        if not self.is_producer:
+            refuse(f"Cannot join() a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.prod()"))
+        each = {
+            "depth": depths,
+            "obj_type": obj_types,
+            "name": names,
+            "dims_to_stream": dims_to_stream,
+            "dims_from_stream": dims_from_stream,
+            "repeat_count": repeat_counts,
+        }
+        return join(self, offsets, tile, each, plio)
+
+    def split(
+        self,
+        offsets: list[int],
+        tile: Tile | None = AnyMemTile,
+        depths: list[int] | None = None,
+        obj_types: list[Any] | None = None,
+        names: list[str] | None = None,
+        dims_to_stream: list[StreamDims] | None = None,
+        dims_from_stream: list[StreamDims] | None = None,
+        plio: bool = False,
+        repeat_counts: list[int | None] | None = None,
+        pad_dimensions: list[PadDims | None] | None = None,
+        pad_value: list[int] | None = None,
+    ) -> list[ObjectFifo]:
+        """New ObjectFifos, one per offset, which get parts of this consumer's objects."""
+        from tilewright.iron.dataflow.links import split
+
+        if self.is_producer:
+            refuse(f"Cannot split() a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.cons()"))
+        each = {
+            "depth": depths,
+            "obj_type": obj_types,
+            "name": names,
+            "dims_to_stream": dims_to_stream,
+            "dims_from_stream_per_cons": dims_from_stream,
+            "repeat_count": repeat_counts,
+            "pad_dimensions": pad_dimensions,
+            "pad_value": pad_value,
+        }
+        return split(self, offsets, tile, each, plio)
+
+    def forward(
+        self,
+        tile: Tile | None = AnyMemTile,
+        obj_type: Any = None,
+        depth: int | None = None,
+        name: str | None = None,
+        dims_to_stream: StreamDims | None = None,
+        dims_from_stream: StreamDims | None = None,
+        plio: bool = False,
+        repeat_count: int | None = None,
+        pad_dimensions: PadDims | None = None,
+        pad_value: int = 0,
+    ) -> ObjectFifo:
+        """A new ObjectFifo that gets this consumer's objects, by way of a tile."""
+        if self.is_producer:
+            refuse(f"Cannot forward a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.cons()"))
+        (forwarded,) = self.split(
+            [0],
+            tile,
+            depths=[depth] if depth else None,
+            obj_types=None if obj_type is None else [obj_type],
+            names=[name or f"{self.name}_fwd"],
+            dims_to_stream=[dims_to_stream] if dims_to_stream else None,
+            dims_from_stream=[dims_from_stream] if dims_from_stream else None,
+            plio=plio,
+            repeat_counts=None if repeat_count is None else [repeat_count],
+            pad_dimensions=None if pad_dimensions is None else [pad_dimensions],
+            pad_value=[pad_value] if pad_value else None,
+        )
+        return forwarded
+
+    def all_of_endpoints(self) -> list[ObjectFifoEndpoint]:
+        """What is at each end of the ObjectFifo, the producer first."""
+        return [end.endpoint for end in self.fifo.ends() if end.endpoint is not None]
+
+    def tiles(self) -> list[Tile]:
+        return []
+
+    def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        self.fifo.resolve(loc, ip)
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.handle_type}()"
+
+    __repr__ = __str__
+
+
+def _place(tile: Tile) -> tuple[int | None, int | None]:
+    return tile.col, tile.row

@@ -1,0 +1,1 @@
+"""The dialects as Python programs build them, by upstream's names."""

@@ -1,0 +1,17 @@
+"""The `memref` dialect for Python programs."""
+
+from tilewright.iron.build.memrefs import MemRefValue, load, store
+from tilewright.iron.build.views import alloc, alloca, cast, collapse_shape, get_global, global_, subview
+
+__all__ = [
+    "MemRefValue",
+    "alloc",
+    "alloca",
+    "cast",
+    "collapse_shape",
+    "get_global",
+    "global_",
+    "load",
+    "store",
+    "subview",
+]

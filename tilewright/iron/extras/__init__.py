@@ -1,0 +1,1 @@
+"""Contexts, types and dialect helpers, by the paths of upstream's `extras`."""

@@ -1,0 +1,3 @@
+"""The `memref` dialect with Python operators on its values."""
+
+from tilewright.iron.dialects.memref import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""Helpers for programs, by upstream's paths."""

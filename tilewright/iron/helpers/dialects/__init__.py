@@ -1,0 +1,1 @@
+"""Helpers on top of the dialects."""

@@ -1,0 +1,8 @@
+"""Functions of the program and calls of them."""
+
+from tilewright.iron.build.functions import FuncOp, PythonFunction, call
+from tilewright.iron.build.functions import python_function as func
+
+FuncBase = PythonFunction
+
+__all__ = ["FuncBase", "FuncOp", "call", "func"]

@@ -1,0 +1,97 @@
+"""Types between NumPy and the IR, by upstream's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from ml_dtypes import bfloat16
+
+from tilewright.iron.build.location import refuse
+from tilewright.iron.build.types import (
+    array_dtype,
+    array_shape,
+    convert_type,
+    memref,
+    numpy_type,
+    scalar_type,
+    v8bfp16ebs8,
+    v16bfp16ebs16,
+)
+
+T = TypeVar("T")
+NpuDType = (
+    np.int8
+    | np.int16
+    | np.int32
+    | np.int64
+    | np.uint8
+    | np.uint16
+    | np.uint32
+    | np.uint64
+    | np.float16
+    | np.float32
+    | np.float64
+    | np.longlong
+    | bfloat16
+    | v8bfp16ebs8
+    | v16bfp16ebs16
+)
+"""Scalar types that buffers and arguments can have."""
+
+WORD_BITS = 32
+
+np_dtype_to_mlir_type = scalar_type
+mlir_type_to_np_dtype = numpy_type
+np_ndarray_type_get_shape = array_shape
+np_ndarray_type_get_dtype = array_dtype
+try_convert_np_type_to_mlir_type = convert_type
+
+
+def np_ndarray_type_to_memref_type(ndarray_type: Any) -> Any:
+    """The type of a buffer that holds such arrays."""
+    return memref(array_shape(ndarray_type), array_dtype(ndarray_type))
+
+
+def pack_pad_value(value: int, elem_bytes: int) -> int:
+    """An element's pad value in the 32-bit word that pads a stream, repeated where elements are smaller."""
+    bits = 8 * elem_bytes
+    if bits > WORD_BITS:
+        refuse(
+            f"pad_value is not supported for {elem_bytes}-byte elements: the 32-bit CONSTANT_PAD_VALUE register cannot "
+            "hold a wider value."
+        )
+    element = value & ((1 << bits) - 1)
+    return sum(element << shift for shift in range(0, WORD_BITS, bits))
+
+
+def single_elem_or_list_to_list(val: list[T] | T) -> list[T]:
+    """A list as it is, anything else in a list of its own."""
+    return cast("list[T]", val) if isinstance(val, list) else [val]
+
+
+def flatten_fn_args(args: Iterable[Any]) -> Iterator[Any]:
+    """The leaves of nested lists and tuples, in order."""
+    for arg in args:
+        if isinstance(arg, list | tuple):
+            yield from flatten_fn_args(cast("Iterable[Any]", arg))
+        else:
+            yield arg
+
+
+__all__ = [
+    "NpuDType",
+    "bfloat16",
+    "flatten_fn_args",
+    "mlir_type_to_np_dtype",
+    "np_dtype_to_mlir_type",
+    "np_ndarray_type_get_dtype",
+    "np_ndarray_type_get_shape",
+    "np_ndarray_type_to_memref_type",
+    "pack_pad_value",
+    "single_elem_or_list_to_list",
+    "try_convert_np_type_to_mlir_type",
+    "v8bfp16ebs8",
+    "v16bfp16ebs16",
+]

@@ -1,0 +1,105 @@
+"""Kernels of the library as parts of a program."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from ml_dtypes import bfloat16
+
+from tilewright.device import Arch
+from tilewright.device.vector_unit import VectorUnit, vector_unit
+from tilewright.iron.build.location import refuse
+from tilewright.iron.kernel import ExternalFunction, Kernel
+from tilewright.iron.resolvable import current_resolution
+from tilewright.iron.utils.hostruntime.current_device import get_current_device
+from tilewright.kernels.declaration import Declaration
+
+ELEMENTS = {np.int8: "i8", np.uint8: "ui8", np.int16: "i16", np.int32: "i32", bfloat16: "bf16", np.float32: "f32"}
+"""How the names of kernels call NumPy's types."""
+BIT_WIDTHS = {np.dtype(np.uint8): 8, np.dtype(np.int16): 16, np.dtype(np.int32): 32}
+
+
+class LibraryFunction(ExternalFunction):
+    """A kernel that the simulator has. `source_file` is what a device's compiler would compile.
+
+    It has the name of the C++ function, and a digest before that only where a program has two of them that differ.
+    """
+
+    mac_dims: tuple[int, int, int]
+    """Rows of A, columns of A and columns of B in the blocks of a matrix product."""
+    zero: Kernel
+    get_only: Kernel
+    put_only: Kernel
+    put_get: Kernel
+
+    def __init__(
+        self, name: str, source: str, arg_types: Sequence[Any], flags: Sequence[str] = (), use_chess: bool = False
+    ):
+        super().__init__(name, source_file=source, arg_types=arg_types, compile_flags=list(flags), use_chess=use_chess)
+
+    def _declaration(self) -> Declaration:
+        """The library has the function, so no source is compiled."""
+        return Declaration(self.name, self.compile_flags)
+
+    def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        taken = current_resolution().built.get(("kernel", self.name))
+        if taken is not None and taken != self:
+            self.name = f"v{self._digest()}_{self.original_name}"
+        super().resolve(loc, ip)
+
+    def _digest(self) -> str:
+        parts = (self.original_name, [str(type) for type in self.arg_types()], self.compile_flags)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+    def __hash__(self) -> int:
+        return hash(self.original_name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LibraryFunction) and other._digest() == self._digest()
+
+    def content_digest(self) -> str:
+        return self._digest()
+
+
+def current_unit() -> VectorUnit:
+    """The vector unit of the current device."""
+    device = get_current_device()
+    return vector_unit(Arch.AIE2 if device is None else device.arch)
+
+
+def source_of(file: str, folder: str | None = None) -> str:
+    """The file of mlir-aie that has a kernel."""
+    return f"aie_kernels/{folder or current_unit().arch.name.lower()}/{file}"
+
+
+def array(size: int | tuple[int, ...], dtype: Any) -> Any:
+    """An array as the type of an argument."""
+    shape = size if isinstance(size, tuple) else (size,)
+    return np.ndarray[shape, np.dtype[dtype]]
+
+
+def bit_width(dtype: Any, factory: str) -> int:
+    """8, 16 or 32, which the source is compiled with."""
+    found = BIT_WIDTHS.get(np.dtype(dtype))
+    if found is None:
+        refuse(f"{factory}: unsupported dtype {dtype}. Use np.uint8, np.int16, or np.int32.")
+    return found
+
+
+def need_tile_size(factory: str, size: int, expected: int = 1024) -> None:
+    """Some kernels have their length written into them."""
+    if size != expected:
+        refuse(f"{factory}() tile_size must be {expected} to match the hard-coded C++ loop bound, got {size}.")
+
+
+def aligned_elements(dtype: Any) -> int:
+    """The fewest elements that fill a word: a DMA moves no less."""
+    return max(1, 4 // np.dtype(dtype).itemsize)
+
+
+def i32s(count: int) -> list[Any]:
+    """Numbers at the end of a kernel's arguments."""
+    return [np.int32] * count

@@ -1,0 +1,32 @@
+"""Sizes that are only known when a sequence runs: types for them, and what has to hold of them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from tilewright.dialects.aiex.guards import NpuAssertRangeOp
+from tilewright.iron.build.handles import ssa_of
+from tilewright.iron.build.insertion import InsertionPoint
+from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.build.scalars import as_index
+from tilewright.iron.dialects import arith
+
+Size: TypeAlias = "int | type[Any]"
+"""A number, or the type of one that the host gives at run time, such as `np.int32`."""
+
+
+def require_multiple(size: Any, of: int, name: str) -> None:
+    """Refuse sizes that are not multiples: now where the size is known, else when the sequence gets it."""
+    if isinstance(size, int):
+        if size % of:
+            refuse(f"{name} is {size}, which is not a multiple of {of}", (None, "pad it with zeros"))
+        return
+    rest = ssa_of(size % of)
+    check = NpuAssertRangeOp(rest, 0, 0, f"{name} modulo {of}")
+    check.location = user_location()
+    InsertionPoint.current.insert(check)
+
+
+def least(left: Any, right: Any) -> Any:
+    """The smaller of two sizes, as an index."""
+    return arith.minsi(as_index(left), as_index(right))

@@ -1,0 +1,149 @@
+"""Programs: a device, what runs on it, and what the host does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.iron.build.functions import PythonFunction
+from tilewright.iron.build.location import at, refuse, user_location
+from tilewright.iron.build.module import Module, mlir_mod_ctx
+from tilewright.iron.dataflow.links import ObjectFifoLink
+from tilewright.iron.dataflow.objectfifo import ObjectFifo
+from tilewright.iron.device.device import Device
+from tilewright.iron.device.tile import Tile
+from tilewright.iron.placers import Placer
+from tilewright.iron.resolvable import is_resolvable, resolving
+from tilewright.iron.runtime.runtime import Runtime
+from tilewright.iron.scratchpad_parameter import ScratchpadParameter
+from tilewright.iron.tracing import Tracing
+from tilewright.iron.worker import Worker
+
+
+class Program:
+    """A whole design. `tilewright.compile(program)` compiles it, `resolve_program()` gives its MLIR."""
+
+    def __init__(self, device: Device | None, rt: Runtime, workers: Sequence[Worker] | None = None):
+        self.where: LocationAttr = user_location()
+        if device is None:
+            refuse(
+                "Program requires a device, but none was selected.",
+                (None, "give one, such as NPU2(), or choose one with iron.set_current_device"),
+            )
+        self.device = device
+        self.runtime = rt
+        self._workers = list(workers or ())
+        self._tracing: Tracing | None = None
+
+    @property
+    def workers(self) -> list[Worker]:
+        """What runs on cores: the workers that were given, and those that the runtime sequence starts."""
+        return list(dict.fromkeys([*self._workers, *self.runtime.workers]))
+
+    def enable_trace(
+        self, trace_size: int | None = None, workers: Sequence[Worker] | None = None, **options: Any
+    ) -> None:
+        """Have the hardware record events of these workers, or of all that have `trace`, in `trace_size` bytes.
+
+        `coretile_events`, `coremem_events`, `memtile_events` and `shimtile_events` choose events, `core_trace_mode`
+        what is recorded of them. The record goes to a buffer of its own, the sequence's last argument, or with
+        `reuse_output_buffer` behind the last output, through the shim tile of column `egress_shim_col`.
+        """
+        self._tracing = Tracing(trace_size, workers, **options) if trace_size else None
+
+    def resolve_program(self, device_name: str | Placer = "main") -> Module:
+        """The program as MLIR, checked. Older programs give a placer here; placing is a pass now."""
+        name = "main" if isinstance(device_name, Placer) else device_name
+        with resolving(), mlir_mod_ctx() as ctx:
+            ctx.module.op.location = self.where
+            for parameter in self._parameters():
+                parameter.resolve()
+            self._build_device(name)
+            for parameter in self.runtime.parameters:
+                parameter.resolve()
+        ctx.module.verify()
+        return ctx.module
+
+    def _build_device(self, name: str) -> None:
+        from tilewright.iron.dialects.aie import device
+
+        with at(self.where):
+            decorate = device(self.device.resolve(), sym_name=name)
+        decorate(self._body)
+
+    def _body(self) -> None:
+        """Everything, in the order in which parts refer to each other: the sequence may refer to all, it is last."""
+        fifos = self._fifos()
+        self._check_workers(fifos)
+        for tile in self._tiles(fifos):
+            self.device.resolve_tile(tile)
+        for part in (*fifos, *self.runtime.flows, *self.runtime.locks):
+            part.resolve()
+        for dma in self.runtime.tile_dmas:
+            for buffer in dma.all_buffers_and_locks()[0]:
+                buffer.place_on(dma.tile)
+                buffer.resolve()
+        self._build_workers()
+        for dma in self.runtime.tile_dmas:
+            dma.resolve()
+        if self._tracing is not None:
+            self._tracing.configure(self.workers)
+        self.runtime.resolve(prologue=None if self._tracing is None else self._tracing.start)
+
+    def _build_workers(self) -> None:
+        for arg in self._arguments():
+            if isinstance(arg, PythonFunction):
+                arg.emit()
+            elif is_resolvable(arg):
+                arg.resolve()
+        for worker in self.workers:
+            worker.resolve()
+        for worker in self.workers:
+            for cascade in worker.cascades:
+                cascade.resolve()
+
+    def _arguments(self) -> Iterator[Any]:
+        return (arg for worker in self.workers for arg in worker.flat_fn_args)
+
+    def _parameters(self) -> list[ScratchpadParameter]:
+        return [arg for arg in self._arguments() if isinstance(arg, ScratchpadParameter)]
+
+    def _fifos(self) -> list[ObjectFifo]:
+        """All ObjectFifos by name: those that workers and the sequence use, and what is linked with them."""
+        found = dict[ObjectFifo, None]()
+        open = [handle.fifo for handle in (*self.runtime.fifos, *(h for w in self.workers for h in w.fifos))]
+        while open:
+            fifo = open.pop()
+            if fifo not in found:
+                found[fifo] = None
+                links = [end.endpoint for end in fifo.ends() if isinstance(end.endpoint, ObjectFifoLink)]
+                open += [end.fifo for link in links for end in (*link.sources, *link.targets)]
+        return sorted(found, key=lambda fifo: fifo.name)
+
+    def _tiles(self, fifos: Sequence[ObjectFifo]) -> Iterator[Tile]:
+        """All tiles, in the order of those who use them."""
+        for worker in self.workers:
+            yield worker.tile
+            for arg in worker.flat_fn_args:
+                if is_resolvable(arg):
+                    yield from arg.tiles()
+        for fifo in fifos:
+            yield from fifo.tiles()
+        for route in (*self.runtime.flows, *self.runtime.tile_dmas):
+            yield from route.all_tiles()
+        for lock in self.runtime.locks:
+            yield lock.tile
+
+    def _check_workers(self, fifos: Sequence[ObjectFifo]) -> None:
+        """Whoever is at the end of a fifo is part of the program; nobody else would ever fill or empty it."""
+        known = set(self.workers)
+        for fifo in fifos:
+            for end in fifo.ends():
+                if isinstance(end.endpoint, Worker) and end.endpoint not in known:
+                    refuse(
+                        f"{end.endpoint} has {end}, but it is not placed: the program does not have it",
+                        (self.where, "put it among the workers: Program(device, rt, workers=[...])"),
+                        at=end.endpoint.where,
+                    )

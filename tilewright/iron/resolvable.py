@@ -1,0 +1,103 @@
+"""Parts of a program, and what has been built of them so far."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.iron.build.location import at, user_location
+
+if TYPE_CHECKING:
+    from tilewright.iron.device.tile import Tile
+
+OpT = TypeVar("OpT")
+
+
+@runtime_checkable
+class Resolvable(Protocol):
+    """A part of a program that becomes operations when the program is resolved."""
+
+    def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        """Build the operations at the current insertion point."""
+        ...
+
+    def tiles(self) -> list[Tile]:
+        """Tiles that have to be there before `resolve`, beyond those of workers and fifos."""
+        return []
+
+
+def is_resolvable(part: Any) -> TypeGuard[Resolvable]:
+    """Whether it has what a `Resolvable` has; never asks about a class, see `sources.is_program`."""
+    return not isinstance(part, type) and isinstance(part, Resolvable)
+
+
+class NotResolvedError(Exception):
+    """An operation was asked for that has not been built."""
+
+    def __init__(self, message: str = "Cannot get operation; class not resolved."):
+        self.message = message
+        super().__init__(message)
+
+
+class Resolution:
+    """One go at building a program: what each part has become. A program can be resolved again, for another module."""
+
+    def __init__(self) -> None:
+        self.built = dict[Hashable, Any]()
+        self.current: Hashable = None
+        """Whose body is being built: a worker, or none."""
+
+
+_resolution: ContextVar[Resolution | None] = ContextVar("resolution", default=None)
+
+
+@contextmanager
+def resolving() -> Generator[Resolution]:
+    """Start building a program."""
+    token = _resolution.set(found := Resolution())
+    try:
+        yield found
+    finally:
+        _resolution.reset(token)
+
+
+def current_resolution() -> Resolution:
+    """What is being built; `NotResolvedError` outside of `Program.resolve_program`."""
+    found = _resolution.get()
+    if found is None:
+        raise NotResolvedError("this is known only while Program.resolve_program() builds the program")
+    return found
+
+
+class Emitted(Resolvable, Generic[OpT]):
+    """A part that becomes one operation, the first time that it is resolved, with the line that made the part."""
+
+    def __init__(self) -> None:
+        self.where: LocationAttr = user_location()
+
+    @property
+    def op(self) -> OpT:
+        """What this part has become in the program that is being resolved."""
+        resolution = _resolution.get()
+        if resolution is None or self not in resolution.built:
+            raise NotResolvedError
+        return resolution.built[self]
+
+    @property
+    def is_resolved(self) -> bool:
+        resolution = _resolution.get()
+        return resolution is not None and self in resolution.built
+
+    def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        if not self.is_resolved:
+            with at(loc or self.where):
+                current_resolution().built[self] = self._emit()
+
+    @abstractmethod
+    def _emit(self) -> OpT:
+        """Build the operation."""

@@ -1,0 +1,9 @@
+"""What the host does: sequences of transfers between its buffers and the array."""
+
+from tilewright.iron.runtime.data import RuntimeData, RuntimeScalar
+from tilewright.iron.runtime.dmataskhandle import Task
+from tilewright.iron.runtime.parameters import sync_parameters
+from tilewright.iron.runtime.runtime import Runtime
+from tilewright.iron.runtime.taskgroup import TaskGroup
+
+__all__ = ["Runtime", "RuntimeData", "RuntimeScalar", "Task", "TaskGroup", "sync_parameters"]

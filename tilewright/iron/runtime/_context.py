@@ -1,0 +1,36 @@
+"""The runtime sequence that is being built: what fills, drains and task groups belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from tilewright.iron.build.location import refuse
+
+if TYPE_CHECKING:
+    from tilewright.iron.runtime.sequence import ActiveSequence
+
+_active: ContextVar[ActiveSequence | None] = ContextVar("active sequence", default=None)
+
+
+def active_sequence() -> ActiveSequence:
+    """The sequence that is being built."""
+    found = _active.get()
+    if found is None:
+        refuse(
+            "this belongs in a runtime sequence",
+            (None, "put it in the function that Runtime gets, or inside `with rt.sequence(...)`"),
+        )
+    return found
+
+
+@contextmanager
+def active_sequence_scope(sequence: ActiveSequence) -> Generator[ActiveSequence]:
+    """Build this sequence inside the block."""
+    token = _active.set(sequence)
+    try:
+        yield sequence
+    finally:
+        _active.reset(token)

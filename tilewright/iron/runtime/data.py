@@ -1,0 +1,108 @@
+"""Arguments of runtime sequences: buffers of the host, and numbers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.iron.build.handles import Value, value_of
+from tilewright.iron.build.location import refuse
+from tilewright.iron.build.scalars import ScalarValue
+from tilewright.iron.build.types import array_dtype, array_shape, convert_type, is_array_type, is_type
+
+
+def argument_type(given: Any) -> Attribute:
+    """The type of an argument: an array type, a scalar type, a type of the IR, or a function that gives one."""
+    if is_type(given) or is_array_type(given) or isinstance(given, type):
+        return convert_type(given)
+    if callable(given):
+        return convert_type(given())
+    refuse(
+        f"a sequence cannot take {given!r}",
+        (None, "give array types for buffers, np.int32 or np.int64 for numbers"),
+    )
+
+
+class RuntimeData:
+    """A buffer of the host, as a runtime sequence sees it: what `fill` reads and `drain` writes."""
+
+    def __init__(self, arr_type: Any):
+        self._arr_type = arr_type
+        self._op: Value | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return array_shape(self._arr_type)
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy type of its elements."""
+        return array_dtype(self._arr_type)
+
+    @property
+    def arr_type(self) -> Any:
+        """Its type, as the program has it."""
+        return self._arr_type
+
+    @property
+    def memref_type(self) -> MemRefType[Any]:
+        """Its type in the IR."""
+        type = convert_type(self._arr_type)
+        assert isinstance(type, MemRefType)
+        return cast("MemRefType[Any]", type)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a number, not a buffer."""
+        return not is_array_type(self._arr_type) or self.shape == ()
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        if DYNAMIC_INDEX in self.shape:
+            refuse(f"{self} has as many elements as a run gives it", (None, "say which ones: sizes and strides, or transfer_len"))
+        return prod(self.shape)
+
+    def default_tap(self) -> Any:
+        """All of it, from the first element to the last."""
+        from tilewright.iron.helpers.taplib import TensorAccessPattern
+
+        return TensorAccessPattern(self.shape, 0, [1, 1, 1, self.elements], [0, 0, 0, 1])
+
+    @property
+    def op(self) -> Value:
+        """The argument itself."""
+        if self._op is None:
+            raise ValueError("Cannot get operation for RuntimeData before it is set.")
+        return self._op
+
+    @op.setter
+    def op(self, op: Value) -> None:
+        self._op = op
+
+    def __str__(self) -> str:
+        return f"a host buffer of {self.memref_type}"
+
+
+class RuntimeScalar(ScalarValue):
+    """A number that the host gives when it runs the sequence; arithmetic on it is done then."""
+
+    @property
+    def mlir_type(self) -> Attribute:
+        return self.type
+
+    @property
+    def op(self) -> RuntimeScalar:
+        return self
+
+
+def argument(given: Any, ssa: SSAValue) -> RuntimeData | RuntimeScalar | Value:
+    """What a sequence's body gets for an argument of its operation."""
+    if isinstance(ssa.type, MemRefType) and is_array_type(given):
+        data = RuntimeData(given)
+        data.op = value_of(ssa)
+        return data
+    return RuntimeScalar(ssa) if isinstance(value_of(ssa), ScalarValue) else value_of(ssa)

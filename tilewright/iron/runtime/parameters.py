@@ -1,0 +1,47 @@
+"""Numbers that a runtime sequence hands to cores: runtime parameters and scratchpad parameters."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+
+from tilewright.iron.buffer import Buffer
+from tilewright.iron.build.location import refuse
+from tilewright.iron.placed.descriptors import as_integer
+from tilewright.iron.runtime._context import active_sequence
+
+WORD_BYTES = 4
+
+
+def write_parameter(buffer: Buffer | str, index: Any, value: Any) -> None:
+    """Write one element of a buffer in a core's tile; the value may be one of the program."""
+    from tilewright.iron.dialects.aiex import npu_rtp_write
+
+    active_sequence()
+    name = buffer if isinstance(buffer, str) else buffer.name
+    number = index if isinstance(buffer, str) else _flat_index(buffer, index)
+    is_known = isinstance(value, int | np.integer)
+    npu_rtp_write(name, number, value if is_known else as_integer(value, i32))
+
+
+def _flat_index(buffer: Buffer, index: Any) -> int:
+    indices = cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
+    if np.dtype(buffer.dtype).itemsize != WORD_BYTES:
+        remedy = "make it of np.int32, a core can narrow what it reads"
+        refuse(f"'{buffer.name}' holds runtime parameters, which are 4 bytes each", (buffer.where, remedy))
+    if not all(isinstance(i, int | np.integer) for i in indices) or len(indices) != len(buffer.shape):
+        refuse(f"'{buffer.name}' is written one element at a time, at constant indices, not at {index!r}")
+    for i, size in zip(indices, buffer.shape, strict=True):
+        if not 0 <= i < size:
+            refuse(f"there is no element {index} in '{buffer.name}'", (buffer.where, f"its shape is {buffer.shape}"))
+    return int(np.ravel_multi_index(indices, buffer.shape))
+
+
+def sync_parameters() -> None:
+    """Fetch the scratchpad parameters that the host has set."""
+    from tilewright.iron.dialects.aiex import sync_scratchpad_parameters_from_host
+
+    active_sequence()
+    sync_scratchpad_parameters_from_host()

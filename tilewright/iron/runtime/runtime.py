@@ -1,0 +1,253 @@
+"""Runtimes: what the host does, as a sequence of transfers between its buffers and the array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, i32
+from xdsl.ir import Block, Operation, Region
+
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.iron.buffer import Buffer
+from tilewright.iron.build.checks import bind
+from tilewright.iron.build.insertion import InsertionPoint
+from tilewright.iron.build.location import at, refuse, user_location
+from tilewright.iron.build.operations import build
+from tilewright.iron.build.scalars import constant
+from tilewright.iron.build.types import is_array_type, is_type
+from tilewright.iron.dataflow.handle import ObjectFifoHandle
+from tilewright.iron.resolvable import Resolvable
+from tilewright.iron.runtime._context import active_sequence, active_sequence_scope
+from tilewright.iron.runtime.argument_names import parameter_names, with_target_names
+from tilewright.iron.runtime.data import argument, argument_type
+from tilewright.iron.runtime.dmataskhandle import Task
+from tilewright.iron.runtime.endpoint import RuntimeEndpoint
+from tilewright.iron.runtime.parameters import write_parameter
+from tilewright.iron.runtime.sequence import ActiveSequence
+from tilewright.iron.runtime.taskgroup import TaskGroup
+from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
+
+if TYPE_CHECKING:
+    from tilewright.iron.dataflow.flow import Flow, PacketFlow
+    from tilewright.iron.dataflow.tile_dma import TileDma
+    from tilewright.iron.device.tile import Tile
+    from tilewright.iron.lock import Lock
+    from tilewright.iron.scratchpad_parameter import ScratchpadParameter
+
+
+class Runtime(Resolvable):
+    """What the host has done when it runs a program: fill ObjectFifos from its buffers, drain others into them.
+
+    The sequence is a function: `Runtime(function, fn_args)`. Array types among `fn_args` are buffers of the host,
+    scalar types numbers that it gives at run time, Python integers numbers that are known now; everything else, ends
+    of ObjectFifos above all, is handed on. The function's parameters give the sequence's arguments their names.
+
+    Or it is written in place: `with rt.sequence(types) as (A, B):`, with `rt.fill`, `rt.drain` and `rt.start`.
+    """
+
+    def __init__(
+        self,
+        seq_fn: Callable[..., Any] | None = None,
+        fn_args: Sequence[Any] | None = None,
+        *,
+        strict_task_groups: bool = True,
+    ) -> None:
+        """With `strict_task_groups`, either all transfers are in task groups or none."""
+        self.where: LocationAttr = user_location()
+        self._function = seq_fn
+        self._fn_args = list(fn_args or ())
+        self._strict = strict_task_groups
+        self._written: _Written | None = None
+        self._handles = dict[ObjectFifoHandle, None]()
+        self.flows = list["Flow | PacketFlow"]()
+        self.locks = list["Lock"]()
+        self.tile_dmas = list["TileDma"]()
+        self.workers = list[Worker]()
+        self.parameters = list["ScratchpadParameter"]()
+        for arg in flat(self._fn_args):
+            if isinstance(arg, ObjectFifoHandle):
+                self._take(arg)
+
+    def _take(self, handle: ObjectFifoHandle, tile: Tile | None = None) -> None:
+        """Be at this end of an ObjectFifo."""
+        if handle.endpoint is None or tile is not None:
+            handle.endpoint = RuntimeEndpoint(tile or handle.shim_tile)
+        self._handles[handle] = None
+
+    @property
+    def fifos(self) -> list[ObjectFifoHandle]:
+        """The ends of ObjectFifos that the sequence fills and drains."""
+        return list(self._handles)
+
+    def add_flow(self, flow: Flow | PacketFlow) -> None:
+        """Make a route part of the program."""
+        self.flows.append(flow)
+
+    def add_lock(self, lock: Lock) -> None:
+        """Make a lock part of the program."""
+        self.locks.append(lock)
+
+    def add_tile_dma(self, tile_dma: TileDma) -> None:
+        """Make a tile's DMA program part of the program."""
+        self.tile_dmas.append(tile_dma)
+
+    def tiles(self) -> list[Tile]:
+        return []
+
+    # The sequence written in place.
+
+    @contextmanager
+    def sequence(self, *input_types: Any) -> Generator[Any]:
+        """Write the sequence: gives what stands for its arguments, for array types buffers, for others numbers."""
+        if self._function is not None or self._written is not None:
+            refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
+        names = with_target_names(len(input_types))
+        with InsertionPoint(Block()):
+            op = _sequence_op([*map(argument_type, input_types)], names)
+        with InsertionPoint(op.body.block):
+            arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
+            active = ActiveSequence(arguments, self._strict, in_device=False)
+            with active_sequence_scope(active):
+                yield arguments[0] if len(arguments) == 1 else tuple(arguments)
+                active.finish()
+        op.detach()
+        self._written = _Written(op, active)
+        self._handles.update(active.fifos)
+        self.parameters += active.parameters
+
+    def start(self, *args: Worker) -> None:
+        """Make workers part of the program; they run from the start."""
+        for worker in args:
+            if not isinstance(worker, Worker):
+                refuse(f"Runtime can only start Worker objects, not {worker!r}")
+            self.workers.append(worker)
+
+    def fill(
+        self,
+        in_fifo: ObjectFifoHandle,
+        source: Any,
+        tap: Any = None,
+        *,
+        task_group: TaskGroup | None = None,
+        wait: bool = False,
+        tile: Tile | None = None,
+        **access: Any,
+    ) -> Task:
+        """`in_fifo.fill(source, ...)`."""
+        self._take(in_fifo, tile)
+        return in_fifo.fill(source, tap, wait, group=task_group, **access)
+
+    def drain(
+        self,
+        out_fifo: ObjectFifoHandle,
+        dest: Any,
+        tap: Any = None,
+        *,
+        task_group: TaskGroup | None = None,
+        wait: bool = False,
+        tile: Tile | None = None,
+        **access: Any,
+    ) -> Task:
+        """`out_fifo.drain(dest, ...)`."""
+        self._take(out_fifo, tile)
+        return out_fifo.drain(dest, tap, wait, group=task_group, **access)
+
+    def task_group(self) -> TaskGroup:
+        """A new task group."""
+        return TaskGroup()
+
+    def finish_task_group(self, task_group: TaskGroup) -> None:
+        """Wait for a group's transfers, and free their descriptors."""
+        task_group.finish()
+
+    def inline_ops(self, inline_func: Callable[..., Any], inline_args: Sequence[Any]) -> None:
+        """Build operations of the lower-level dialects in the sequence."""
+        active_sequence()
+        inline_func(*inline_args)
+
+    def set_barrier(self, barrier: WorkerRuntimeBarrier, value: int) -> None:
+        """Set a barrier for all of its workers."""
+        barrier.set(value)
+
+    def write_rtp(self, buf: Buffer | str, index: int, value: Any) -> None:
+        """Write a runtime parameter."""
+        write_parameter(buf, index, value)
+
+    # Resolution.
+
+    def resolve(self, loc: Any = None, ip: Any = None, *, prologue: Callable[[], None] | None = None) -> None:
+        """Build the sequence, in a device whose other parts are built; `prologue` comes first in it."""
+        if self._function is not None:
+            self._resolve_function(self._function, prologue)
+        elif self._written is not None:
+            self._written.resolve(prologue)
+        else:
+            refuse(
+                "this Runtime has no sequence",
+                (None, "give it a function: Runtime(function, fn_args), or write `with rt.sequence(...)`"),
+                at=self.where,
+            )
+
+    def _resolve_function(self, function: Callable[..., Any], prologue: Callable[[], None] | None) -> None:
+        inputs = {n: given for n, given in enumerate(self._fn_args) if _is_input(given)}
+        names = parameter_names(function, len(self._fn_args))
+        with at(self.where):
+            bind(function, self._fn_args, {}, f"fn_args do not fit '{getattr(function, '__name__', function)}'")
+            op = _sequence_op([*map(argument_type, inputs.values())], [names[n] for n in inputs])
+        with InsertionPoint(op.body.block):
+            if prologue is not None:
+                prologue()
+            ssa = iter(op.body.block.args)
+            given = [argument(a, next(ssa)) if n in inputs else _constant(a) for n, a in enumerate(self._fn_args)]
+            active = ActiveSequence(given, self._strict, in_device=True)
+            with active_sequence_scope(active):
+                function(*given)
+                active.finish()
+        self.parameters += [p for p in active.parameters if p not in self.parameters]
+
+
+class _Written:
+    """A sequence that was written before there is a device for it."""
+
+    def __init__(self, op: RuntimeSequenceOp, active: ActiveSequence):
+        self._op, self._active = op, active
+
+    def resolve(self, prologue: Callable[[], None] | None) -> None:
+        """A copy of it in the device, with what had to wait for the device."""
+        copy = self._op.clone()
+        InsertionPoint.current.insert(copy)
+        if prologue is not None:
+            with InsertionPoint.at_block_begin(copy.body.block):
+                prologue()
+        for marker, action in [*self._delayed_in(copy)]:
+            with InsertionPoint(marker), at(marker.location):
+                action()
+            marker.detach()
+            marker.erase()
+
+    def _delayed_in(self, copy: RuntimeSequenceOp) -> Iterator[tuple[Operation, Callable[[], None]]]:
+        for original, copied in zip(self._op.walk(), copy.walk(), strict=False):
+            if original in self._active.delayed:
+                yield copied, self._active.delayed[original]
+
+
+def _sequence_op(types: Sequence[Any], names: Sequence[str]) -> RuntimeSequenceOp:
+    block = Block(arg_types=types)
+    for ssa, name in zip(block.args, names, strict=False):
+        ssa.name_hint = name
+    return build(RuntimeSequenceOp, regions=[Region(block)], sym_name="sequence")
+
+
+def _is_input(given: Any) -> bool:
+    """Whether it stands for an argument of the sequence: a type."""
+    return is_type(given) or is_array_type(given) or isinstance(given, type)
+
+
+def _constant(given: Any) -> Any:
+    """A Python integer as a number of the program, as it would be if it were an argument; all else as it is."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        return given
+    return constant(int(cast(int, given)), i32)

@@ -1,0 +1,107 @@
+"""A runtime sequence under construction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import LocationAttr, UnrealizedConversionCastOp
+from xdsl.ir import Block, Operation
+
+from tilewright.iron.build.insertion import InsertionPoint
+from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.runtime._context import active_sequence_scope
+from tilewright.iron.runtime.data import RuntimeData
+from tilewright.iron.runtime.taskgroup import TaskGroup
+
+if TYPE_CHECKING:
+    from tilewright.iron.dataflow.handle import ObjectFifoHandle
+    from tilewright.iron.dataflow.objectfifo import ObjectFifo
+    from tilewright.iron.scratchpad_parameter import ScratchpadParameter
+
+
+class IronRuntimeError(Exception):
+    """Kept for programs that catch it: what is wrong with a sequence is a `UsageError`."""
+
+
+class ActiveSequence:
+    """What transfers and task groups in a sequence's body add to.
+
+    A sequence is built inside its device, or by itself before there is one; what refers to parts of the device has to
+    wait then, see `later`.
+    """
+
+    def __init__(self, arguments: Sequence[Any], strict: bool, in_device: bool):
+        self.data = [argument for argument in arguments if isinstance(argument, RuntimeData)]
+        self.fifos = dict["ObjectFifoHandle", None]()
+        self.parameters = dict["ScratchpadParameter", None]()
+        self.delayed = dict[Operation, Callable[[], None]]()
+        self._strict, self._in_device = strict, in_device
+        self._numbers = count()
+        self._open = list[TaskGroup]()
+        self._uses = dict[bool, LocationAttr]()
+        self._moved = dict["ObjectFifo", list[tuple[int | None, LocationAttr]]]()
+        self._body: Block = InsertionPoint.current.block
+        with active_sequence_scope(self):
+            self._default = TaskGroup(next(self._numbers))
+
+    def open_group(self, group: TaskGroup) -> int:
+        self._open.append(group)
+        return next(self._numbers)
+
+    def close_group(self, group: TaskGroup) -> None:
+        if group in self._open:
+            self._open.remove(group)
+
+    def enroll(self, task: Any, wait: bool, group: TaskGroup | None) -> None:
+        """Let a group, or the sequence itself, wait for a transfer and free it."""
+        self._uses.setdefault(group is None, user_location())
+        (group or self._default).add(task, wait)
+
+    def count(self, fifo: ObjectFifo, elements: int | None) -> None:
+        """Note how many elements a transfer moves; None if that is known only at run time, or how often it is made."""
+        once = InsertionPoint.current.block is self._body
+        self._moved.setdefault(fifo, []).append((elements if once else None, user_location()))
+
+    def later(self, action: Callable[[], None]) -> None:
+        """Build something that refers to parts of the device: now if there is one, else when there is."""
+        if self._in_device:
+            action()
+            return
+        marker = UnrealizedConversionCastOp.create(location=user_location())
+        InsertionPoint.current.insert(marker)
+        self.delayed[marker] = action
+
+    def finish(self) -> None:
+        """End the sequence: everything in it is waited for and freed."""
+        self._check_groups()
+        self._check_amounts()
+        self._default.emit_end(at_transfers=True)
+
+    def _check_groups(self) -> None:
+        for group in self._open:
+            remedy = "call its finish() where its transfers have to be done"
+            refuse(f"Failed to close task groups: {group}", (None, remedy), at=group.where)
+        if self._strict and len(self._uses) == 2:
+            refuse(
+                "Mixing explicit task groups and the default task group is prohibited. "
+                "Please assign all tasks to a task group.",
+                (self._uses[False], "this transfer is in a group"),
+                at=self._uses[True],
+            )
+
+    def _check_amounts(self) -> None:
+        """Whole objects go through a fifo, else its other end waits for the rest."""
+        for fifo, moved in self._moved.items():
+            amounts = [elements for elements, _ in moved if elements is not None]
+            size = prod(fifo.shape)
+            if len(amounts) == len(moved) and sum(amounts) % size:
+                refuse(
+                    f"{sum(amounts)} elements go through '{fifo.name}', "
+                    f"which is no multiple of the {size} elements of its objects",
+                    (fifo.where, f"an object is {fifo.memref_type}"),
+                    (None, "move whole objects, or give the fifo smaller ones"),
+                    at=moved[-1][1],
+                )

@@ -1,0 +1,81 @@
+"""Tensors, the current device, and what scripts of designs use besides."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tilewright.iron.utils.hostruntime.current_device import (
+    ensure_current_device,
+    get_current_device,
+    set_current_device,
+)
+from tilewright.iron.utils.tensor_factory import (
+    arange,
+    ceildiv,
+    full,
+    ones,
+    rand,
+    randint,
+    set_tensor_class,
+    tensor,
+    zeros,
+    zeros_like,
+)
+
+if TYPE_CHECKING:
+    from tilewright.iron.utils.npukernel import HostRuntime as HostRuntime
+    from tilewright.iron.utils.npukernel import NPUKernel as NPUKernel
+    from tilewright.iron.utils.trace.config import TraceConfig as TraceConfig
+
+_HOMES = {
+    "HostRuntime": "tilewright.iron.utils.npukernel",
+    "NPUKernel": "tilewright.iron.utils.npukernel",
+    "TraceConfig": "tilewright.iron.utils.trace.config",
+    "DEFAULT_TENSOR_CLASS": "tilewright.iron.utils.tensor_factory",
+}
+"""Imported when they are first used."""
+_runtime: Any = None
+has_xrt = has_hrx = False
+
+__all__ = [
+    "HostRuntime",
+    "NPUKernel",
+    "TraceConfig",
+    "arange",
+    "ceildiv",
+    "cleanup_npu_runtime",
+    "ensure_current_device",
+    "full",
+    "get_current_device",
+    "ones",
+    "rand",
+    "randint",
+    "set_current_device",
+    "set_tensor_class",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _get_default_npu_runtime() -> Any:
+    """The simulated NPU."""
+    global _runtime
+    if _runtime is None:
+        from tilewright.iron.utils.npukernel import HostRuntime
+
+        _runtime = HostRuntime()
+    return _runtime
+
+
+def cleanup_npu_runtime() -> None:
+    """Nothing is held that would have to be given back."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DefaultNPURuntime":
+        return _get_default_npu_runtime()
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,245 @@
+"""A design's function together with everything that is known when it is compiled."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.utils.hints import isa
+
+from tilewright.design import Design
+from tilewright.dialects.aie.data_layout import element_count
+from tilewright.ir.context import make_context
+from tilewright.ir.printer import module_text
+from tilewright.iron.build.module import Module, mlir_mod_ctx
+from tilewright.iron.scripts import built
+from tilewright.iron.utils.compile.jit.context import compile_context
+from tilewright.iron.utils.compile.jit.design_cache import compiled_design, design_file, program_key
+from tilewright.iron.utils.compile.jit.fingerprint import fingerprint
+from tilewright.iron.utils.compile.jit.introspection import EMPTY, Parameters, parameters_of
+from tilewright.iron.utils.compile.jit.placeholders import TensorPlaceholder
+from tilewright.iron.utils.hostruntime.current_device import ensure_current_device
+from tilewright.sources import BuiltSource, Source, TextSource
+
+Generator = Callable[..., Any]
+_NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
+
+
+def config_param_names(cls: type) -> frozenset[str]:
+    """The parameters of a class that are settings, not arguments of the design."""
+    return frozenset(inspect.signature(cls).parameters) - {"mlir_generator", "compile_kwargs"}
+
+
+class CompilableDesign:
+    """A function that builds a design, or a file of MLIR, with its compile-time arguments.
+
+    `use_cache=False` compiles each time. The flags and files for the vendor's compiler are kept, but mean nothing here.
+    """
+
+    def __init__(
+        self,
+        mlir_generator: Generator | Path,
+        *,
+        use_cache: bool = True,
+        compile_kwargs: Mapping[str, Any] | None = None,
+        compile_flags: Sequence[str] | None = None,
+        source_files: Iterable[str | Path] | None = None,
+        include_paths: Iterable[str | Path] | None = None,
+        aiecc_flags: Sequence[str] | None = None,
+        object_files: Iterable[str | Path] | None = None,
+        full_elf: bool = False,
+    ):
+        self.mlir_generator = mlir_generator
+        self.use_cache, self.full_elf = use_cache, full_elf
+        self.compile_kwargs: Mapping[str, Any] = MappingProxyType(dict(compile_kwargs or {}))
+        self.compile_flags, self.aiecc_flags = tuple(compile_flags or ()), tuple(aiecc_flags or ())
+        self.source_files, self.include_paths = _paths(source_files), _paths(include_paths)
+        self.object_files = _paths(object_files)
+        self._sources = dict[str, Source]()
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """Those of the function; None for a file."""
+        return None if isinstance(self.mlir_generator, Path) else parameters_of(self.mlir_generator)
+
+    @property
+    def compile_params(self) -> list[str]:
+        return list(self.parameters.compile_time) if self.parameters else []
+
+    @property
+    def tensor_params(self) -> list[str]:
+        return list(self.parameters.tensors) if self.parameters else []
+
+    @property
+    def scalar_params(self) -> list[str]:
+        return list(self.parameters.scalars) if self.parameters else []
+
+    @property
+    def generator_name(self) -> str:
+        if isinstance(self.mlir_generator, Path):
+            return str(self.mlir_generator)
+        return getattr(self.mlir_generator, "__name__", repr(self.mlir_generator))
+
+    def specialize(self, **overrides: Any) -> CompilableDesign:
+        """The same with other settings and compile-time arguments; what is not named stays."""
+        settings = {name: getattr(self, name) for name in config_param_names(type(self))}
+        given = {name: value for name, value in overrides.items() if name in settings}
+        arguments = {name: value for name, value in overrides.items() if name not in settings}
+        kwargs: dict[str, Any] = {**settings, **given}
+        return CompilableDesign(self.mlir_generator, compile_kwargs={**self.compile_kwargs, **arguments}, **kwargs)
+
+    def key(self) -> str | None:
+        """Names the program that the function builds; None if only building it can tell."""
+        generator = self.mlir_generator
+        if isinstance(generator, Path):
+            return fingerprint(str(generator), generator.read_bytes())
+        device = ensure_current_device()
+        return fingerprint(generator, dict(self.compile_kwargs), None if device is None else device.name)
+
+    def source(self) -> Source:
+        """The program: built again only if something that matters has changed."""
+        key = self.key()
+        if key is None:
+            return self._build()
+        if key not in self._sources:
+            self._sources[key] = self._build()
+        return self._sources[key]
+
+    def _build(self) -> Source:
+        if isinstance(self.mlir_generator, Path):
+            return TextSource(self.mlir_generator.read_text(encoding="utf-8"), str(self.mlir_generator))
+        ensure_current_device()
+        arguments = self._generator_arguments()
+        with compile_context(**self.compile_kwargs), mlir_mod_ctx() as ctx:
+            result = self.mlir_generator(**arguments)
+        return built(ctx.module if result is None else result)
+
+    def _generator_arguments(self) -> dict[str, Any]:
+        """What the function is called with: placeholders for tensors, and types for numbers of the run."""
+        parameters = self.parameters
+        assert parameters is not None
+        self._check_arguments(parameters)
+        tensors = {name: TensorPlaceholder(name) for name in parameters.tensors}
+        return {**tensors, **parameters.scalar_types, **self.compile_kwargs}
+
+    def _check_arguments(self, parameters: Parameters) -> None:
+        given = set(self.compile_kwargs)
+        if tensors := given & set(parameters.tensors):
+            raise TypeError(
+                f"CompilableDesign for {self.generator_name!r}: compile_kwargs contains name(s) annotated as runtime "
+                f"tensors (In/Out/InOut), not CompileTime[T] parameters: {tensors}.\n"
+                f"  Tensor params must be supplied at call time, not compile time.\n"
+                f"  CompileTime[T] params are: {self.compile_params}."
+            )
+        if unknown := given - set(parameters.signature.parameters):
+            raise TypeError(
+                f"CompilableDesign for {self.generator_name!r}: compile_kwargs contains key(s) not in the generator "
+                f"signature: {unknown}.\n  Valid CompileTime[T] params are: {self.compile_params}."
+            )
+        missing = [n for n in parameters.compile_time if n not in given and parameters.default(n) is EMPTY]
+        if missing:
+            raise TypeError(
+                f"CompilableDesign for '{self.generator_name}': compile_kwargs do not match CompileTime[T] parameters "
+                f"— missing a required argument: {missing[0]!r}"
+            )
+
+    def design(self) -> Design:
+        """The compiled design."""
+        return compiled_design(self.source(), self.use_cache)
+
+    def generate_mlir(self) -> Module:
+        """The program as the function builds it."""
+        source = self.source()
+        return Module(source.module) if isinstance(source, BuiltSource) else Module(source.read(make_context()))
+
+    resolve_program = generate_mlir
+    """What makes it a program: `tilewright.compile(design)`, `tilewright run FILE.py --entry NAME`."""
+
+    def compile(
+        self,
+        xclbin_path: str | Path | None = None,
+        inst_path: str | Path | None = None,
+        elf_path: str | Path | None = None,
+        full_elf_path: str | Path | None = None,
+        pdi_path: str | Path | None = None,
+    ) -> tuple[Path, Path | None]:
+        """Compile now, and give the files: the design, and the words of its sequence if it has no scalars.
+
+        They are written to `xclbin_path` and `inst_path`, or where designs are kept. The design is for the simulator:
+        `NPUKernel(xclbin_path, inst_path)` runs it. Files for hardware cannot be made here.
+        """
+        if full_elf_path is not None or elf_path is not None or pdi_path is not None:
+            raise NotImplementedError("ELF and PDI files take the vendor's tools: compile the printed MLIR with them")
+        if (xclbin_path is None) != (inst_path is None):
+            raise ValueError(
+                "compile(): xclbin_path and inst_path must be set together (both paths to write artifacts directly, or "
+                f"both None to use the JIT cache).  Got xclbin_path={xclbin_path!r}, inst_path={inst_path!r}."
+            )
+        design = self.design()
+        if xclbin_path is None or inst_path is None:
+            kept = design_file(program_key(self.source()))
+            return kept, _write_words(design, kept.with_suffix(".bin"))
+        target = Path(xclbin_path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}"
+        target.write_text(text, encoding="utf-8")
+        return target, _write_words(design, Path(inst_path))
+
+    def split_runtime_args(
+        self, runtime_args: Sequence[Any], runtime_kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The tensors of a call in order, and its numbers by name."""
+        from tilewright.iron.kernel import BaseKernel
+
+        positional = [argument for argument in runtime_args if not isinstance(argument, BaseKernel)]
+        parameters = self.parameters
+        if parameters is None:
+            return positional, dict(runtime_kwargs)
+        scalars, tensors = dict(runtime_kwargs), list[Any]()
+        given = iter(positional)
+        for name in parameters.signature.parameters:
+            if name in parameters.tensors:
+                tensors += (
+                    [scalars.pop(name)]
+                    if name in scalars
+                    else [value for value in [next(given, EMPTY)] if value is not EMPTY]
+                )
+            elif name in parameters.scalars and name not in scalars:
+                value = next(given, parameters.default(name))
+                if value is not EMPTY:
+                    scalars[name] = value
+        return tensors, scalars
+
+    def validate_tensor_args(self, tensor_args: Sequence[Any], design: Design) -> None:
+        """A complaint if a tensor is not as large as the sequence's argument; where sizes are open it may be larger."""
+        arguments = design.operation().body.block.args
+        sizes = [element_count(argument.type) for argument in arguments if isa(argument.type, MemRefType)]
+        open_sizes = bool(design.scalars())
+        for number, (tensor, expected) in enumerate(zip(tensor_args, sizes, strict=False)):
+            actual = int(np.size(tensor))
+            if expected is not None and (actual < expected if open_sizes else actual != expected):
+                name = self.tensor_params[number] if number < len(self.tensor_params) else f"arg[{number}]"
+                raise RuntimeError(
+                    f"Tensor argument {name!r} has {actual} elements but the kernel was compiled for {expected} "
+                    f"elements.\nCompileTime[T] parameters used at compile time: {dict(self.compile_kwargs)!r}"
+                )
+
+    def __repr__(self) -> str:
+        return f"CompilableDesign(generator={self.generator_name!r}, compile_kwargs={dict(self.compile_kwargs)!r})"
+
+
+def _paths(paths: Iterable[str | Path] | None) -> tuple[Path, ...]:
+    return tuple(Path(path) for path in paths or ())
+
+
+def _write_words(design: Design, path: Path) -> Path | None:
+    if design.scalars():
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(design.txn().astype("<u4").tobytes())
+    return path

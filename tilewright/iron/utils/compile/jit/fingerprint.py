@@ -1,0 +1,164 @@
+"""Recognises a design's function: its code, and every value that the code can see.
+
+Two functions with the same fingerprint build the same design. What cannot be recognised has none; then the design is
+built again to see what it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import marshal
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+_PLAIN = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    Enum,
+    range,
+    slice,
+    Path,
+    np.generic,
+    np.dtype,
+)
+_OURS = ("tilewright.", "numpy", "ml_dtypes")
+"""Modules whose functions are known by name: they do not change while a program runs."""
+_MARSHAL_VERSION = 4
+
+
+class Unrecognised(TypeError):
+    """A value that may differ without showing it."""
+
+
+def fingerprint(*values: Any) -> str | None:
+    """A digest of values, or None if one of them cannot be recognised."""
+    digest = hashlib.sha256()
+    try:
+        for part in _parts(values, ()):
+            digest.update(part)
+    except (Unrecognised, RecursionError):
+        return None
+    return digest.hexdigest()
+
+
+def _parts(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
+    """Bytes that differ if values do; `around` are the objects that this one is inside of."""
+    if id(value) in around:
+        yield b"itself"
+        return
+    yield f"{type(value).__module__}.{type(value).__qualname__}:".encode()
+    inside = (*around, id(value))
+    for each in _contents(value):
+        if isinstance(each, bytes):
+            yield b"%d:%b" % (len(each), each)
+        else:
+            yield from _parts(each, inside)
+
+
+def _contents(value: Any) -> Iterator[Any]:
+    """Bytes, and the values that a value is made of."""
+    if isinstance(value, _PLAIN):
+        yield repr(cast(object, value)).encode()
+    elif isinstance(value, np.ndarray):
+        array = cast("npt.NDArray[Any]", value)
+        yield repr((array.dtype, array.shape)).encode()
+        yield array.tobytes()
+    elif isinstance(value, tuple | list):
+        yield from cast("list[Any]", value)
+    elif isinstance(value, Mapping):
+        yield from (part for pair in cast("Mapping[Any, Any]", value).items() for part in pair)
+    elif isinstance(value, set | frozenset):
+        yield from sorted(fingerprint(item) or _unrecognised(item) for item in cast("set[Any]", value))
+    elif isinstance(value, type):
+        yield f"{value.__module__}.{value.__qualname__}".encode()
+    elif isinstance(value, ModuleType):
+        yield from _module_contents(value)
+    elif isinstance(value, FunctionType):
+        yield from _function_contents(value)
+    elif isinstance(value, partial):
+        yield from (value.func, value.args, value.keywords)
+    elif isinstance(value, BuiltinFunctionType):
+        yield f"{value.__module__}.{value.__qualname__}".encode()
+    elif isinstance(value, CellType):
+        yield _cell_content(value)
+    else:
+        yield from _object_contents(value)
+
+
+def _unrecognised(value: Any) -> Any:
+    raise Unrecognised(f"cannot recognise {value!r}")
+
+
+def _cell_content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
+
+
+def _module_contents(module: ModuleType) -> Iterator[bytes]:
+    yield module.__name__.encode()
+    file = getattr(module, "__file__", None)
+    if file and not module.__name__.startswith(_OURS) and Path(file).is_file():
+        stat = Path(file).stat()
+        yield repr((stat.st_mtime_ns, stat.st_size)).encode()
+
+
+def _function_contents(function: FunctionType) -> Iterator[Any]:
+    yield f"{function.__module__}.{function.__qualname__}".encode()
+    if (function.__module__ or "").startswith(_OURS):
+        return
+    yield code_identity(function.__code__)
+    yield function.__defaults__
+    yield function.__kwdefaults__
+    yield from function.__closure__ or ()
+    for name in sorted(_global_names(function.__code__)):
+        if name in function.__globals__:
+            yield name
+            yield function.__globals__[name]
+
+
+def _object_contents(value: Any) -> Iterator[Any]:
+    """What an object holds, unless its class says how to recognise it."""
+    digest: Callable[[], str] | None = getattr(value, "content_digest", None)
+    if digest is not None:
+        yield digest()
+    elif dataclasses.is_dataclass(value) or type(value).__module__.startswith("tilewright."):
+        yield vars(value) if hasattr(value, "__dict__") else _unrecognised(value)
+    elif isinstance(wrapped := getattr(value, "__wrapped__", None), FunctionType):
+        yield wrapped
+    else:
+        _unrecognised(value)
+
+
+def _global_names(code: CodeType) -> set[str]:
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_global_names, inner))
+
+
+def code_identity(code: CodeType) -> bytes:
+    """What a function does, wherever it is written."""
+    return marshal.dumps(_without_place(code), _MARSHAL_VERSION)
+
+
+def _without_place(constant: Any) -> Any:
+    if isinstance(constant, tuple):
+        return tuple(_without_place(part) for part in cast("tuple[Any, ...]", constant))
+    if not isinstance(constant, CodeType):
+        return constant
+    constants = tuple(_without_place(part) for part in constant.co_consts)
+    return constant.replace(co_consts=constants, co_filename="", co_firstlineno=1, co_linetable=b"")

@@ -1,0 +1,86 @@
+"""Sorts the parameters of a design's function by their annotations."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, cast, get_args, get_origin
+
+import numpy as np
+
+from tilewright.iron.utils.compile.jit.markers import COMPILE_TIME, RUN_TIME, In, InOut, Out
+
+_TENSORS = (In, Out, InOut)
+_UNIONS = (typing.Union, types.UnionType)
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a function, by kind, in its order."""
+
+    compile_time: tuple[str, ...]
+    tensors: tuple[str, ...]
+    scalars: tuple[str, ...]
+    """Numbers of the run, and whatever has no annotation that says otherwise."""
+    scalar_types: dict[str, Any]
+    """What the sequence takes for each scalar; those that are missing cannot be passed to a sequence."""
+    signature: inspect.Signature
+
+    def default(self, name: str) -> Any:
+        return self.signature.parameters[name].default
+
+
+@cache
+def parameters_of(function: Callable[..., Any]) -> Parameters:
+    """The parameters of a function."""
+    hints, signature = _hints(function), inspect.signature(function)
+    found: dict[str, list[str]] = {"compile_time": [], "tensors": [], "scalars": []}
+    scalar_types = dict[str, Any]()
+    for name, parameter in signature.parameters.items():
+        annotation = hints.get(name, parameter.annotation)
+        if _has_tag(annotation, COMPILE_TIME):
+            found["compile_time"].append(name)
+        elif annotation in _TENSORS:
+            found["tensors"].append(name)
+        else:
+            found["scalars"].append(name)
+            if (type := _scalar_type(annotation)) is not None:
+                scalar_types[name] = type
+    kinds = {kind: tuple(names) for kind, names in found.items()}
+    return Parameters(**kinds, scalar_types=scalar_types, signature=signature)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Annotations may be text, and may name what is not there."""
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _has_tag(annotation: Any, tag: object) -> bool:
+    """Also for `T | None`, which a default of None makes of an annotation."""
+    if get_origin(annotation) is Annotated:
+        return tag in get_args(annotation)[1:]
+    return get_origin(annotation) in _UNIONS and any(_has_tag(part, tag) for part in get_args(annotation))
+
+
+def _scalar_type(annotation: Any) -> Any:
+    """The type of a number that a sequence can take: NumPy's, and `int` for one of 32 bits."""
+    if _has_tag(annotation, RUN_TIME):
+        annotation = get_args(annotation)[0]
+    if annotation is int:
+        return np.int32
+    is_number = isinstance(annotation, type) and issubclass(annotation, np.integer | np.floating)
+    return cast(Any, annotation) if is_number else None
+
+
+def split_params(generator: Callable[..., Any]) -> tuple[list[str], list[str], list[str]]:
+    """Names of compile-time parameters, of tensors, and of the others."""
+    found = parameters_of(generator)
+    return list(found.compile_time), list(found.tensors), list(found.scalars)

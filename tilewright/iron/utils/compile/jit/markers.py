@@ -1,0 +1,40 @@
+"""Annotations that say when an argument of a design is known.
+
+`In`, `Out` and `InOut` are tensors of each call. `CompileTime[T]` is part of the design: another value is another
+design. `RunTime[T]` is a number of each call: the sequence has it as an argument, and one design serves all values.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+T = TypeVar("T")
+
+
+class CompileTimeTag:
+    """Marks what `CompileTime` annotates."""
+
+
+class RunTimeTag:
+    """Marks what `RunTime` annotates."""
+
+
+COMPILE_TIME, RUN_TIME = CompileTimeTag(), RunTimeTag()
+
+CompileTime = Annotated[T, COMPILE_TIME]
+"""Known when the design is compiled."""
+
+RunTime = Annotated[T, RUN_TIME]
+"""A number that is known when the design runs; the function gets its type, to put among the sequence's arguments."""
+
+
+class In:
+    """A tensor that the design reads."""
+
+
+class Out:
+    """A tensor that the design writes."""
+
+
+class InOut:
+    """A tensor that the design reads and writes."""

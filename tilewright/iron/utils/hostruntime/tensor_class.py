@@ -1,0 +1,309 @@
+"""Tensors of the host that designs read and write: NumPy arrays, which the simulated device sees as they are."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+from ml_dtypes import bfloat16
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+COHERENCE_GRANULE = 64
+"""Bytes that a real host and its device exchange at least; parts of a tensor have to respect it."""
+
+
+class NpuTensor:
+    """A buffer of fixed shape and type, as `@iron.jit` functions take it.
+
+    `device` says who is supposed to use it next. Moving it costs nothing here: host and device share it.
+    """
+
+    DEVICES: ClassVar[Sequence[str]] = ("cpu", "npu")
+    DEFAULT_DEVICE: ClassVar[str] = "npu"
+
+    def __init__(self, shape_or_data: Any, dtype: npt.DTypeLike = np.uint32, device: str | None = None):
+        """A tuple is the shape of a new tensor of zeros, anything else its data, which is copied."""
+        self._device = self._checked_device(device or self.DEFAULT_DEVICE)
+        if isinstance(shape_or_data, tuple):
+            self._data: Array = np.zeros(_as_shape(shape_or_data), dtype)
+        else:
+            self._data = np.array(shape_or_data, dtype=dtype)
+        self._base: NpuTensor | None = None
+        self._offset_bytes = 0
+
+    @classmethod
+    def _checked_device(cls, device: str) -> str:
+        if device not in cls.DEVICES:
+            raise ValueError(f"Unsupported device: {device}")
+        return device
+
+    @property
+    def data(self) -> Array:
+        """The array itself."""
+        return self._data
+
+    @property
+    def shape(self) -> Shape:
+        return self._data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._data.dtype
+
+    @property
+    def device(self) -> str:
+        return self._device
+
+    @device.setter
+    def device(self, value: str) -> None:
+        self._device = self._checked_device(value)
+
+    @property
+    def nbytes(self) -> int:
+        return self._data.nbytes
+
+    @property
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return self._data.itemsize
+
+    @property
+    def base(self) -> NpuTensor | None:
+        """The tensor that this one is a part of."""
+        return self._base
+
+    @property
+    def is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def storage_offset(self) -> int:
+        """Where in `base` it begins, in bytes."""
+        return self._offset_bytes
+
+    def numel(self) -> int:
+        return self._data.size
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({np.array2string(self._data, separator=',')}, device='{self.device}')"
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        converted = self._data if dtype is None else self._data.astype(dtype)
+        return converted.copy() if copy and converted is self._data else converted
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._data[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._data[index] = value
+
+    def to(self, target_device: str) -> Self:
+        """Say who uses it next."""
+        if target_device not in self.DEVICES:
+            raise ValueError(f"Unknown device '{target_device}'")
+        self._device = target_device
+        return self
+
+    def numpy(self) -> Array:
+        """The array, which shares its memory with the tensor."""
+        return self._data
+
+    def fill_(self, value: Any) -> None:
+        self._data.fill(value)
+
+    @contextmanager
+    def mutate(self) -> Generator[Array]:
+        """The array for as long as the block lasts; afterwards it cannot be written to any more."""
+        lent = self._data[...]
+        try:
+            yield lent
+        finally:
+            lent.flags.writeable = False
+
+    overwrite = mutate
+
+    def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
+        """A part of this tensor that shares its memory; it begins `offset` bytes in."""
+        wanted = np.dtype(self.dtype if dtype is None else dtype)
+        sizes = _as_shape(shape)
+        size_bytes = prod(sizes) * wanted.itemsize
+        described = f"subview(offset={offset}, shape={sizes}, dtype={wanted})"
+        if offset < 0 or offset + size_bytes > self.nbytes:
+            raise ValueError(f"{described} is out of bounds for a buffer of {self.nbytes} bytes")
+        reaches_end = offset + size_bytes == self.nbytes
+        if offset % COHERENCE_GRANULE or (size_bytes % COHERENCE_GRANULE and not reaches_end):
+            raise ValueError(
+                f"{described} spans bytes [{offset}, {offset + size_bytes}) of this buffer, which is not aligned to "
+                f"the {COHERENCE_GRANULE}-byte coherence granule"
+            )
+        view = type(self).__new__(type(self))
+        raw = self._data.reshape(-1).view(np.uint8)[offset : offset + size_bytes]
+        view._data = raw.view(wanted).reshape(sizes)
+        view._device, view._base = self._device, self._base or self
+        view._offset_bytes = self._offset_bytes + offset
+        return view
+
+    def to_torch(self) -> Any:
+        """The same memory as a torch tensor."""
+        import torch  # pyright: ignore[reportMissingImports]
+
+        if self.dtype == bfloat16:
+            return torch.from_numpy(self._data.view(np.int16)).view(torch.bfloat16)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return torch.from_numpy(self._data)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    torch_view = to_torch
+
+    @classmethod
+    def from_torch(cls, torch_tensor: Any, device: str | None = None, **kwargs: Any) -> Self:
+        """A copy of a torch tensor."""
+        import torch  # pyright: ignore[reportMissingImports]
+
+        held = torch_tensor.detach().cpu().contiguous()
+        if held.dtype == torch.bfloat16:  # pyright: ignore[reportUnknownMemberType]
+            data = held.view(torch.int16).numpy().view(bfloat16)  # pyright: ignore[reportUnknownMemberType]
+        else:
+            data = held.numpy()
+        return cls(data, dtype=data.dtype, device=device, **kwargs)
+
+    @classmethod
+    def _target(cls, shape: Shape, out: Any, dtype: npt.DTypeLike, device: str | None, **kwargs: Any) -> Any:
+        """The tensor to write to: a new one, or the given one if it fits."""
+        if out is None:
+            return cls(shape, dtype=dtype, device=device, **kwargs)
+        if out.shape != shape or out.dtype != dtype or out.device != (device or cls.DEFAULT_DEVICE):
+            raise ValueError("Provided `out` tensor must match shape, dtype, and device")
+        return out
+
+    @classmethod
+    def full(cls, size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, device: Any = None, **kw: Any):
+        """A tensor with one value everywhere."""
+        tensor = cls._target(_as_shape(size), out, dtype or np.float32, device, **kw)
+        tensor.fill_(fill_value)
+        return tensor
+
+    @classmethod
+    def ones(cls, *size: Any, **kwargs: Any):
+        return cls.full(_sizes(size), 1, **kwargs)
+
+    @classmethod
+    def zeros(cls, *size: Any, **kwargs: Any):
+        return cls.full(_sizes(size), 0, **kwargs)
+
+    @classmethod
+    def zeros_like(cls, other: Any, dtype: Any = None, device: Any = None, **kwargs: Any):
+        """Zeros with the shape of another tensor."""
+        return cls(tuple(other.shape), dtype=dtype or other.dtype, device=device or other.device, **kwargs)
+
+    @classmethod
+    def randint(
+        cls,
+        low: int,
+        high: int,
+        size: Any,
+        *,
+        out: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        generator: np.random.Generator | None = None,
+        **kwargs: Any,
+    ):
+        """Random integers from `low` up to, but without, `high`."""
+        tensor = cls._target(_as_shape(size), out, dtype or np.int64, device, **kwargs)
+        draw: Any = np.random.randint if generator is None else generator.integers
+        tensor.data[...] = draw(low, high, size=tensor.shape, dtype=tensor.dtype)
+        return tensor
+
+    @classmethod
+    def rand(
+        cls,
+        *size: Any,
+        out: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        generator: np.random.Generator | None = None,
+        **kwargs: Any,
+    ):
+        """Random numbers from 0 up to, but without, 1."""
+        if not size:
+            raise ValueError("rand() received no arguments")
+        tensor = cls._target(_as_shape(_sizes(size)), out, dtype or np.float32, device, **kwargs)
+        draw: Any = np.random.uniform if generator is None else generator.uniform
+        values = np.asarray(draw(0.0, 1.0, size=tensor.shape)).astype(tensor.dtype)
+        if tensor.dtype.kind != "i":  # what rounds up to 1 is the number before it
+            values = np.minimum(values, np.nextafter(tensor.dtype.type(1), tensor.dtype.type(0)))
+        tensor.data[...] = values
+        return tensor
+
+    @classmethod
+    def arange(
+        cls,
+        start: Any = 0,
+        end: Any = None,
+        step: Any = 1,
+        *,
+        shape: Any = None,
+        out: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        **kwargs: Any,
+    ):
+        """Numbers at equal distances, in one dimension or in `shape`."""
+        start, end = (0, start) if end is None else (start, end)
+        if dtype is None:
+            dtype = np.float32 if any(isinstance(number, float) for number in (start, end, step)) else np.int64
+        values = np.arange(start, end, step, dtype=dtype)
+        sizes = values.shape if shape is None else _as_shape(shape)
+        if prod(sizes) != values.size:
+            raise ValueError(
+                f"iron.arange: shape={sizes} (prod={prod(sizes)}) does not match generated range size {values.size}"
+            )
+        tensor = cls._target(sizes, out, dtype, device, **kwargs)
+        tensor.data[...] = values.reshape(sizes)
+        return tensor
+
+
+Tensor = NpuTensor
+
+
+class CPUOnlyTensor(NpuTensor):
+    """A tensor that never goes to a device."""
+
+    DEVICES = ("cpu",)
+    DEFAULT_DEVICE = "cpu"
+
+
+def _sizes(size: tuple[Any, ...]) -> Any:
+    """`f(2, 3)` means the same as `f((2, 3))`."""
+    return size[0] if len(size) == 1 else size
+
+
+def _as_shape(shape: Any) -> Shape:
+    if isinstance(shape, str | bytes):
+        raise TypeError(f"shape must be an integer or a sequence, got {shape!r}")
+    try:
+        extents = tuple(operator.index(size) for size in (shape if hasattr(shape, "__iter__") else (shape,)))
+    except TypeError:
+        raise TypeError(f"shape must be an integer or a sequence of integers, got {shape!r}") from None
+    if any(size < 0 for size in extents):
+        raise ValueError(f"shape extents must not be negative, got {extents}")
+    return extents
+
+
+def array_of(argument: Any) -> Array:
+    """The memory of a tensor, or of what NumPy can see as an array without copying it."""
+    if isinstance(argument, NpuTensor):
+        return argument.data
+    if isinstance(argument, np.ndarray):
+        return cast(Array, argument)
+    raise TypeError(f"expected a tensor or a NumPy array, got {type(argument).__name__}")

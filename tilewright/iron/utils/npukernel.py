@@ -1,0 +1,147 @@
+"""Compiled designs that can be called, and the simulated NPU that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.utils.hints import isa
+
+from tilewright.design import Design, argument_names, design_from_text
+from tilewright.device.timing import timing_with
+from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
+from tilewright.iron.utils.hostruntime.current_device import simulated_device
+from tilewright.iron.utils.hostruntime.tensor_class import array_of
+from tilewright.iron.utils.trace.config import TraceConfig
+from tilewright.sim.runs import RunResult
+
+
+@dataclass(frozen=True)
+class KernelResult:
+    """How a run of a design went."""
+
+    npu_time: float
+    """On the modelled device, in nanoseconds."""
+    run: RunResult
+
+    @property
+    def cycles(self) -> int:
+        return self.run.cycles
+
+    @property
+    def trace(self) -> Any:
+        return self.run.trace
+
+
+class NPUKernel:
+    """A compiled design, from memory or from the files that `compile(xclbin_path=, inst_path=)` wrote."""
+
+    def __init__(
+        self,
+        xclbin_path: str | Path | None = None,
+        insts_path: str | Path | None = None,
+        device_index: int = 0,
+        kernel_name: str = "MLIR_AIE",
+        trace_config: TraceConfig | None = None,
+        num_host_bos: int | None = None,
+        elf_path: str | Path | None = None,
+        *,
+        design: Design | None = None,
+    ):
+        self.xclbin_path, self.insts_path, self.elf_path = xclbin_path, insts_path, elf_path
+        self.kernel_name, self.num_host_bos = kernel_name, num_host_bos
+        self.trace_config = trace_config
+        self._design = design
+
+    @property
+    def design(self) -> Design:
+        if self._design is None:
+            if self.xclbin_path is None:
+                raise ValueError("NPUKernel: there is no design to run: xclbin_path is None")
+            path = Path(self.xclbin_path)
+            self._design = design_from_text(_design_text(path), str(path))
+        return self._design
+
+    def __call__(self, *tensors: Any, **scalars: Any) -> KernelResult:
+        """Run it: tensors in order, numbers by name, or in the order of the sequence's other arguments."""
+        words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
+        design = self.design
+        result = design.run(*_ordered(design, tensors, scalars), txn=words)
+        clock = timing_with(design.device(design.device_of()).model.arch, None).clock_hz
+        return KernelResult(result.cycles * 1e9 / clock, result)
+
+
+def _design_text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path} is no design that tilewright compiled: real xclbin files cannot be simulated"
+        ) from None
+
+
+def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> list[Any]:
+    """The arguments as the sequence has them."""
+    operation = design.operation()
+    names = argument_names(operation)
+    arrays, numbers = iter(tensors), dict(scalars)
+    ordered = list[Any]()
+    for name, argument in zip(names, operation.body.block.args, strict=True):
+        if isa(argument.type, MemRefType):
+            ordered.append(array_of(_next(arrays, f"tensor '{name}'")))
+        else:
+            chosen = name if name in numbers else next(iter(numbers), None)
+            ordered.append(numbers.pop(chosen) if chosen is not None else _next(iter(()), f"number '{name}'"))
+    if numbers or next(arrays, None) is not None:
+        raise TypeError(f"the sequence takes {', '.join(names)}; there are more arguments than that")
+    return ordered
+
+
+def _next(values: Any, what: str) -> Any:
+    for value in values:
+        return value
+    raise TypeError(f"the call is missing {what}")
+
+
+class HostRuntime:
+    """The simulated NPU, as scripts for real ones use it."""
+
+    def device(self) -> Any:
+        return simulated_device()
+
+    def load(self, npu_kernel: NPUKernel) -> NPUKernel:
+        return npu_kernel
+
+    def run(self, kernel_handle: NPUKernel, args: Sequence[Any], **kwargs: Any) -> KernelResult:
+        return kernel_handle(*args, **kwargs)
+
+    def load_and_run(self, npu_kernel: NPUKernel, run_args: Sequence[Any], **kwargs: Any) -> KernelResult:
+        return npu_kernel(*run_args, **kwargs)
+
+    def run_test(
+        self,
+        npu_kernel: NPUKernel,
+        io_args: Any,
+        ref: Mapping[int, Any],
+        verify: bool = True,
+        verbosity: int = 0,
+    ) -> int:
+        """Run, and compare the arguments that `ref` has expected values for; 0 if they are close."""
+        tensors = cast("list[Any]", io_args) if isinstance(io_args, list) else [io_args]
+        result = self.run(npu_kernel, tensors)
+        if verbosity >= 1:
+            print(f"npu_time: {result.npu_time / 1000.0} us")
+        differ = [n for n, wanted in ref.items() if not _close(tensors[n], wanted)] if verify else []
+        return 1 if differ else 0
+
+    def cleanup(self) -> None:
+        """Nothing is held."""
+
+
+def _close(tensor: Any, wanted: Any) -> bool:
+    return bfloat16_safe_allclose(np.asarray(wanted).dtype, wanted, array_of(tensor))
