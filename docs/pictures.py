@@ -1,4 +1,4 @@
-"""Takes the pictures that docs/report.md and docs/memcpy.md show: `make pictures`, with Chromium installed."""
+"""Takes the pictures that docs/report.md, docs/memcpy.md and docs/iron.md show: `make pictures`, with Chromium."""
 
 from __future__ import annotations
 
@@ -34,17 +34,33 @@ PICTURES = (
     Picture("report-sequence", "tokens", "#sequence"),
     Picture("report-hang", "forgotten_consumer", "#why", "dark"),
     Picture("memcpy-timeline", "add_one", "#timeline"),
+    Picture("iron-first", "first", "#array"),
+    Picture("iron-passthrough", "passthrough", "#timeline"),
+    Picture("iron-vector-add", "vector_add", "#array"),
+    Picture("iron-transpose", "transpose", "#array"),
+    Picture("iron-softmax", "softmax", "#array"),
+    Picture("iron-gemv", "gemv", "#timeline"),
 )
+ARGUMENTS = {
+    "passthrough": ("length=5000",),
+    "vector_add": ("tiles=8",),
+    "transpose": ("rows=64", "columns=96"),
+    "softmax": ("pairs=4",),
+    "gemv": ("M=64", "K=96"),
+}
+"""Numbers that sequences take."""
 
 
 def write_reports(folder: Path) -> None:
     """Run the designs where they have short names: pages show what files are called."""
     (folder / "gemm.mlir").write_text(gemm_text(256, 256, 256))
-    for name in ("tokens", "forgotten_consumer", "add_one"):
-        copy(DOCS / "examples" / f"{name}.mlir", folder)
+    for path in (*DOCS.glob("examples/*.mlir"), *DOCS.glob("examples/*.py")):
+        copy(path, folder)
     with chdir(folder):
-        for name in {picture.report for picture in PICTURES}:
-            tilewright(["run", f"{name}.mlir", "--report", f"{name}.html"])
+        for name in dict.fromkeys(picture.report for picture in PICTURES):
+            (design,) = (found for ending in ("py", "mlir") if (found := Path(f"{name}.{ending}")).is_file())
+            numbers = [word for number in ARGUMENTS.get(name, ()) for word in ("--set", number)]
+            tilewright(["run", str(design), *numbers, "--report", f"{name}.html"])
 
 
 def take(page: Page, picture: Picture, folder: Path) -> None:

@@ -15,6 +15,7 @@ from xdsl.utils.hints import isa
 from tilewright.configuration import configuration_stream
 from tilewright.design import Design, argument_names, devices_in
 from tilewright.device import DeviceModel
+from tilewright.device.timing import Timing
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
@@ -32,7 +33,6 @@ from tilewright.sim.runs import Program, Progress, Runner, RunResult, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
-from tilewright.sim.timing import Timing
 from tilewright.txn import decode
 from tilewright.txn.containers import ControlCode
 

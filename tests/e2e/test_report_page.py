@@ -11,8 +11,8 @@ from browser import Page, find_browser, open_browser
 from programs import COPY
 from run_records import MEM, channel, record_of
 
-from tilewright.cli.demo import SHIPPED
 from tilewright.cli.main import main
+from tilewright.cli.show import SHIPPED
 from tilewright.device import DmaDirection
 from tilewright.report.page import page_html
 from tilewright.sim.trace import Event
@@ -199,3 +199,16 @@ def busy_rows(part: int, descriptors: int) -> np.ndarray:
     steps = [(0, Event.BD, 0), (10, Event.MOVE, 50), (50, Event.FLOW, 0), (100, Event.BD_END, 50)]
     columns = [np.stack([starts + at, *(np.full(descriptors, x) for x in (e, part, 1, w))], 1) for at, e, w in steps]
     return np.stack(columns, axis=1).reshape(-1, 5)
+
+
+def test_page_of_the_demo(page: Page, tmp_path: Path) -> None:
+    """Its table of sizes is to be seen, and so is the rest."""
+    path = tmp_path / "demo.html"
+    sizes = ["128x64x64", "20x30x40"]
+    assert main(["demo", *sizes, "--device", "npu1", "--columns", "1", "--report", str(path)]) == 0
+    assert opened(page, path).complaints == []
+    rows = page.evaluate("[...document.querySelectorAll('#sizes-table tbody tr')].map(row => row.innerText)")
+    assert [row.split()[0] for row in rows] == sizes and all(row.endswith("yes") for row in rows)
+    assert page.evaluate("document.querySelector('#sizes-table').checkVisibility()")
+    assert page.evaluate("document.querySelectorAll('svg.array .tile').length") == 24
+    assert colours_drawn(page) > 5

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 WORLD_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"
 """Variables that launchers of MPI set for the processes that they start."""
+PATIENCE_SECONDS = 5
 BY_MESSAGES = "TILEWRIGHT_MPI_MESSAGES"
 """Set to 1, no rank maps the heap of another, as if each had a machine of its own."""
 
@@ -50,11 +52,23 @@ def _start(ranks: int, args: Namespace) -> int:
     if args.file == "-":
         raise usage("ranks under MPI read the program themselves; give it as a file")
     whole = [*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]
-    try:
-        return 1 if subprocess.run(whole, timeout=args.timeout, check=False).returncode else 0
-    except subprocess.TimeoutExpired:
-        print(f"tilewright: error: the run has not ended after {args.timeout:g} seconds", file=sys.stderr)
-        return 1
+    with subprocess.Popen(whole) as mpirun:
+        try:
+            return 1 if mpirun.wait(args.timeout) else 0
+        except subprocess.TimeoutExpired:
+            print(f"tilewright: error: the run has not ended after {args.timeout:g} seconds", file=sys.stderr)
+            return 1
+        finally:
+            _end(mpirun)
+
+
+def _end(mpirun: subprocess.Popen[bytes]) -> None:
+    """End mpirun if it still runs; asked to, it ends the ranks first."""
+    if mpirun.poll() is None:
+        mpirun.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            mpirun.wait(PATIENCE_SECONDS)
+        mpirun.kill()
 
 
 def _check_mpi() -> None:

@@ -73,7 +73,7 @@ def run(args: Namespace) -> int:
     console.print(f"how much of {best.size} each core computed, as they lie on the chip:")
     for line in _picture(product):
         console.print(line)
-    _write_report(args.report, gemm, product, best)
+    _write_report(args.report, gemm, product, best, rows)
     console.print(f"that run cycle by cycle: [bold]{args.report}[/]")
     return 0 if all(row.is_right for row in rows) else 1
 
@@ -133,26 +133,32 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     return row, product
 
 
+HEADINGS = "M x K x N", "words", "time", "TOPS", "of peak", "simulated", "= NumPy"
+
+
+def _cells(row: Row) -> list[str]:
+    """What the table says of a product; `HEADINGS` has the meanings."""
+    return [
+        row.size if row.padded == row.size else f"{row.size} *",
+        f"{row.words:,}",
+        f"{row.microseconds:.1f} us",
+        f"{row.tops:.2f}",
+        f"{row.utilisation:.0%}",
+        f"{row.simulated_seconds:.1f} s",
+        "yes" if row.is_right else "NO",
+    ]
+
+
 def _table(rows: Sequence[Row]) -> Table:
     from rich import box
     from rich.table import Table
 
     padded = any(row.padded != row.size for row in rows)
     table = Table(box=box.SIMPLE_HEAD, caption="* padded to whole tiles" if padded else None)
-    table.add_column("M x K x N", no_wrap=True)
-    for header in ("words", "time", "TOPS", "of peak", "simulated"):
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("= NumPy")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading in (HEADINGS[0], HEADINGS[-1]) else "right", no_wrap=True)
     for row in rows:
-        table.add_row(
-            row.size if row.padded == row.size else f"{row.size} *",
-            f"{row.words:,}",
-            f"{row.microseconds:.1f} us",
-            f"{row.tops:.2f}",
-            f"{row.utilisation:.0%}",
-            f"{row.simulated_seconds:.1f} s",
-            "[green]yes[/]" if row.is_right else "[red]NO[/]",
-        )
+        table.add_row(*_cells(row), style=None if row.is_right else "red")
     return table
 
 
@@ -174,11 +180,16 @@ def _picture(product: Product) -> Iterator[str]:
         yield "  " + "   ".join(cells)
 
 
-def _write_report(path: str, gemm: Gemm, product: Product, row: Row) -> None:
+def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequence[Row]) -> None:
     from tilewright.cli.files import write_text
-    from tilewright.report.page import page_html
+    from tilewright.report.markup import Heading, table
+    from tilewright.report.page import Section, page_html
     from tilewright.sources import texts_of
 
     record = product.result.record
-    title = f"{row.size} of {gemm.gemm.operand}"
-    write_text(path, page_html(record, title, texts_of(record.locations)))
+    headings = [Heading(heading, heading not in (HEADINGS[0], HEADINGS[-1])) for heading in HEADINGS]
+    sizes = table("Products of one build", headings, [_cells(row) for row in rows], "sizes-table")
+    lead = f"All of these came from one compilation. What follows is the run of {best.size}."
+    title = f"{best.size} of {gemm.gemm.operand}"
+    sections = [Section("sizes", "Sizes", lead, sizes)]
+    write_text(path, page_html(record, title, texts_of(record.locations), sections))

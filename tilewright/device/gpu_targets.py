@@ -26,29 +26,46 @@ class GpuTarget:
     max_block_threads: int
     max_thread_registers: int
     """32-bit registers of a thread."""
+    compute_units: int
+    """Units that blocks run on (AMD: compute units; NVIDIA: streaming multiprocessors) of the largest such GPU."""
+    unit_waves: int
+    """Waves that a unit holds at a time."""
+    unit_shared_bytes: int
+    """Memory of blocks that a unit has."""
+    unit_blocks: int
+    """Blocks that a unit holds at a time, however small."""
+    max_thread_bytes: int
+    """Private memory of a thread."""
+    max_grid: tuple[int, int, int]
 
 
 # AMD: LLVM's AMDGPU target description (wavefront size, LDS size, work-group limit); vector registers from the ISA
 # documents: CDNA has 512 with accumulation registers from MI200 on, 256 before, RDNA 256.
+# Compute units and waves per unit from the makers' product pages and LLVM's AMDGPU usage guide (40 waves per compute
+# unit on gfx908, 32 later; 16 per SIMD on RDNA, two SIMDs). AMD's private memory is what the scratch descriptor of a
+# wave can address (AMDGPU usage guide, private segment), its grid 2^32 - 1 work items in each dimension.
 # NVIDIA: technical specifications per compute capability in the CUDA programming guide.
+_AMD_THREAD, _NVIDIA_THREAD = 128 * KIB, 512 * KIB
+_AMD_GRID = 2**31 - 1, 65535, 65535
+_NVIDIA_GRID = 2**31 - 1, 65535, 65535
 _TARGETS = (
-    GpuTarget("gfx908", Vendor.AMD, 64, 64 * KIB, 1024, 256),
-    GpuTarget("gfx90a", Vendor.AMD, 64, 64 * KIB, 1024, 512),
-    GpuTarget("gfx942", Vendor.AMD, 64, 64 * KIB, 1024, 512),
-    GpuTarget("gfx950", Vendor.AMD, 64, 160 * KIB, 1024, 512),
-    GpuTarget("gfx1030", Vendor.AMD, 32, 64 * KIB, 1024, 256),
-    GpuTarget("gfx1100", Vendor.AMD, 32, 64 * KIB, 1024, 256),
-    GpuTarget("gfx1151", Vendor.AMD, 32, 64 * KIB, 1024, 256),
-    GpuTarget("gfx1200", Vendor.AMD, 32, 64 * KIB, 1024, 256),
-    GpuTarget("gfx1201", Vendor.AMD, 32, 64 * KIB, 1024, 256),
-    GpuTarget("sm_70", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_75", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_80", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_86", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_89", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_90", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_100", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
-    GpuTarget("sm_120", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255),
+    GpuTarget("gfx908", Vendor.AMD, 64, 64 * KIB, 1024, 256, 120, 40, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx90a", Vendor.AMD, 64, 64 * KIB, 1024, 512, 110, 32, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx942", Vendor.AMD, 64, 64 * KIB, 1024, 512, 304, 32, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx950", Vendor.AMD, 64, 160 * KIB, 1024, 512, 256, 32, 160 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx1030", Vendor.AMD, 32, 64 * KIB, 1024, 256, 80, 32, 128 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx1100", Vendor.AMD, 32, 64 * KIB, 1024, 256, 96, 32, 128 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx1151", Vendor.AMD, 32, 64 * KIB, 1024, 256, 40, 32, 128 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx1200", Vendor.AMD, 32, 64 * KIB, 1024, 256, 32, 32, 128 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("gfx1201", Vendor.AMD, 32, 64 * KIB, 1024, 256, 64, 32, 128 * KIB, 32, _AMD_THREAD, _AMD_GRID),
+    GpuTarget("sm_70", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 84, 64, 96 * KIB, 32, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_75", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 72, 32, 64 * KIB, 16, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_80", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 108, 64, 164 * KIB, 32, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_86", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 84, 48, 100 * KIB, 16, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_89", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 144, 48, 100 * KIB, 24, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_90", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 132, 64, 228 * KIB, 32, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_100", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 148, 64, 228 * KIB, 32, _NVIDIA_THREAD, _NVIDIA_GRID),
+    GpuTarget("sm_120", Vendor.NVIDIA, 32, 48 * KIB, 1024, 255, 188, 48, 100 * KIB, 24, _NVIDIA_THREAD, _NVIDIA_GRID),
 )
 
 GPU_TARGETS = {target.chip: target for target in _TARGETS}

@@ -7,9 +7,12 @@ from collections.abc import Generator, Hashable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation
 
+from tilewright.iron.build.insertion import InsertionPoint, is_building
 from tilewright.iron.build.location import at, user_location
 
 if TYPE_CHECKING:
@@ -66,12 +69,20 @@ def resolving() -> Generator[Resolution]:
         _resolution.reset(token)
 
 
+_by_module = WeakKeyDictionary[Operation, Resolution]()
+"""What parts have become in modules that are built without a `Program`."""
+
+
 def current_resolution() -> Resolution:
-    """What is being built; `NotResolvedError` outside of `Program.resolve_program`."""
+    """What is being built: a program, or a module that parts are resolved in one by one."""
     found = _resolution.get()
-    if found is None:
+    if found is not None:
+        return found
+    block = InsertionPoint.current.block if is_building() else None
+    root = None if block is None else block.get_toplevel_object()
+    if not isinstance(root, Operation):
         raise NotResolvedError("this is known only while Program.resolve_program() builds the program")
-    return found
+    return _by_module.setdefault(root, Resolution())
 
 
 class Emitted(Resolvable, Generic[OpT]):
@@ -83,15 +94,14 @@ class Emitted(Resolvable, Generic[OpT]):
     @property
     def op(self) -> OpT:
         """What this part has become in the program that is being resolved."""
-        resolution = _resolution.get()
-        if resolution is None or self not in resolution.built:
+        built = current_resolution().built
+        if self not in built:
             raise NotResolvedError
-        return resolution.built[self]
+        return built[self]
 
     @property
     def is_resolved(self) -> bool:
-        resolution = _resolution.get()
-        return resolution is not None and self in resolution.built
+        return self in current_resolution().built
 
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
         if not self.is_resolved:

@@ -6,6 +6,8 @@ true function here, rounded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tilewright.kernels import cost
@@ -13,31 +15,35 @@ from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
 from tilewright.kernels.elementwise import TILE
 from tilewright.kernels.numbers import Floats, bf16, bf16_step, f32
 
-_LOG2E = float(bf16_step(1.44269504089))
 _SQRT_2_OVER_PI = float(bf16_step(0.79788456))
 _BETA = float(bf16_step(0.044715))
+_LEAST = np.float32(-32768)  # what the search for a maximum starts from
 _IN_OUT = [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)]
 
 
-def _steps(count: int) -> object:
+def _steps(count: int) -> Callable[..., int]:
     """A loop with so many operations for each vector."""
-    return lambda call, *arguments: cost.functions(call, arguments[0].size, count)
+
+    def cycles(call: Call, source: Array, *_others: Array) -> int:
+        return cost.functions(call, source.size, count)
+
+    return cycles
 
 
-def exponential(call: Call, x: Floats) -> Array:
-    """exp(x): of 2 to a multiple of x where the core has that."""
-    with np.errstate(over="ignore", under="ignore"):
-        return bf16(np.exp2(x * np.float32(_LOG2E)) if call.unit.native_functions else np.exp(x))
+def exponential(x: Floats) -> Array:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return bf16(np.exp(x.astype(np.float64)))
 
 
 def _tanh(call: Call, x: Floats) -> Floats:
     """From a table it takes what is left of x in bf16."""
-    return bf16_step(np.tanh(x if call.unit.native_functions else bf16_step(x)))
+    given = x if call.unit.native_functions else bf16_step(x)
+    return bf16_step(np.tanh(given.astype(np.float64)))
 
 
-@define("exp_bf16_1024", _IN_OUT, _steps(4), "c = exp(a)")  # pyright: ignore[reportArgumentType]
+@define("exp_bf16_1024", _IN_OUT, _steps(4), "c = exp(a)")
 def exp(call: Call, a: Array, c: Array) -> None:
-    c[:] = exponential(call, f32(a))
+    c[:] = exponential(f32(a))
 
 
 def _sigmoid(call: Call, x: Floats) -> Floats:
@@ -57,12 +63,12 @@ def gelu_of(call: Call, x: Floats) -> Array:
     return bf16(x * bf16_step(np.float32(0.5) * share))
 
 
-@define("silu_bf16", _IN_OUT, _steps(6), "c = a * sigmoid(a)")  # pyright: ignore[reportArgumentType]
+@define("silu_bf16", _IN_OUT, _steps(6), "c = a * sigmoid(a)")
 def silu(call: Call, a: Array, c: Array) -> None:
     c[:] = silu_of(call, f32(a))
 
 
-@define("gelu_bf16", _IN_OUT, _steps(10), "c = gelu(a), by tanh")  # pyright: ignore[reportArgumentType]
+@define("gelu_bf16", _IN_OUT, _steps(10), "c = gelu(a), by tanh")
 def gelu(call: Call, a: Array, c: Array) -> None:
     c[:] = gelu_of(call, f32(a))
 
@@ -70,7 +76,7 @@ def gelu(call: Call, a: Array, c: Array) -> None:
 @define(
     "swiglu_bf16",
     [Memory(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
-    _steps(9),  # pyright: ignore[reportArgumentType]
+    _steps(9),
     "output = input * weights_1 * silu(input * weights_2)",
 )
 def swiglu(call: Call, x: Array, first: Array, second: Array, out: Array) -> None:
@@ -89,19 +95,12 @@ def _softmax_cost(call: Call, _source: Array, _target: Array, count: int) -> int
     "output = exp(input) / the sum of that",
 )
 def softmax(call: Call, source: Array, target: Array, count: int) -> None:
-    """Where the core has exp2, the maximum is taken off first; the other one overflows as its source does."""
+    """The newer core's source takes the maximum off first; that of the older one overflows where exp does."""
     x = f32(call.part(source, count))
-    powers = _powers(x) if call.unit.native_functions else exponential(call, x)
+    powers = exponential(x - x.max(initial=_LEAST) if call.unit.native_functions else x)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         share = bf16_step(np.float32(1) / lane_sum(f32(powers), call.unit.lanes))
         call.part(target, count)[:] = bf16(f32(powers) * share)
-
-
-def _powers(x: Floats) -> Array:
-    scaled = x * np.float32(_LOG2E)
-    greatest = bf16_step(scaled).max(initial=np.float32(-32768))
-    with np.errstate(under="ignore"):
-        return bf16(np.exp2(scaled - greatest))
 
 
 def lane_sum(values: Floats, lanes: int) -> np.float32:

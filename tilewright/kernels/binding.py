@@ -1,4 +1,4 @@
-"""Kernels for the functions that a device declares: those of the user, else those of the library."""
+"""Kernels for the functions that a device declares: the user's, else those of their source, else the library's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -15,9 +15,10 @@ from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail
-from tilewright.ir.shown import quoted
-from tilewright.kernels.definition import COMPILE_FLAGS, DTYPES, Call, Definition, Memory, Parameter
+from tilewright.kernels.declaration import Declaration
+from tilewright.kernels.definition import DTYPES, Call, Definition, Memory, Parameter
 from tilewright.kernels.registry import definitions
+from tilewright.kernels.sources import source_kernel, unusable_kernel
 from tilewright.sim.core_types import NotInNumPy, dtype_of
 from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
 
@@ -36,14 +37,27 @@ class DeviceKernels(Mapping[str, Kernel]):
         if name in self._own:
             return self._own[name]
         if name not in self._bound:
-            declaration = self._declarations().get(name)
-            if declaration is None or not definitions(name):
+            found = self._find(name)
+            if found is None:
                 raise KeyError(name)
-            self._bound[name] = bind(declaration, self._device)
+            self._bound[name] = found
         return self._bound[name]
 
+    def _find(self, name: str) -> Kernel | None:
+        """The source that the declaration names, if it compiles here, before the library."""
+        declaration = self._declarations().get(name)
+        if declaration is None:
+            return None
+        try:
+            if (from_source := source_kernel(Declaration.of(declaration))) is not None:
+                return from_source
+        except KernelError as error:
+            if not definitions(name):
+                return unusable_kernel(error)
+        return bind(declaration, self._device) if definitions(name) else None
+
     def __iter__(self) -> Iterator[str]:
-        found = [name for name in self._declarations() if name not in self._own and definitions(name)]
+        found = [name for name in self._declarations() if name not in self._own and self._find(name) is not None]
         return iter([*self._own, *found])
 
     def __len__(self) -> int:
@@ -61,7 +75,7 @@ def bind(declaration: FuncOp, device: DeviceOp) -> Kernel:
     """The library's kernel for a declaration; an error at it if there is none for its types and sizes."""
     definition = _fitting(declaration)
     types = list(declaration.function_type.inputs)
-    call = Call(vector_unit(device.model.arch), _sizes(types), _macros(declaration))
+    call = Call(vector_unit(device.model.arch), _sizes(types), Declaration.of(declaration).macros)
     if complaint := _complaint(definition, call):
         fail(declaration, f"@{declaration.sym_name.data} {complaint}", _own_kernel(declaration))
     return _kernel(definition, call)
@@ -92,7 +106,9 @@ def _preparation(parameter: Parameter) -> Callable[[Any], Any]:
 
     def flat(array: Any) -> Any:
         if not array.flags.c_contiguous:
-            raise KernelError(f"it gets a pointer to the first element of '{parameter.name}', the others do not follow it")
+            raise KernelError(
+                f"it gets a pointer to the first element of '{parameter.name}', the others do not follow it"
+            )
         return array.reshape(-1).view(dtype)
 
     return flat
@@ -149,18 +165,6 @@ def _is_integer(type: Attribute) -> bool:
 
 def _sizes(types: Sequence[Attribute]) -> list[int]:
     return [element_count(type) or 0 for type in types if isa(type, MemRefType)]
-
-
-def _macros(declaration: FuncOp) -> dict[str, str]:
-    """`-DNAME=VALUE` of the declaration's flags, as NAME: VALUE."""
-    flags = declaration.attributes.get(COMPILE_FLAGS)
-    if flags is None:
-        return {}
-    if not isinstance(flags, ArrayAttr) or not all(isinstance(flag, StringAttr) for flag in flags):
-        fail(declaration, f"'{COMPILE_FLAGS}' is {quoted(flags)}, but should be a list of strings")
-    texts = [flag.data for flag in flags if isinstance(flag, StringAttr) and flag.data.startswith("-D")]
-    pairs = [text.removeprefix("-D").partition("=") for text in texts]
-    return {name: value if equals else "1" for name, equals, value in pairs}
 
 
 def _complaint(definition: Definition, call: Call) -> str | None:

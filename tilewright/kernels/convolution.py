@@ -6,6 +6,7 @@ width, 8 inputs, 8 outputs). Sums are shifted, rounded and saturated to the type
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,18 @@ from tilewright.kernels.numbers import saturated, shifted, wide
 
 _GROUP = 8  # channels that stand together
 _TOP, _BOTTOM = 0, 2
-_SIZES = [Scalar("input_width"), Scalar("input_channels"), Scalar("output_channels")]
+SIZES = [Scalar("input_width"), Scalar("input_channels"), Scalar("output_channels")]
 _UP = "positive_inf"
 Sums = npt.NDArray[np.int64]
 
 
-def _line(call: Call, line: Array, width: int, channels: int) -> Sums:
+def line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
     """A line as (width, channels)."""
     grouped = wide(call.part(line, width * channels)).reshape(channels // _GROUP, width, _GROUP)
     return grouped.swapaxes(0, 1).reshape(width, channels)
 
 
-def _weights(call: Call, weights: Array, inputs: int, outputs: int, taps: int = 1, first: int = 0) -> Sums:
+def weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int = 1, first: int = 0) -> Sums:
     """Weights as (taps, inputs, outputs), from an output channel on."""
     skipped = first * inputs * taps
     found = wide(call.part(weights, skipped + outputs * inputs * taps)[skipped:])
@@ -36,14 +37,14 @@ def _weights(call: Call, weights: Array, inputs: int, outputs: int, taps: int = 
     return grouped.transpose(2, 1, 3, 0, 4).reshape(taps, inputs, outputs)
 
 
-def _store(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
+def store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
     """Sums of (width, channels) to where a line stands."""
     width, channels = sums.shape
     grouped = sums.reshape(width, channels // _GROUP, _GROUP).swapaxes(0, 1).reshape(-1)
     call.part(output, sums.size)[:] = saturated(shifted(grouped, shift, rounding), output.dtype)
 
 
-def _pointwise_cost(call: Call, *arguments: Any) -> int:
+def pointwise_cost(call: Call, *arguments: Any) -> int:
     numbers = [argument for argument in arguments if not isinstance(argument, np.ndarray)]
     return cost.products(call, "i8", int(np.prod(numbers[:3], dtype=np.int64)))
 
@@ -52,8 +53,8 @@ def _pointwise(rounding: str) -> Any:
     def function(
         call: Call, source: Array, weights: Array, output: Array, width: int, inputs: int, outputs: int, scale: int
     ) -> None:
-        sums = _line(call, source, width, inputs) @ _weights(call, weights, inputs, outputs)[0]
-        _store(call, output, sums, scale, rounding)
+        sums = line_of(call, source, width, inputs) @ weights_of(call, weights, inputs, outputs)[0]
+        store_line(call, output, sums, scale, rounding)
 
     return function
 
@@ -61,18 +62,16 @@ def _pointwise(rounding: str) -> Any:
 def _define_pointwise(name: str, source: str, output: str, rounding: str) -> None:
     memory = [Memory("input", source), Memory("kernels", "i8"), Memory("output", output)]
     summary = "output = 1 x 1 convolution of input"
-    define(name, [*memory, *_SIZES, Scalar("scale")], _pointwise_cost, summary)(_pointwise(rounding))
+    define(name, [*memory, *SIZES, Scalar("scale")], pointwise_cost, summary)(_pointwise(rounding))
 
 
 _define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
 _define_pointwise("conv2dk1_ui8", "ui8", "ui8", _UP)
 _define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
-_define_pointwise("conv2dk1_relu_i8_ui8", "i8", "ui8", _UP)
-_define_pointwise("conv2dk1_ui8_i8", "ui8", "i8", _UP)
 
 
 def _define_square(element: str) -> None:
-    sizes = [*_SIZES, Scalar("kernel_width"), Scalar("kernel_height"), Scalar("check"), Scalar("scale")]
+    sizes = [*SIZES, Scalar("kernel_width"), Scalar("kernel_height"), Scalar("check"), Scalar("scale")]
     memory = [*(Memory(f"line{row}", element) for row in range(3)), Memory("wts", "i8"), Memory("output", "ui8")]
     name = f"conv2dk3_{element}"
     summary = "output = 3 x 3 convolution of three lines; check is 0 at the top, 2 at the bottom"
@@ -80,7 +79,7 @@ def _define_square(element: str) -> None:
 
 
 def _square_cost(call: Call, *arguments: Any) -> int:
-    return 9 * _pointwise_cost(call, *arguments)
+    return 9 * pointwise_cost(call, *arguments)
 
 
 def _square(
@@ -99,16 +98,22 @@ def _square(
     scale: int,
     channel_offset: int,
 ) -> None:
-    """Outside of the picture are zeros: beside each line, above the top and below the bottom."""
-    taps = _weights(call, weights, inputs, outputs, kernel_height * kernel_width, channel_offset)
+    taps = weights_of(call, weights, inputs, outputs, kernel_height * kernel_width, channel_offset)
     taps = taps.reshape(kernel_height, kernel_width, inputs, outputs)
-    total = np.zeros((width, outputs), np.int64)
-    for row, line in enumerate((first, second, third)):
-        if (row, check) in ((0, _TOP), (2, _BOTTOM)):
-            continue
-        padded = np.pad(_line(call, line, width, inputs), ((1, 1), (0, 0)))
-        total += sum(padded[tap : tap + width] @ taps[row, tap] for tap in range(kernel_width))
-    _store(call, output, total, scale, _UP)
+    lines = [line_of(call, line, width, inputs) for line in (first, second, third)]
+    store_line(call, output, square_sums(lines, taps, check), scale, _UP)
+
+
+def square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
+    """Outside of the picture are zeros: beside each line, above the top and below the bottom."""
+    width = len(lines[0]) // stride
+    total = np.zeros((width, taps.shape[-1]), np.int64)
+    for row, line in enumerate(lines):
+        if (row, check) not in ((0, _TOP), (2, _BOTTOM)):
+            padded = np.pad(line, ((1, 1), (0, 0)))
+            shifts = [padded[tap : tap + width * stride : stride] for tap in range(taps.shape[1])]
+            total += sum(shift @ weights for shift, weights in zip(shifts, taps[row], strict=True))
+    return total
 
 
 for _element in ("i8", "ui8"):
@@ -117,12 +122,13 @@ for _element in ("i8", "ui8"):
 
 def _halves(call: Call, first: Array, second: Array, weights: Array, width: int, inputs: int, outputs: int) -> Sums:
     """A 1 x 1 convolution of channels that come in two halves."""
-    source = np.concatenate([_line(call, half, width, inputs // 2) for half in (first, second)], axis=1)
-    return source @ _weights(call, weights, inputs, outputs)[0]
+    source = np.concatenate([line_of(call, half, width, inputs // 2) for half in (first, second)], axis=1)
+    return source @ weights_of(call, weights, inputs, outputs)[0]
 
 
-def _as_i8(sums: Sums, scale: int) -> Sums:
-    return wide(saturated(shifted(sums, scale, _UP), DTYPES["i8"]))
+def as_i8(sums: Sums, scale: int, rounding: str = _UP) -> Sums:
+    """Sums that go through a register of eight bits."""
+    return wide(saturated(shifted(sums, scale, rounding), DTYPES["i8"]))
 
 
 def _skip(
@@ -138,8 +144,8 @@ def _skip(
     scale: int,
     skip_scale: int,
 ) -> None:
-    sums = _as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
-    _store(call, output, sums + _line(call, skip, width, outputs), skip_scale, _UP)
+    sums = as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
+    store_line(call, output, sums + line_of(call, skip, width, outputs), skip_scale, _UP)
 
 
 def _projected_skip(
@@ -158,10 +164,10 @@ def _projected_skip(
     skip_conv_scale: int,
 ) -> None:
     """What is added is a 1 x 1 convolution itself; its weights follow the others."""
-    sums = _as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
+    sums = as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
     own = weights[inputs * outputs :]
-    added = _line(call, skip, width, skip_inputs) @ _weights(call, own, skip_inputs, outputs)[0]
-    _store(call, output, sums + _as_i8(added, skip_conv_scale), skip_scale, _UP)
+    added = line_of(call, skip, width, skip_inputs) @ weights_of(call, own, skip_inputs, outputs)[0]
+    store_line(call, output, sums + as_i8(added, skip_conv_scale), skip_scale, _UP)
 
 
 for _element in ("i8", "ui8"):
@@ -175,14 +181,14 @@ for _element in ("i8", "ui8"):
     _scales = [Scalar("scale"), Scalar("skip_scale")]
     define(
         f"conv2dk1_skip_{_element}",
-        [*_memory, *_SIZES, *_scales],
-        _pointwise_cost,
+        [*_memory, *SIZES, *_scales],
+        pointwise_cost,
         "output = 1 x 1 convolution of both inputs, and skip",
     )(_skip)
 define(
     "conv2dk1_skip_init_i8",
-    [*_memory[:4], Memory("skip", "i8"), *_SIZES, Scalar("skip_channels"), *_scales, Scalar("scale_skip_conv")],
-    _pointwise_cost,
+    [*_memory[:4], Memory("skip", "i8"), *SIZES, Scalar("skip_channels"), *_scales, Scalar("scale_skip_conv")],
+    pointwise_cost,
     "output = 1 x 1 convolution of both inputs, and one of skip",
 )(_projected_skip)
 
@@ -198,7 +204,7 @@ def _patch_cost(call: Call, *arguments: Any) -> int:
         Memory("input", "ui8"),
         Memory("kernels", "i8"),
         Memory("output", "i8"),
-        *_SIZES,
+        *SIZES,
         Scalar("kernel_width"),
         Scalar("scale"),
     ],

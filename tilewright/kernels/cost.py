@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,14 +20,17 @@ def moves(call: Call, loaded_bytes: int, stored_bytes: int) -> int:
 
 def elementwise(call: Call, *arguments: Any) -> int:
     """All memory but the last is read, the last is written."""
-    *inputs, output = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+    *inputs, output = _arrays(arguments)
     return moves(call, sum(array.nbytes for array in inputs), output.nbytes)
 
 
 def scalar_loop(call: Call, *arguments: Any) -> int:
     """One element after the other."""
-    *_, output = [argument for argument in arguments if isinstance(argument, np.ndarray)]
-    return output.size * SCALAR_ELEMENT_CYCLES
+    return _arrays(arguments)[-1].size * SCALAR_ELEMENT_CYCLES
+
+
+def _arrays(arguments: Sequence[Any]) -> list[Array]:
+    return [cast(Array, argument) for argument in arguments if isinstance(argument, np.ndarray)]
 
 
 def products(call: Call, element: str, count: int) -> int:

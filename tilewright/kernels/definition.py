@@ -19,9 +19,6 @@ Function: TypeAlias = Callable[..., Any]
 Check: TypeAlias = Callable[["Call"], str | None]
 """What is wrong with the sizes of a declaration, if anything is."""
 
-COMPILE_FLAGS = "tilewright.compile_flags"
-"""Attribute of a declaration: what its C++ source is compiled with, such as `-DB_COL_MAJ`."""
-
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "i8": np.dtype(np.int8),
     "ui8": np.dtype(np.uint8),
@@ -119,9 +116,7 @@ def define(
     """Put a function into the library."""
 
     def register(function: Function) -> Function:
-        definition = Definition(
-            name, tuple(parameters), function, cost, summary, check, frozenset(macros), on_core
-        )
+        definition = Definition(name, tuple(parameters), function, cost, summary, check, frozenset(macros), on_core)
         LIBRARY.setdefault(name, []).append(definition)
         return function
 

@@ -21,11 +21,11 @@ def _define_copies(element: str) -> None:
     memory = [Memory("in", element), Memory("out", element)]
 
     @define("passThroughLine", [*memory, Scalar("lineWidth")], _copy_cost, "out = in")
-    def _line(call: Call, source: Array, target: Array, count: int) -> None:  # pyright: ignore[reportUnusedFunction]
+    def _line(call: Call, source: Array, target: Array, count: int) -> None:
         call.part(target, count)[:] = call.part(source, count)
 
     @define("passThroughTile", [*memory, Scalar("tileHeight"), Scalar("tileWidth")], _copy_cost, "out = in")
-    def _tile(call: Call, source: Array, target: Array, height: int, width: int) -> None:  # pyright: ignore[reportUnusedFunction]
+    def _tile(call: Call, source: Array, target: Array, height: int, width: int) -> None:
         call.part(target, height * width)[:] = call.part(source, height * width)
 
 

@@ -129,8 +129,10 @@ def _define_vector(pair: tuple[str, str]) -> None:
     def vector_cost(call: Call, *_arguments: Array) -> int:
         return cost.products(call, pair[0], int(np.prod(_known_dims(call), dtype=np.int64)))
 
+    def check(call: Call) -> str | None:
+        return _check_blocks(call, pair)
+
     parameters, name = _parameters(pair), "_".join(pair)
-    check = lambda call: _check_blocks(call, pair)  # noqa: E731
     define(f"matmul_{name}", parameters, vector_cost, "c += a * b, in blocks", check=check, macros=MACROS)(function)
 
 
@@ -204,9 +206,9 @@ def _added(a: Any, b: Any) -> Any:
 for _pair in COMBINATIONS:
     _define_vector(_pair)
     _name, _scalar_macros = f"matmul_scalar_{'_'.join(_pair)}", ("B_COL_MAJ", "C_COL_MAJ")
-    define(
-        _name, _parameters(_pair), _scalar_cost, "c += a * b, in rows", check=_check_scalar, macros=_scalar_macros
-    )(_scalar_product)
+    define(_name, _parameters(_pair), _scalar_cost, "c += a * b, in rows", check=_check_scalar, macros=_scalar_macros)(
+        _scalar_product
+    )
 for _pair in CASCADED:
     _define_cascade(_pair)
 
@@ -243,6 +245,6 @@ def _scalar_matvec_cost(call: Call, a: Array, _b: Array, _c: Array) -> int:
 
 _vectors = [Memory("a_in", "i16"), Memory("b_in", "i16"), Memory("c_out", "i32")]
 define("matvec_scalar_i16_i32", _vectors, _scalar_matvec_cost, "c += a * b", check=_check_vector)(_matvec)
-define(
-    "matvec_vectorized_i16_i32", _vectors, _matvec_cost, "c += a * b, a turned in words", check=_check_transposed
-)(_transposed_matvec)
+define("matvec_vectorized_i16_i32", _vectors, _matvec_cost, "c += a * b, a turned in words", check=_check_transposed)(
+    _transposed_matvec
+)

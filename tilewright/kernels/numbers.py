@@ -26,7 +26,7 @@ def wrapped(values: Array, dtype: np.dtype[Any]) -> Array:
 def shifted(values: npt.NDArray[np.int64], shift: int, rounding: str = "floor") -> npt.NDArray[np.int64]:
     """Divide by a power of two. `floor` is what a core does unless it is told otherwise.
 
-    `positive_inf` rounds halves up, `symmetric_inf` away from zero.
+    `positive_inf` rounds halves up, `symmetric_inf` away from zero, `conv_even` to the even number.
     """
     if shift <= 0:
         return values << -shift
@@ -35,6 +35,8 @@ def shifted(values: npt.NDArray[np.int64], shift: int, rounding: str = "floor") 
     half = 1 << (shift - 1)
     if rounding == "symmetric_inf":
         return np.sign(values) * ((np.abs(values) + half) >> shift)
+    if rounding == "conv_even":
+        return (values + half - 1 + ((values >> shift) & 1)) >> shift
     return (values + half) >> shift
 
 
@@ -44,15 +46,15 @@ def saturated(values: Array, dtype: np.dtype[Any]) -> Array:
     return np.clip(values, limits.min, limits.max).astype(dtype)
 
 
-def f32(array: Array | float) -> Floats:
+def f32(array: Array | float | np.floating[Any]) -> Floats:
     return np.asarray(array, dtype=np.float32)
 
 
-def bf16(values: Array | float) -> Array:
+def bf16(values: Array | float | np.floating[Any]) -> Array:
     """Round to nearest even."""
     return np.asarray(values, dtype=np.float32).astype(BF16)
 
 
-def bf16_step(values: Floats | float) -> Floats:
+def bf16_step(values: Array | float | np.floating[Any]) -> Floats:
     """What is left of values that go through a bf16 register."""
     return bf16(values).astype(np.float32)

@@ -11,6 +11,7 @@ from tilewright.kernels.definition import LIBRARY, Definition
 
 _MODULES = (
     "activation",
+    "bottleneck",
     "convolution",
     "elementwise",
     "matmul",
@@ -19,7 +20,7 @@ _MODULES = (
     "transposition",
     "vision",
 )
-_PREFIX = re.compile("[0-9a-f]{8,}_")
+_PREFIX = re.compile("v?[0-9a-f]{8,}_")
 """What stands before the name of a kernel that is compiled for one set of parameters: a digest of them."""
 
 

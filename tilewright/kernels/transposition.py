@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, define
+from tilewright.kernels.definition import Array, Call, Check, Function, Memory, define
 from tilewright.kernels.elementwise import WORD_TYPES
 
 _SIDE = 16
 
 
-def _squares(side: int) -> object:
+def _squares(side: int) -> Function:
     def function(call: Call, source: Array, target: Array) -> None:
         width = int(call.macros["DIM_m"])
         rows = source.reshape(-1, side, width // side, side)
@@ -18,7 +18,7 @@ def _squares(side: int) -> object:
     return function
 
 
-def _check_squares(side: int) -> object:
+def _check_squares(side: int) -> Check:
     def check(call: Call) -> str | None:
         width = call.macros.get("DIM_m", "")
         if not width.isdigit():
@@ -41,8 +41,8 @@ for _element in (*WORD_TYPES, "i8", "ui16", "ui32"):
             _memory,
             cost.elementwise,
             f"out = in, each square of {_side} turned over",
-            check=_check_squares(_side),  # pyright: ignore[reportArgumentType]
+            check=_check_squares(_side),
             macros=("DIM_m",),
-        )(_squares(_side))  # pyright: ignore[reportArgumentType]
+        )(_squares(_side))
 _square = [Memory("in", "ui8", _SIDE * _SIDE), Memory("out", "ui8", _SIDE * _SIDE)]
 define("transpose_16x16", _square, cost.elementwise, "out = in, turned over")(_whole)

@@ -102,10 +102,14 @@ _HUE = "out = hue, 0 to 255 for the whole circle"
 define("rgba2hueLine", [_rgba, _gray, Scalar("lineWidth")], _colour_cost, _HUE)(_rgba2hue_line)
 
 
+def _pixel_cost(_call: Call, _source: Array, _target: Array, height: int, width: int) -> int:
+    return height * width * cost.SCALAR_ELEMENT_CYCLES
+
+
 @define(
     "rgba2hueTile",
     [_rgba, _gray, Scalar("tileHeight"), Scalar("tileWidth")],
-    lambda call, source, target, height, width: height * width * cost.SCALAR_ELEMENT_CYCLES,
+    _pixel_cost,
     _HUE,
 )
 def rgba2hue_tile(call: Call, rgba: Array, hue: Array, height: int, width: int) -> None:
@@ -114,9 +118,9 @@ def rgba2hue_tile(call: Call, rgba: Array, hue: Array, height: int, width: int) 
 
 def _threshold(values: Array, limit: Any, greatest: Any, kind: int) -> Array:
     """Kinds 0 to 4: binary, its inverse, cut, to zero, its inverse; others cut as well."""
-    above = values > limit
-    zero = values.dtype.type(0)
-    kinds = {
+    above: npt.NDArray[np.bool_] = values > limit
+    zero = np.zeros_like(values)
+    kinds: dict[int, Callable[[], Array]] = {
         0: lambda: np.where(above, greatest, zero),
         1: lambda: np.where(above, zero, greatest),
         3: lambda: np.where(above, values, zero),
@@ -129,9 +133,7 @@ def _as(dtype: np.dtype[Any], *numbers: int) -> Array:
     return wrapped(np.array(numbers, np.int64), dtype)
 
 
-def _threshold_line(
-    call: Call, source: Array, target: Array, count: int, limit: int, greatest: int, kind: int
-) -> None:
+def _threshold_line(call: Call, source: Array, target: Array, count: int, limit: int, greatest: int, kind: int) -> None:
     low, high = _as(source.dtype, limit, greatest)
     call.part(target, count)[:] = _threshold(call.part(source, count), low, high, kind & 0xFF)
 
@@ -177,10 +179,8 @@ def _bits(operation: Callable[[Array, Array], Array]) -> Function:
     return function
 
 
-def _add_weighted(
-    call: Call, a: Array, b: Array, out: Array, count: int, alpha: int, beta: int, gamma: int
-) -> None:
-    """The weights have 14 bits behind the point; gamma is added to the sum before the shift, as the vector form does."""
+def _add_weighted(call: Call, a: Array, b: Array, out: Array, count: int, alpha: int, beta: int, gamma: int) -> None:
+    """The weights have 14 bits behind the point; gamma is added before the shift, as the vector form does."""
     first, second = _as(DTYPES["i16"], alpha, beta)
     offset = wide(_as(a.dtype, gamma))
     total = wide(call.part(a, count)) * int(first) + wide(call.part(b, count)) * int(second) + offset

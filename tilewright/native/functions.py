@@ -33,7 +33,7 @@ class Body(Lowering):
     def __init__(
         self, unit: Unit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
     ):
-        pointers = [POINTER for _ in _all_parts(results)]
+        pointers = [POINTER for _ in types_of_parts(results)]
         function = ir.Function(unit.module, ir.FunctionType(I64, [POINTER, *pointers, *arguments]), name)
         function.linkage = "internal"
         function.attributes.add("nounwind")
@@ -59,7 +59,7 @@ class Body(Lowering):
 
     def finish(self, types: Iterable[Attribute], results: Iterable[Value]) -> None:
         """Hand over the results."""
-        for pointer, part in zip(self.results, _parts_of_all(types, results), strict=True):
+        for pointer, part in zip(self.results, parts_of_all(types, results), strict=True):
             self.builder.store(part, pointer)
         self.spend()
         declared = self.unit.declared_cycles(self.op)
@@ -67,15 +67,15 @@ class Body(Lowering):
         self.close()
 
 
-def _all_parts(types: Iterable[Attribute]) -> list[ir.Type]:
+def types_of_parts(types: Iterable[Attribute]) -> list[ir.Type]:
     return [part for type in types for part in part_types(type)]
 
 
-def _parts_of_all(types: Iterable[Attribute], values: Iterable[Value]) -> list[ir.Value]:
+def parts_of_all(types: Iterable[Attribute], values: Iterable[Value]) -> list[ir.Value]:
     return [part for type, value in zip(types, values, strict=True) for part in parts(value, type)]
 
 
-def _rebuild_all(types: Iterable[Attribute], pieces: Iterable[ir.Value]) -> list[Value]:
+def rebuild_all(types: Iterable[Attribute], pieces: Iterable[ir.Value]) -> list[Value]:
     left = iter(pieces)
     return [rebuild(type, [next(left) for _ in part_types(type)]) for type in types]
 
@@ -95,13 +95,13 @@ def call(lowering: Lowering, op: CallOp) -> None:
         results = _in_place(lowering, op, callee, arguments)
     else:
         recursive = callee in lowering.unit.functions and callee not in lowering.unit.finished
-        with _counted_depth(lowering, op) if recursive else nullcontext():
+        with counted_depth(lowering, op) if recursive else nullcontext():
             results = _called(lowering, callee, arguments)
     lowering.values.update(zip(op.results, results, strict=True))
 
 
 @contextmanager
-def _counted_depth(lowering: Lowering, op: CallOp) -> Generator[None]:
+def counted_depth(lowering: Lowering, op: CallOp) -> Generator[None]:
     """Around a call of a function that is at work already: the stack of the host has an end."""
     builder, place = lowering.builder, lowering.in_context(DEPTH)
     depth = builder.load(place, typ=I64)
@@ -124,18 +124,18 @@ def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> l
     unit, type = lowering.unit, callee.function_type
     if callee not in unit.functions:
         name = unit.module.get_unique_name("function")
-        body = Body(unit, callee, name, type.outputs, _all_parts(type.inputs))
+        body = Body(unit, callee, name, type.outputs, types_of_parts(type.inputs))
         unit.functions[callee] = body.function
-        body.finish(type.outputs, body.lower_region(callee.body, _rebuild_all(type.inputs, body.arguments)))
+        body.finish(type.outputs, body.lower_region(callee.body, rebuild_all(type.inputs, body.arguments)))
         unit.finished.add(callee)
-    return run(lowering, unit.functions[callee], list(type.outputs), _parts_of_all(type.inputs, arguments))
+    return run(lowering, unit.functions[callee], list(type.outputs), parts_of_all(type.inputs, arguments))
 
 
 def run(
     lowering: Lowering, function: ir.Function, results: Sequence[Attribute], arguments: Sequence[ir.Value]
 ) -> list[Value]:
     """Call a function that follows the convention; go on if it did not trap."""
-    builder, parts = lowering.builder, _all_parts(results)
+    builder, parts = lowering.builder, types_of_parts(results)
     rooms = [lowering.variable(part) for part in parts]
     lowering.spend()
     cycles = builder.call(function, [lowering.context, *rooms, *arguments])
@@ -145,7 +145,7 @@ def run(
     lowering.leave_again()
     lowering.at(on)
     builder.store(builder.add(builder.load(lowering.cycles, typ=I64), cycles), lowering.cycles)
-    return _rebuild_all(results, [builder.load(room, typ=part) for room, part in zip(rooms, parts, strict=True)])
+    return rebuild_all(results, [builder.load(room, typ=part) for room, part in zip(rooms, parts, strict=True)])
 
 
 def _call(lowering: Lowering, op: Operation) -> None:

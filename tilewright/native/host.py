@@ -19,14 +19,14 @@ _lock = threading.Lock()  # LLVM's global state is not to be entered twice
 
 
 @cache
-def _initialize() -> None:
+def initialize_targets() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 
 
 def _host_machine(optimize: int) -> llvm.TargetMachine:
     """Code generation for just this computer."""
-    _initialize()
+    initialize_targets()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
     return target.create_target_machine(
@@ -36,7 +36,7 @@ def _host_machine(optimize: int) -> llvm.TargetMachine:
 
 def _library_machine(triple: str) -> llvm.TargetMachine:
     """Position-independent code for every computer of an architecture."""
-    _initialize()
+    initialize_targets()
     return llvm.Target.from_triple(triple).create_target_machine(reloc="pic", codemodel="default")
 
 
@@ -114,7 +114,7 @@ def host_object(module: ir.Module) -> bytes:
 
 def host_key() -> str:
     """What machine code for this computer depends on, apart from the program."""
-    _initialize()
+    initialize_targets()
     parts = llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), platform.machine()
     return " ".join(parts)
 

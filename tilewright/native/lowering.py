@@ -17,6 +17,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.ir.diagnostics import fail_op
+from tilewright.native.context_layout import CODE as CODE
+from tilewright.native.context_layout import CYCLES as CYCLES
+from tilewright.native.context_layout import DEPTH as DEPTH
+from tilewright.native.context_layout import DETAIL, SLOT_BYTES
+from tilewright.native.context_layout import HEADER_BYTES as HEADER_BYTES
 from tilewright.native.flow import reverse_postorder, writes
 from tilewright.native.graph import Graph
 from tilewright.native.ranges import Ranges
@@ -36,10 +41,6 @@ from tilewright.native.values import (
 )
 
 Handler: TypeAlias = "Callable[[Lowering, Operation], None]"
-CODE, CYCLES, DETAIL, DEPTH, HEADER_BYTES = 0, 8, 16, 40, 48
-"""A context begins with why the code returned, the cycles that passed, three numbers about a trap, and how
-deep in itself a function is."""
-SLOT_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class Lowering(ABC):
 
     def variable(self, type: ir.Type, count: int | None = None) -> ir.Value:
         """Room for a value, or for some, as long as the function runs."""
-        return ir.IRBuilder(self.entry).alloca(type, None if count is None else index(count))
+        return stack_room(ir.IRBuilder(self.entry), type, None if count is None else index(count))
 
     def in_context(self, offset_bytes: int) -> ir.Value:
         return self.builder.gep(self.context, [index(offset_bytes)], source_etype=I8)
@@ -234,6 +235,13 @@ class Lowering(ABC):
         self.unit.traps.append(Trap(op, text))
         self.leave(len(self.unit.traps) - 1)
         self.at(on)
+
+
+def stack_room(builder: ir.IRBuilder, type: ir.Type, count: ir.Value | None = None) -> ir.Value:
+    """A pointer to room in the function's frame. LLVM's pointers have no types; llvmlite would give this one some."""
+    room = builder.alloca(type, count)
+    room.type = ir.PointerType()
+    return room
 
 
 class Phis:

@@ -22,11 +22,11 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
         return path.read_bytes()
     except OSError:
         data = make()
-    _keep(path, data)
+    keep_file(path, data)
     return data
 
 
-def _keep(path: Path, data: bytes) -> None:
+def keep_file(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; a folder that cannot be written to only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
 INDEX_BITS = 64
 
 
 def llvm_type(type: Attribute) -> ir.Type:
-    """The LLVM type of a scalar; `index` has 64 bits on every host we know."""
+    """The LLVM type of a scalar, a pointer or a struct; `index` has 64 bits on every host we know."""
     match type:
         case IntegerType():
             return ir.IntType(type.width.data)
@@ -24,5 +25,11 @@ def llvm_type(type: Attribute) -> ir.Type:
             return ir.HalfType()
         case BFloat16Type():
             return ir.IntType(16)
+        case LLVMPointerType():
+            return ir.PointerType()
+        case LLVMStructType():
+            return ir.LiteralStructType([llvm_type(member) for member in type.types.data])
+        case LLVMArrayType():
+            return ir.ArrayType(llvm_type(type.type), type.size.data)
         case _:
             raise TypeError(f"no native type for {type}")

@@ -141,10 +141,10 @@ def _view(lowering: Lowering, op: Operation) -> None:
     base = builder.gep(source.base, [shift], source_etype=I8)
     limit = builder.sub(source.limit, shift)
     sizes = mixed(lowering, op.sizes, type.get_shape())
-    lowering[op.result] = MemRef(base, limit, index(0), tuple(sizes), _row_major(builder, sizes))
+    lowering[op.result] = MemRef(base, limit, index(0), tuple(sizes), row_major(builder, sizes))
 
 
-def _row_major(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
+def row_major(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
     strides, step = list[ir.Value](), cast(ir.Value, index(1))
     for size in reversed(sizes):
         strides.insert(0, step)

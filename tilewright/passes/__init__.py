@@ -68,6 +68,7 @@ PASSES: dict[str, str] = {
     "air-to-rocdl": "air_to_rocdl:AirToRocdlPass",
     "air-to-std": "air_to_std:AirToStdPass",
     "air-translate-to-llvm": "air_translate_to_llvm:AirTranslateToLlvmPass",
+    "air-verify-hierarchy-locality": "air_verify_hierarchy_locality:AirVerifyHierarchyLocalityPass",
     "airrt-to-npu": "airrt_to_npu:AirrtToNpuPass",
     "canonicalize": "canonicalize:CanonicalizePass",
     "cert-legalize-pages": "cert_legalize_pages:CertLegalizePagesPass",

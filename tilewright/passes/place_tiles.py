@@ -40,6 +40,8 @@ class PlaceTilesPass(Pass):
         placement = self._find_places(op)
         for logical, place in placement.places.items():
             tile = tile_at(op, *place)
+            if tile.location == op.location:
+                tile.location = logical.location
             if logical.allocation_scheme is not None:
                 tile.allocation_scheme = logical.allocation_scheme
             logical.result.replace_all_uses_with(tile.result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import NamedTuple
@@ -38,9 +38,9 @@ Sources = Mapping[str, str]
 """Texts of source files by name."""
 
 
-def page_html(record: RunRecord, title: str, sources: Sources | None = None) -> str:
-    """The whole page."""
-    page = _Page(record, sources or {})
+def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[Section] = ()) -> str:
+    """The whole page; `before` has sections of whoever writes it, which come first."""
+    page = _Page(record, sources or {}, before)
     blanks = {
         "title": text(f"{title} · tilewright run"),
         "style": Markup(_template("page.css")),
@@ -68,8 +68,8 @@ class Section(NamedTuple):
 
 
 class _Page:
-    def __init__(self, record: RunRecord, sources: Sources):
-        self.record = record
+    def __init__(self, record: RunRecord, sources: Sources, before: Sequence[Section]):
+        self.record, self.before = record, before
         self.lines = {name: text.split("\n") for name, text in sources.items()}
         self.spans: Spans = spans_of(record)
         self.shares: Shares = shares_of(record, self.spans)
@@ -134,6 +134,7 @@ class _Page:
             yield element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
 
     def _sections(self) -> Iterator[Section]:
+        yield from self.before
         if self.record.error is not None:
             yield self._error(self.record.error)
         yield self._array()

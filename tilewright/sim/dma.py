@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
+from tilewright.device.timing import Timing
 from tilewright.sim.descriptors import Addresses, Descriptor, LockUse
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
@@ -22,7 +23,6 @@ from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.host_port import Bursts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
-from tilewright.sim.timing import Timing
 from tilewright.sim.trace import Event, Trace
 
 Words = npt.NDArray[np.uint32]

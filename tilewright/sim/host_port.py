@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.sim.timing import Timing
+from tilewright.device.timing import Timing
 
 FRACTION = 1 << 10
 """Parts of a cycle that bandwidths are counted in."""

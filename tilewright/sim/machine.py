@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.registers import CoreStatus
 from tilewright.device.stream_switch import STEPS
+from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.control_packets import serve_control_port
 from tilewright.sim.core import BoundCore
@@ -26,7 +27,6 @@ from tilewright.sim.register_roles import RegisterRole
 from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.switch import Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
-from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
 
 

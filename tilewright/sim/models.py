@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 
 from tilewright.device import DeviceModel
+from tilewright.device.timing import Timing
 from tilewright.sim.faults import FaultKind, Judge, Level
 from tilewright.sim.machine import Machine
-from tilewright.sim.timing import Timing
 
 
 class Model(Enum):

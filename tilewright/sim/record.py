@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import CallOp
 
 from tilewright.device import DeviceModel, TileId
+from tilewright.device.timing import Timing
 from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
 from tilewright.sim.roster import PartKind
-from tilewright.sim.timing import Timing
 from tilewright.sim.trace import Event, Rows
 from tilewright.txn.stream import Stream
 

@@ -14,11 +14,11 @@ from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
 from tilewright.device.stream_switch import STEPS
+from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge, place_of
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.ports import PortName, names_of
-from tilewright.sim.timing import Timing
 
 WORD_BYTES = 4
 NUM_ARBITERS = 8

@@ -6,6 +6,7 @@ such step further, all of its lanes together, and the seed decides whose turn it
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import random
 from collections.abc import Callable, Generator, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, MemRefType, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.context import make_context
@@ -24,7 +25,15 @@ from tilewright.passes import find_pass
 
 Steps = Generator[tuple[Any, ...], Any, Any]
 MAX_TURNS = 20_000
-DTYPES = {"f32": np.float32, "i32": np.int32, "index": np.int64, "i64": np.int64}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "index": np.int64,
+}
 
 
 def lowered(text: str, *passes: str) -> ModuleOp:
@@ -94,6 +103,31 @@ class Machine:
                 thread.steps = self._region(thread, op.body, env)
                 self.threads.append(thread)
 
+    def run_host(self, body: Region, env: dict[SSAValue, Any], rank: Rank) -> None:
+        """Go through the code of a host that branches by its rank and starts kernels."""
+        for op in body.block.ops:
+            operands = [env.get(value) for value in op.operands]
+            if isinstance(op, LaunchOp):
+                self.launch(op, env, rank)
+            elif op.name == "scf.if":
+                chosen = op.regions[0 if operands[0] else 1]
+                if chosen.blocks:
+                    self.run_host(chosen, env, rank)
+            elif op.name in SIMPLE:
+                env[op.results[0]] = SIMPLE[op.name](op, *operands)
+            elif op.name == "func.call" and op.results:
+                env[op.results[0]] = self._host_call(op, rank)
+            elif op.name == "builtin.unrealized_conversion_cast":
+                env[op.results[0]] = self._host_buffer(op.results[0].type, rank)
+
+    def _host_call(self, op: Operation, rank: Rank) -> int:
+        return {"@mgpuGetRank": rank.number, "@mgpuGetWorldSize": len(self.ranks)}.get(str(op.properties["callee"]), 0)
+
+    def _host_buffer(self, type: Any, rank: Rank) -> np.ndarray | None:
+        if str(type.element_type) == "index":
+            return None
+        return rank.buffers.setdefault("mail", np.zeros(type.get_shape(), np.int8))
+
     def _size(self, size: SSAValue, values: dict[SSAValue, Any]) -> int:
         return values[size] if size in values else _constant(size.owner)
 
@@ -130,8 +164,8 @@ class Machine:
         kind = thread.pending[0] if thread.pending else "start"
         if kind == "barrier":
             return all(t.done or t.pending == ("barrier",) for t in self.threads if t.group == thread.group)
-        if kind == "shuffle":
-            return all(t.done or (t.pending is not None and t.pending[0] == "shuffle") for t in wave)
+        if kind in ("shuffle", "fence"):
+            return all(t.done or (t.pending is not None and t.pending[0] == kind) for t in wave)
         return True
 
     def _answer(self, thread: Thread, wave: list[Thread]) -> Any:
@@ -208,6 +242,21 @@ class Machine:
         buffer[where] = {1: old + value, 3: value}[_number(op, "kind")]
         return [old]
 
+    def _llvm_load(self, thread: Thread, op: Operation, env: dict[SSAValue, Any], operands: list[Any]) -> Steps:
+        yield ("memory",)
+        return [_at(operands[0], op.results[0].type)[0]]
+
+    def _llvm_store(self, thread: Thread, op: Operation, env: dict[SSAValue, Any], operands: list[Any]) -> Steps:
+        yield ("memory",)
+        value, address = operands
+        _at(address, op.operands[0].type)[0] = value
+        return []
+
+    def _llvm_fence(self, thread: Thread, op: Operation, env: dict[SSAValue, Any], operands: list[Any]) -> Steps:
+        """Fences here are those of a wave, whose lanes wait for each other."""
+        yield ("fence",)
+        return []
+
     def _gpu_barrier(self, thread: Thread, op: Operation, env: dict[SSAValue, Any], operands: list[Any]) -> Steps:
         yield ("barrier",)
         return []
@@ -225,6 +274,26 @@ class Machine:
         buffer, own, peer, _ = operands
         name = next(name for name, mine in self.ranks[own].buffers.items() if mine is buffer)
         return [self.ranks[peer].buffers[name]]
+
+
+def _at(address: int, type: Attribute) -> np.ndarray:
+    """The value at an address of this process."""
+    dtype = np.dtype(DTYPES[str(type)])
+    cells = (ctypes.c_uint8 * dtype.itemsize).from_address(int(address))
+    return np.ctypeslib.as_array(cells).view(dtype)
+
+
+def _cast(op: Operation, value: Any) -> Any:
+    return np.array(value).astype(DTYPES[str(op.results[0].type)])[()]
+
+
+def _unsigned_cast(op: Operation, value: Any) -> Any:
+    old = np.array(value)
+    return old.view(f"u{old.dtype.itemsize}").astype(DTYPES[str(op.results[0].type)])[()]
+
+
+def _bitcast(op: Operation, value: Any) -> Any:
+    return np.array(value).view(DTYPES[str(op.results[0].type)])[()]
 
 
 def _buffer(type: Any) -> np.ndarray:
@@ -282,13 +351,25 @@ SIMPLE: dict[str, Callable[..., Any]] = {
     "arith.constant": lambda op: _constant(op),
     "arith.divui": _binary(operator.floordiv),
     "arith.divsi": _binary(operator.floordiv),
-    "arith.index_cast": lambda op, a: a,
+    "arith.bitcast": _bitcast,
+    "arith.extsi": _cast,
+    "arith.extui": _unsigned_cast,
+    "arith.index_cast": _cast,
     "arith.maxui": _binary(max),
     "arith.mulf": _binary(operator.mul),
     "arith.muli": _binary(operator.mul),
+    "arith.ori": _binary(operator.or_),
+    "arith.shli": _binary(operator.lshift),
+    "arith.shrui": _binary(operator.rshift),
+    "arith.trunci": _cast,
+    "arith.xori": _binary(operator.xor),
+    "arith.minui": _binary(min),
     "arith.remui": _binary(operator.mod),
     "arith.remsi": _binary(operator.mod),
     "arith.select": lambda op, condition, a, b: a if condition else b,
     "arith.subi": _binary(operator.sub),
+    "llvm.inttoptr": lambda op, address: address,
+    "memref.dim": lambda op, buffer, dimension: buffer.shape[dimension],
+    "memref.extract_aligned_pointer_as_index": lambda op, buffer: buffer.ctypes.data,
     "memref.subview": lambda op, buffer: buffer,
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
+from air_channel_programs import all_to_all, allgather
 from air_programs import MATMUL, channel_program, tile_copy
 from gpu_machine import lowered
 
@@ -20,7 +22,13 @@ CHAINS = {
     "gfx1100": ("air-to-rocdl=chip=gfx1100", "convert-gpu-to-rocdl{chipset=gfx1100 runtime=HIP}"),
     "sm_90": ("air-to-nvvm=chip=sm_90", "convert-gpu-to-nvvm"),
 }
-PROGRAMS = {"tiles": tile_copy(8, 8, waves=4), "product": MATMUL, "messages": channel_program(3)}
+PROGRAMS = {
+    "tiles": tile_copy(8, 8, waves=4),
+    "product": MATMUL,
+    "messages in place": channel_program(3),
+    "ordered messages": replace(all_to_all(4, (3, 5), "bf16", {}), waves=2).text(),
+    "messages in lines": replace(allgather(4, (9,), "f16", {"protocol": '"line"'}), is_sized_at_run_time=True).text(),
+}
 
 
 def mlir_opt(text: str, *flags: str) -> str:

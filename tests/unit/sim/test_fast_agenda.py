@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tilewright.device.enums import DeviceName
 from tilewright.device.packets import PacketHeader
+from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process
 from tilewright.sim.fast.engine import FastEngine
 from tilewright.sim.fast.numbering import numbering_of
 from tilewright.sim.fast.state import NONE
 from tilewright.sim.fast.streams import PACKET_ID
-from tilewright.sim.timing import Timing
 
 PARTS = 40
 PAUSES = st.lists(st.lists(st.sampled_from([0, 1, 2, 63, 64, 65, 1000]), max_size=6), min_size=1, max_size=PARTS)

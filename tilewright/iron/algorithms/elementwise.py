@@ -41,7 +41,7 @@ def array_type(given: Any, who: str) -> tuple[int, Any]:
 
 def vector(size: int, dtype: Any) -> Any:
     """The type of a one-dimensional array."""
-    return np.ndarray[(size,), np.dtype[dtype]]  # pyright: ignore[reportInvalidTypeArguments, reportInvalidTypeForm]
+    return np.ndarray[(size,), np.dtype[dtype]]
 
 
 @dataclass

@@ -63,7 +63,10 @@ class RuntimeData:
     def elements(self) -> int:
         """How many elements it has."""
         if DYNAMIC_INDEX in self.shape:
-            refuse(f"{self} has as many elements as a run gives it", (None, "say which ones: sizes and strides, or transfer_len"))
+            refuse(
+                f"{self} has as many elements as a run gives it",
+                (None, "say which ones: sizes and strides, or transfer_len"),
+            )
         return prod(self.shape)
 
     def default_tap(self) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import LocationAttr, i32
 
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.location import refuse
+from tilewright.iron.build.location import refuse, user_location
 from tilewright.iron.placed.descriptors import as_integer
 from tilewright.iron.runtime._context import active_sequence
 
@@ -19,11 +20,20 @@ def write_parameter(buffer: Buffer | str, index: Any, value: Any) -> None:
     """Write one element of a buffer in a core's tile; the value may be one of the program."""
     from tilewright.iron.dialects.aiex import npu_rtp_write
 
-    active_sequence()
+    sequence = active_sequence()
+    if not isinstance(buffer, str):
+        index = _flat_index(buffer, index)
+        sequence.later(partial(_check_place, buffer, user_location()))
     name = buffer if isinstance(buffer, str) else buffer.name
-    number = index if isinstance(buffer, str) else _flat_index(buffer, index)
     is_known = isinstance(value, int | np.integer)
-    npu_rtp_write(name, number, value if is_known else as_integer(value, i32))
+    npu_rtp_write(name, index, value if is_known else as_integer(value, i32))
+
+
+def _check_place(buffer: Buffer, where: LocationAttr) -> None:
+    """A parameter is in a tile's memory by the time that a sequence writes it."""
+    if not buffer.is_resolved:
+        remedy = "give it to a worker, or say Buffer(..., tile=...) and use it in a DMA program"
+        refuse(f"Buffer '{buffer.name}' is not resolved: it is on no tile", (buffer.where, remedy), at=where)
 
 
 def _flat_index(buffer: Buffer, index: Any) -> int:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, MemRefType, StringAttr, UnrealizedConversionCastOp, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    MemRefType,
+    StringAttr,
+    UnrealizedConversionCastOp,
+    i64,
+)
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
@@ -21,22 +29,29 @@ def descriptor_type(pointer: Attribute, rank: int) -> LLVMStructType:
     return LLVMStructType(StringAttr(""), ArrayAttr([pointer, pointer, i64, *arrays]))
 
 
-def wrap_pointer(emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided) -> SSAValue:
-    """The memory at `pointer` as a memref; shape, strides and offset are known."""
+def wrap_pointer(
+    emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided, sizes: Sequence[SSAValue] = ()
+) -> SSAValue:
+    """The memory at `pointer` as a memref; strides and offset are known, and the shape but for `sizes`."""
     shape = type.get_shape()
     struct = descriptor_type(pointer.type, len(shape))
     descriptor = emitter.value("llvm.mlir.poison", (), struct)
     for field in (0, 1):
         descriptor = inserted(emitter, descriptor, pointer, [field])
-    fields = [([2], form.offset)]
+    fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
+    given = iter(sizes)
     for dimension, (size, stride) in enumerate(zip(shape, form.strides, strict=True)):
-        fields += [([3, dimension], size), ([4, dimension], stride)]
+        fields += [([3, dimension], next(given) if size == DYNAMIC_INDEX else size), ([4, dimension], stride)]
     for position, number in fields:
         assert number is not None, "only what is known is wrapped"
-        constant = emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
-        descriptor = inserted(emitter, descriptor, constant, position)
+        value = number if isinstance(number, SSAValue) else _number(emitter, number)
+        descriptor = inserted(emitter, descriptor, value, position)
     cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
     return emitter.insert(cast).results[0]
+
+
+def _number(emitter: Emitter, number: int) -> SSAValue:
+    return emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
 
 
 def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:

@@ -75,6 +75,8 @@ class Emitter:
         numbers = scalar_int(lhs), scalar_int(rhs)
         if numbers[0] is not None and numbers[1] is not None:
             return self.constant(numbers[0] * numbers[1], lhs.type)
+        if 0 in numbers:
+            return lhs if numbers[0] == 0 else rhs
         if 1 in numbers:
             return rhs if numbers[0] == 1 else lhs
         return self.arith("muli", lhs, rhs)
@@ -84,6 +86,8 @@ class Emitter:
         numbers = scalar_int(lhs), scalar_int(rhs)
         if 0 in numbers:
             return rhs if numbers[0] == 0 else lhs
+        if numbers[0] is not None and numbers[1] is not None:
+            return self.constant(numbers[0] + numbers[1], lhs.type)
         return self.arith("addi", lhs, rhs)
 
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -135,3 +139,10 @@ class Emitter:
         inner = Emitter.at_end(before, self.location)
         inner.insert(scf.ConditionOp(goes_on(inner)))
         self.insert(scf.WhileOp([], [], [before], [after]))
+
+    def spin_for(self, type: Attribute, look: Callable[[Emitter], tuple[SSAValue, SSAValue]]) -> SSAValue:
+        """`scf.while` that looks for a value, which it gives; `look` says whether it goes on, and the value."""
+        before, after = Block(), Block([scf.YieldOp()], arg_types=[type])
+        inner = Emitter.at_end(before, self.location)
+        inner.insert(scf.ConditionOp(*look(inner)))
+        return self.insert(scf.WhileOp([], [type], [before], [after])).results[0]

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import RankOp
+from tilewright.passes.air.evaluation import evaluate, outermost
 from tilewright.passes.folding.constants import scalar_int
-from tilewright.passes.folding.predicates import EQ, NE, compare
+from tilewright.passes.folding.predicates import EQ, NE
 
 Point: TypeAlias = "tuple[int, ...]"
 MAX_WORLD = 4096
 """Ranks that are tried one by one; larger worlds are searched for equalities only."""
-
-_OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
-    "arith.divsi": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "arith.divui": lambda a, b: a // b,
-    "arith.remsi": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
-    "arith.remui": lambda a, b: a % b,
-}
-_DIVISIONS = {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"}
-_CASTS = {"arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui", "arith.trunci"}
-_WIDTH = 64
 
 
 def rank_of(op: Operation) -> int | None:
@@ -44,19 +28,25 @@ def rank_of(op: Operation) -> int | None:
 
 def possible_ranks(op: Operation) -> list[int] | None:
     """The ranks that `op` runs on as far as the conditions around it tell; None in a world of unknown size."""
-    rank = _enclosing_rank(op)
+    rank = enclosing_rank(op)
     if rank is None:
         return None
     conditions = list(_conditions(op, rank))
     sizes = [scalar_int(size) for size in rank.extents]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and prod(known) <= MAX_WORLD:
-        return _ranks_left(conditions, rank, known)
+        return [number for number, point in points(known) if _runs_at(conditions, rank, point)]
     compared = _compared_rank(conditions, rank)
     return None if compared is None else [compared]
 
 
-def _enclosing_rank(op: Operation) -> RankOp | None:
+def points(sizes: Sequence[int]) -> Iterator[tuple[int, Point]]:
+    """The ranks of a world, by their numbers and their places; the first dimension counts fastest."""
+    for number, place in enumerate(product(*(range(size) for size in reversed(sizes)))):
+        yield number, place[::-1]
+
+
+def enclosing_rank(op: Operation) -> RankOp | None:
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, RankOp):
         parent = parent.parent_op()
@@ -74,14 +64,11 @@ def _conditions(op: Operation, rank: RankOp) -> Iterator[tuple[SSAValue, bool]]:
         inner = parent
 
 
-def _ranks_left(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, sizes: Sequence[int]) -> list[int]:
-    points = [point[::-1] for point in product(*(range(size) for size in reversed(sizes)))]
-    return [number for number, point in enumerate(points) if _runs_at(conditions, rank, point)]
-
-
 def _runs_at(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, point: Point) -> bool:
     """Whether no condition keeps a point from running; one that depends on other things does not."""
-    return all(_evaluate(value, rank, point) in (None, int(outcome)) for value, outcome in conditions)
+    known = dict[SSAValue, int](zip(rank.ids, point, strict=True))
+    outcomes = [(evaluate(value, known), outcome) for value, outcome in conditions]
+    return all(found is None or bool(found & 1) == outcome for found, outcome in outcomes)
 
 
 def _compared_rank(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp) -> int | None:
@@ -93,47 +80,7 @@ def _compared_rank(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp) ->
         if not isinstance(owner, arith.CmpiOp) or owner.predicate.value.data != (EQ if outcome else NE):
             continue
         sides = [(owner.lhs, owner.rhs), (owner.rhs, owner.lhs)]
-        numbers = [scalar_int(number) for side, number in sides if _outermost(side) is rank.ids[0]]
+        numbers = [scalar_int(number) for side, number in sides if outermost(side) is rank.ids[0]]
         if numbers and numbers[0] is not None:
             return numbers[0]
     return None
-
-
-def _outermost(value: SSAValue) -> SSAValue:
-    """What a value is outside of the bodies that it was passed to."""
-    while isinstance(value, BlockArgument):
-        parent = value.block.parent_op()
-        outer = parent.tied_operand(value) if isinstance(parent, Hierarchy) else None
-        if outer is None:
-            break
-        value = outer
-    return value
-
-
-def _evaluate(value: SSAValue, rank: RankOp, point: Point) -> int | None:
-    """What a value is on the rank at `point`; None if it depends on more than that."""
-    value = _outermost(value)
-    if isinstance(value, BlockArgument):
-        return point[value.index] if value.block is rank.block and value.index < len(point) else None
-    number = scalar_int(value)
-    if number is not None:
-        return number
-    op = value.owner
-    assert isinstance(op, Operation)
-    operands = [_evaluate(operand, rank, point) for operand in op.operands]
-    known = [operand for operand in operands if operand is not None]
-    if len(known) != len(operands):
-        return None
-    return _result(op, known)
-
-
-def _result(op: Operation, operands: Sequence[int]) -> int | None:
-    if op.name in _CASTS:
-        return operands[0]
-    if isinstance(op, arith.CmpiOp):
-        mask = (1 << _WIDTH) - 1
-        return int(compare(op.predicate.value.data, operands[0] & mask, operands[1] & mask, _WIDTH))
-    apply = _OPERATIONS.get(op.name)
-    if apply is None or (op.name in _DIVISIONS and operands[1] == 0):
-        return None
-    return apply(*operands)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, i32, i64
+from xdsl.dialects.builtin import ModuleOp, i1, i32, i64
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, SSAValue
@@ -31,6 +31,14 @@ HEAP_DESTROY = RuntimeFunction("mgpuSymmetricHeapDestroy", ())
 GET_RANK = RuntimeFunction("mgpuGetRank", (), (i32,))
 SYMMETRIC_ALLOC = RuntimeFunction("mgpuSymmetricAlloc", (i64, POINTER), (POINTER,))
 SYMMETRIC_FREE = RuntimeFunction("mgpuSymmetricFree", (POINTER, POINTER))
+GET_WORLD_SIZE = RuntimeFunction("mgpuGetWorldSize", (), (i32,))
+HEAP_BASES = RuntimeFunction("mgpuGetHeapBases", (), (POINTER,))
+BARRIER = RuntimeFunction("mgpuBarrier", ())
+MEM_ALLOC = RuntimeFunction("mgpuMemAlloc", (i64, POINTER, i1), (POINTER,))
+MEM_FREE = RuntimeFunction("mgpuMemFree", (POINTER, POINTER))
+MEMCPY = RuntimeFunction("mgpuMemcpy", (POINTER, POINTER, i64, POINTER))
+MEMSET32 = RuntimeFunction("mgpuMemset32", (POINTER, i32, i64, POINTER))
+STREAM_SYNCHRONIZE = RuntimeFunction("mgpuStreamSynchronize", (POINTER,))
 
 
 def declare(module: ModuleOp, *functions: RuntimeFunction) -> None:

@@ -34,7 +34,7 @@ Folder: TypeAlias = Callable[[Any], "Sequence[SSAValue | Attribute] | None"]
 """Gives one replacement for each result, none at all if it changed the operation in place, None if it did nothing."""
 PatternFunction: TypeAlias = Callable[[Any, PatternRewriter], None]
 
-DIALECTS = {"affine", "air", "arith", "cf", "index", "memref", "scf", "vector"}
+DIALECTS = {"affine", "air", "airrt", "arith", "cf", "index", "memref", "scf", "vector"}
 
 IDEMPOTENT = {"arith.andi", "arith.ori"}
 """`f(x, x)` is `x`."""

@@ -42,7 +42,7 @@ def drop_false_dependencies(op: AsyncOp, rewriter: PatternRewriter) -> None:
     """Do not wait for what touches other memory, what is waited for already, or what another dependency waits for."""
     if not op.dependencies:
         return
-    leaves = dict.fromkeys(_leaves(op.dependencies))
+    leaves = dict.fromkeys(leaves_of(op.dependencies))
     found = [token for token in leaves if not _is_false(token, op)]
     indirect = {token for other in found for token in _dependencies_of(other)}
     kept = [token for token in found if token not in indirect]
@@ -51,7 +51,7 @@ def drop_false_dependencies(op: AsyncOp, rewriter: PatternRewriter) -> None:
         rewriter.notify_op_modified(op)
 
 
-def _leaves(tokens: Sequence[SSAValue]) -> Iterator[SSAValue]:
+def leaves_of(tokens: Sequence[SSAValue]) -> Iterator[SSAValue]:
     """What joins stand for, each join looked into once."""
     pending, seen = [*reversed(tokens)], set[Operation]()
     while pending:

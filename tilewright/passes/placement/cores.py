@@ -236,7 +236,9 @@ class CorePlacer:
             column, row = ("?" if number is None else number.value.data for number in (tile.col, tile.row))
             text = f"no compute tile available matching constraint ({column}, {row})"
             text += "".join(f" and {reason}" for reason, _ in reasons)
-        fail(tile, text, *(note for _, notes in reasons for note in notes))
+        found = [note for _, notes in reasons for note in notes]
+        cores = len(self.model.core_rows) * self.model.columns
+        fail(tile, text, *(found or [(tile, f"{self.model} has {cores} of them: use fewer, or a larger device")]))
 
     def _peer_notes(self, tile: LogicalTileOp, edges: Edges, labels: tuple[str, str]) -> list[Note]:
         notes: list[Note] = []

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.layout import WORD_BYTES
+from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Engine, Signal
@@ -41,7 +42,6 @@ from tilewright.sim.register_roles import RegisterRole, Role
 from tilewright.sim.roster import PartKind
 from tilewright.sim.switch import Arbiter, Slave, Switch
 from tilewright.sim.tile import Tile
-from tilewright.sim.timing import Timing, timing_of
 from tilewright.sim.trace import Trace
 
 assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.device.timing import Timing
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
     MAX_TARGETS,
@@ -24,7 +25,6 @@ from tilewright.sim.fast.state import (
 from tilewright.sim.ports import names_of
 from tilewright.sim.roster import Roster, roster_of
 from tilewright.sim.switch import NUM_ARBITERS
-from tilewright.sim.timing import Timing
 
 T = TypeVar("T")
 TRACE_ROWS = 1 << 14

@@ -1,9 +1,6 @@
 // RUN: not tilewright opt --air-to-rocdl=chip=sm_90 %s 2>&1 | filecheck %s --check-prefix=CHIP
 // RUN: not tilewright opt --air-to-rocdl=wave-size=48 %s 2>&1 | filecheck %s --check-prefix=WAVE
 
-// RUN: not tilewright opt --air-gpu-channel-to-cacheline=wave-size=16 %s 2>&1 | filecheck %s --check-prefix=LINE
-
-// LINE: error: wave-size must be at least 32, a lane for each word of a line; got 16
 // CHIP: error: unknown chip 'sm_90'; known are gfx908, gfx90a, gfx942
 // WAVE: error: wave-size must be a power of two, or 0 for that of gfx942; got 48
 func.func @nothing() {

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import marshal
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -126,10 +127,25 @@ def _function_contents(function: FunctionType) -> Iterator[Any]:
     yield function.__defaults__
     yield function.__kwdefaults__
     yield from function.__closure__ or ()
-    for name in sorted(_global_names(function.__code__)):
-        if name in function.__globals__:
+    names = sorted(_global_names(function.__code__))
+    yield from _named(function.__globals__, names)
+
+
+def _named(namespace: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
+    """What names stand for, and what they stand for inside of modules that may change."""
+    for name in names:
+        if name in namespace:
             yield name
-            yield function.__globals__[name]
+            yield namespace[name]
+            if isinstance(namespace[name], ModuleType) and _may_change(namespace[name]):
+                yield from _named(vars(namespace[name]), [other for other in names if other != name])
+
+
+def _may_change(module: ModuleType) -> bool:
+    """Whether it is one of the user's, not of Python or of a package."""
+    top, file = module.__name__.partition(".")[0], str(getattr(module, "__file__", None) or "")
+    installed = top in sys.stdlib_module_names or "site-packages" in file
+    return not installed and not f"{module.__name__}.".startswith(_OURS)
 
 
 def _object_contents(value: Any) -> Iterator[Any]:
