@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -183,7 +184,7 @@ def test_a_page_of_many_events_opens_soon(page: Page, tmp_path: Path) -> None:
     descriptors, parts = 40_000, [channel(MEM, DmaDirection.S2MM, number) for number in range(6)]
     rows = np.concatenate([busy_rows(part, descriptors) for part in parts])
     record = record_of([], 100 * descriptors)
-    html = page_html(type(record)(**vars(record) | {"trace": rows[np.argsort(rows[:, 0], kind="stable")]}), "long")
+    html = page_html(replace(record, trace=rows[np.argsort(rows[:, 0], kind="stable")]), "long")
     path = tmp_path / "long.html"
     path.write_text(html)
     assert len(rows) > 900_000 and path.stat().st_size < 5_000_000

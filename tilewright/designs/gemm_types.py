@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.device import Arch
+from tilewright.device import Arch, model
 from tilewright.device.vector_unit import vector_unit
 
 DTYPES: dict[str, Any] = {
@@ -35,6 +35,29 @@ class TileShape:
 
 
 USUAL_TILE = TileShape()
+
+
+@dataclass(frozen=True)
+class SingleCore:
+    """A product on one core of a device; `operand` is i8, i16 or bf16."""
+
+    device: str = "npu2_1col"
+    operand: str = "i16"
+    tile: TileShape = USUAL_TILE
+
+    @property
+    def multiples(self) -> tuple[int, int, int]:
+        """What M, K and N are multiples of."""
+        return self.tile.m, self.tile.k, self.tile.n
+
+    @property
+    def types(self) -> GemmTypes:
+        return GemmTypes.of(model(self.device).arch, self.operand, self.tile)
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The types of A, B and C."""
+        return [open_array(self.operand), open_array(self.operand), open_array(SUMS[self.operand])]
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,29 @@
-"""One core that multiplies matrices, placed by hand: tiles, fifos and its program, without a sequence."""
+"""One core that multiplies matrices, placed by hand. How its sequence moves tiles is a choice of those who use it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from tilewright.designs.gemm_types import SUMS, WORD, GemmTypes
+import numpy as np
+
+from tilewright.designs.gemm_types import SUMS, WORD, GemmTypes, SingleCore
+from tilewright.device import model
 from tilewright.iron.dialects.aie import (
     ObjectFifoPort,
     buffer,
     core,
+    device,
     external_func,
     object_fifo,
     object_fifo_link,
     tile,
 )
+from tilewright.iron.dialects.aiex import npu_rtp_write, runtime_sequence
+from tilewright.iron.extras.context import mlir_mod_ctx
 from tilewright.iron.helpers.dialects.scf import _for as range_
+from tilewright.iron.open_sizes import require_multiple
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,42 @@ class PlacedGemm:
     b: Any
     c: Any
     steps: Any
+
+
+class Pattern(NamedTuple):
+    """Which elements of a matrix, in which order."""
+
+    sizes: list[Any]
+    strides: list[Any]
+    offset: Any
+
+
+Move: TypeAlias = Callable[[PlacedGemm, Sequence[Any], Sequence[Pattern]], None]
+"""Has the patterns of A and B sent to the core and that of C fetched, and waits for it."""
+
+
+def placed_program(shape: SingleCore, move: Move) -> Any:
+    """The design; M, K and N are arguments of its sequence, which moves what each tile of C needs."""
+    m, k, n = shape.multiples
+    with mlir_mod_ctx() as ctx:
+
+        @device(model(shape.device).name)
+        def _design() -> None:
+            gemm = place_gemm(shape.types)
+
+            @runtime_sequence(*shape.arrays, np.int32, np.int32, np.int32)
+            def sequence(A: Any, B: Any, C: Any, M: Any, K: Any, N: Any) -> None:
+                for size, multiple, name in zip((M, K, N), shape.multiples, "MKN", strict=True):
+                    require_multiple(size, multiple, name)
+                npu_rtp_write("steps", 0, K // k)
+                for i in range_(M // m):
+                    for j in range_(N // n):
+                        tiles_of_a = Pattern([1, K // k, m, k], [0, k, K, 1], i * m * K)
+                        tiles_of_b = Pattern([1, K // k, k, n], [0, N * k, N, 1], j * n)
+                        tile_of_c = Pattern([1, 1, m, n], [0, 0, N, 1], i * m * N + j * n)
+                        move(gemm, (A, B, C), (tiles_of_a, tiles_of_b, tile_of_c))
+
+    return ctx.module
 
 
 def place_gemm(types: GemmTypes) -> PlacedGemm:

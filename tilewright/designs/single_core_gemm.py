@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.designs.gemm_core import accumulate_tiles
-from tilewright.designs.gemm_types import SUMS, USUAL_TILE, WORD, GemmTypes, TileShape, open_array
+from tilewright.designs.gemm_types import SUMS, WORD, SingleCore
 from tilewright.iron import Buffer, Kernel, ObjectFifo, Program, Runtime, TaskGroup, Worker
 from tilewright.iron.controlflow import range_
 from tilewright.iron.device import Device
 from tilewright.iron.open_sizes import Size, require_multiple
 
 
-@dataclass(frozen=True)
-class SingleCoreGemm:
-    """A product on one core of a device; `operand` is i8, i16 or bf16."""
-
-    device: str = "npu2_1col"
-    operand: str = "i16"
-    tile: TileShape = USUAL_TILE
-
-    @property
-    def multiples(self) -> tuple[int, int, int]:
-        """What M, K and N are multiples of."""
-        return self.tile.m, self.tile.k, self.tile.n
+class SingleCoreGemm(SingleCore):
+    """A product with workers and ObjectFifos that find their own places."""
 
     def program(self, M: Size = np.int32, K: Size = np.int32, N: Size = np.int32) -> Program:
         """The design. Sizes that are numbers are built in; by default they are arguments of the sequence."""
-        device, (m, k, n) = Device(self.device), self.multiples
-        types = GemmTypes.of(device.arch, self.operand, self.tile)
+        types, (m, k, n) = self.types, self.multiples
         in_a, in_b = ObjectFifo(types.a(), name="A_L3L2"), ObjectFifo(types.b(), name="B_L3L2")
         mem_a = in_a.cons().forward(name="A_L2L1", dims_to_stream=types.a_to_blocks())
         mem_b = in_b.cons().forward(name="B_L2L1", dims_to_stream=types.b_to_blocks())
@@ -56,6 +44,5 @@ class SingleCoreGemm:
                     c.drain(C, sizes=[1, 1, m, n], strides=[0, 0, N, 1], offset=at, wait=True, group=group)
                     group.finish()
 
-        host = [open_array(self.operand), open_array(self.operand), open_array(SUMS[self.operand])]
-        runtime = Runtime(sequence, [*host, M, K, N, in_a.prod(), in_b.prod(), out_c.cons()])
-        return Program(device, runtime, [worker])
+        runtime = Runtime(sequence, [*self.arrays, M, K, N, in_a.prod(), in_b.prod(), out_c.cons()])
+        return Program(Device(self.device), runtime, [worker])

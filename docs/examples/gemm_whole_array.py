@@ -1,0 +1,5 @@
+"""C = A B on four columns of an NPU, for any M, K and N."""
+
+from tilewright.designs import WholeArrayGemm
+
+program = WholeArrayGemm("npu2", columns=4, operand="i16").program()
