@@ -40,6 +40,8 @@ PICTURES = (
     Picture("iron-transpose", "transpose", "#array"),
     Picture("iron-softmax", "softmax", "#array"),
     Picture("iron-gemv", "gemv", "#timeline"),
+    Picture("gemm-array", "gemm_whole_array", "#array"),
+    Picture("gemm-single-core", "gemm_single_core", "#timeline"),
 )
 ARGUMENTS = {
     "passthrough": ("length=5000",),
@@ -47,6 +49,8 @@ ARGUMENTS = {
     "transpose": ("rows=64", "columns=96"),
     "softmax": ("pairs=4",),
     "gemv": ("M=64", "K=96"),
+    "gemm_whole_array": ("M=256", "K=256", "N=256"),
+    "gemm_single_core": ("M=64", "K=96", "N=64"),
 }
 """Numbers that sequences take."""
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument
 
@@ -63,6 +64,7 @@ def _design(source: Source, pipeline: Pipeline) -> Design:
     try:
         module = source.read(ctx)
         _raise_errors(module)
+        _lower_host_code(ctx, module)
         _keep_argument_names(module)
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
@@ -70,6 +72,14 @@ def _design(source: Source, pipeline: Pipeline) -> Design:
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
+
+
+def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
+    """Functions of AIR programs become sequences of the device that they use."""
+    if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
+        from tilewright.passes.air_host.pipeline import lower_host_programs
+
+        lower_host_programs(ctx, module)
 
 
 def _raise_errors(module: ModuleOp) -> None:

@@ -2,4 +2,4 @@
 
 from tilewright.designs import WholeArrayGemm
 
-program = WholeArrayGemm("npu2", columns=4, operand="i16").program()
+program = WholeArrayGemm("npu1", columns=4, operand="i16").program()

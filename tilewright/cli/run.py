@@ -180,6 +180,8 @@ def _on_design(args: Namespace) -> Job:
     """A sequence of a design, with its own words or given ones."""
     from tilewright.design import argument_names, compile_source
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.sim.host_needs import needed_bytes
+    from tilewright.sim.streams import as_control_code
 
     for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
         if value:
@@ -189,7 +191,13 @@ def _on_design(args: Namespace) -> Job:
     op = _sequence(design, args.sequence)
     code = _control_code(args) if args.txn is not None else None
     names, types = argument_names(op), [argument.type for argument in op.body.block.args]
-    values = typed_arguments(names, types, pairs("--set", args.set), pairs("--arg", args.arg), code is not None)
+    scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
+
+    def needs(numbers: dict[str, int]) -> dict[int, int]:
+        words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
+        return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
+
+    values = typed_arguments(names, types, scalars, specs, code is not None, needs)
     scratchpad = _scratchpad(design, args)
     kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
@@ -75,8 +76,10 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def typed_buffer(name: str, spec: str, type: Any) -> Array:
-    """A new array for an argument of a memref type, filled as `spec` says."""
+def typed_buffer(name: str, spec: str, type: Any, needed_bytes: Callable[[], int]) -> Array:
+    """A new array for an argument of a memref type, filled as `spec` says; as large as is needed if that is open."""
+    from xdsl.dialects.builtin import DYNAMIC_INDEX
+
     from tilewright.sim.core_types import dtype_of
 
     try:
@@ -86,8 +89,10 @@ def typed_buffer(name: str, spec: str, type: Any) -> Array:
         raise InputError(f"argument {name} is {type}: {error}") from error
     if spec.endswith(".npy"):
         return read_array(spec)
-    if -1 in shape:
-        raise usage(f"the size of {name} is not known; give it as a file: --arg {name}=FILE.npy")
+    if DYNAMIC_INDEX in shape:
+        shape = (-(-needed_bytes() // dtype.itemsize),)
+        if not 0 < shape[0] * dtype.itemsize <= MOST_BYTES:
+            raise usage(f"how large {name} must be cannot be told; give it as a file: --arg {name}=FILE.npy")
     return filled(name, spec, shape, dtype)
 
 
@@ -119,9 +124,17 @@ def read_array(path: str) -> Array:
 
 
 def typed_arguments(
-    names: list[str], types: list[Attribute], scalars: dict[str, str], specs: dict[str, str], given_words: bool
+    names: list[str],
+    types: list[Attribute],
+    scalars: dict[str, str],
+    specs: dict[str, str],
+    given_words: bool,
+    needs: Callable[[dict[str, int]], dict[int, int]],
 ) -> list[Array | int]:
-    """Values for the arguments of a sequence, in order. Words that are given have no use for scalars."""
+    """Values for the arguments of a sequence, in order. Words that are given have no use for scalars.
+
+    `needs` says for some scalars how many bytes of which argument are used.
+    """
     from xdsl.dialects.builtin import MemRefType
 
     buffers = [name for name, type in zip(names, types, strict=True) if isinstance(type, MemRefType)]
@@ -131,11 +144,13 @@ def typed_arguments(
     missing = [] if given_words else [name for name in others if name not in scalars]
     if missing:
         raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=INT")
+    numbers = {name: integer("--set", name, scalars.get(name, "0")) for name in others}
+    found = cache(lambda: needs(numbers))
     return [
-        typed_buffer(name, specs.get(name, "zeros"), type)
+        typed_buffer(name, specs.get(name, "zeros"), type, lambda number=number: found().get(number, 0))
         if name in buffers
-        else integer("--set", name, scalars.get(name, "0"))
-        for name, type in zip(names, types, strict=True)
+        else numbers[name]
+        for number, (name, type) in enumerate(zip(names, types, strict=True))
     ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import DTYPES, Array, Call, Memory, Scalar, define
+from tilewright.kernels.definition import DTYPES, Array, Call, Function, Memory, Parameter, Scalar, define
 from tilewright.kernels.numbers import saturated, shifted, wide
 
 _GROUP = 8  # channels that stand together
@@ -70,38 +70,42 @@ _define_pointwise("conv2dk1_ui8", "ui8", "ui8", _UP)
 _define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
 
 
-def _define_square(element: str) -> None:
-    sizes = [*SIZES, Scalar("kernel_width"), Scalar("kernel_height"), Scalar("check"), Scalar("scale")]
+def square_parameters(element: str) -> list[Parameter]:
+    """Those of a 3 x 3 convolution: three lines, weights, output, sizes."""
     memory = [*(Memory(f"line{row}", element) for row in range(3)), Memory("wts", "i8"), Memory("output", "ui8")]
-    name = f"conv2dk3_{element}"
-    summary = "output = 3 x 3 convolution of three lines; check is 0 at the top, 2 at the bottom"
-    define(name, [*memory, *sizes, Scalar("channel_offset")], _square_cost, summary)(_square)
+    sizes = ("kernel_width", "kernel_height", "check", "scale", "channel_offset")
+    return [*memory, *SIZES, *map(Scalar, sizes)]
 
 
 def _square_cost(call: Call, *arguments: Any) -> int:
     return 9 * pointwise_cost(call, *arguments)
 
 
-def _square(
-    call: Call,
-    first: Array,
-    second: Array,
-    third: Array,
-    weights: Array,
-    output: Array,
-    width: int,
-    inputs: int,
-    outputs: int,
-    kernel_width: int,
-    kernel_height: int,
-    check: int,
-    scale: int,
-    channel_offset: int,
-) -> None:
-    taps = weights_of(call, weights, inputs, outputs, kernel_height * kernel_width, channel_offset)
-    taps = taps.reshape(kernel_height, kernel_width, inputs, outputs)
-    lines = [line_of(call, line, width, inputs) for line in (first, second, third)]
-    store_line(call, output, square_sums(lines, taps, check), scale, _UP)
+def square(stride: int = 1, rounding: str = _UP) -> Function:
+    """A 3 x 3 convolution at every place, or every other one."""
+
+    def function(
+        call: Call,
+        first: Array,
+        second: Array,
+        third: Array,
+        weights: Array,
+        output: Array,
+        width: int,
+        inputs: int,
+        outputs: int,
+        kernel_width: int,
+        kernel_height: int,
+        check: int,
+        scale: int,
+        channel_offset: int,
+    ) -> None:
+        taps = weights_of(call, weights, inputs, outputs, kernel_height * kernel_width, channel_offset)
+        taps = taps.reshape(kernel_height, kernel_width, inputs, outputs)
+        lines = [line_of(call, line, width, inputs) for line in (first, second, third)]
+        store_line(call, output, square_sums(lines, taps, check, stride), scale, rounding)
+
+    return function
 
 
 def square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
@@ -117,7 +121,8 @@ def square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) 
 
 
 for _element in ("i8", "ui8"):
-    _define_square(_element)
+    _summary = "output = 3 x 3 convolution of three lines; check is 0 at the top, 2 at the bottom"
+    define(f"conv2dk3_{_element}", square_parameters(_element), _square_cost, _summary)(square())
 
 
 def _halves(call: Call, first: Array, second: Array, weights: Array, width: int, inputs: int, outputs: int) -> Sums:

@@ -1,20 +1,17 @@
-"""Matrix products: c += a * b, in the blocks that the vector unit takes, or in plain rows."""
+"""Products of matrices: c += a * b, in the blocks that the vector unit takes, or in plain rows."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
 from tilewright.kernels.block_floats import rounded_blocks
 from tilewright.kernels.definition import Array, Call, Memory, define
-from tilewright.kernels.numbers import wide, wrapped
-from tilewright.sim.kernels import CallingCore
+from tilewright.kernels.numbers import wrapped
 
 COMBINATIONS = (
     ("i8", "i8"),
@@ -26,10 +23,9 @@ COMBINATIONS = (
     ("bf16", "f32"),
 )
 """Types of the operands and of the sum."""
-CASCADED = tuple(pair for pair in COMBINATIONS if pair[0] != "i8")
 EMULATED = "AIE_API_EMULATE_BFLOAT16_MMUL_WITH_BFP16"
+_EXACT_BYTES = 1 << 10  # so many products of eight bits add up exactly in an f32
 MACROS = ("B_COL_MAJ", "C_COL_MAJ", EMULATED)
-_ACCUMULATOR_BYTES = 64
 
 
 class Dims(NamedTuple):
@@ -48,7 +44,7 @@ def dims_of(a: int, b: int, c: int) -> Dims | None:
     return dims if (dims.m * dims.k, dims.k * dims.n, dims.m * dims.n) == (a, b, c) else None
 
 
-def _check_scalar(call: Call) -> str | None:
+def check_scalar(call: Call) -> str | None:
     if dims_of(*call.sizes) is None:
         a, b, c = call.sizes
         return f"takes matrices of {a} and {b} elements and gives one of {c}: no M, K and N fit"
@@ -58,7 +54,7 @@ def _check_scalar(call: Call) -> str | None:
 def _check_blocks(call: Call, pair: tuple[str, str]) -> str | None:
     dims = dims_of(*call.sizes)
     if dims is None:
-        return _check_scalar(call)
+        return check_scalar(call)
     blocks = blocks_of(call, pair)
     wanted = blocks.r * blocks.rows, blocks.s, blocks.t * blocks.columns
     if any(size % step for size, step in zip(dims, wanted, strict=True)):
@@ -73,31 +69,31 @@ def blocks_of(call: Call, pair: tuple[str, str]) -> Blocks:
     return table[pair]
 
 
-def _known_dims(call: Call) -> Dims:
+def known_dims(call: Call) -> Dims:
     dims = dims_of(*call.sizes)
     assert dims is not None  # the declaration has been checked
     return dims
 
 
 def _integer_sum(a: Array, b: Array, c: Array) -> Array:
-    """Exact: products of 16 bits and their sums have a place in a double."""
-    return wide(a.astype(np.float64) @ b.astype(np.float64)) + wide(c)
+    """Exact: products of 16 bits and their sums have a place in a double. What does not fit into c wraps."""
+    exact = np.float32 if a.dtype.itemsize == 1 and a.shape[1] <= _EXACT_BYTES else np.float64
+    products = a.astype(exact) @ b.astype(exact)
+    return wrapped(products.astype(np.int64), c.dtype) + c
 
 
-def _float_sum(a: Array, b: Array, c: Array, step: int) -> npt.NDArray[np.float32]:
+def _float_sum(a: Array, b: Array, c: Array, step: int) -> Array:
     """Add `step` products at a time to an f32; within a step nothing is lost."""
     total = c.astype(np.float32)
     a, b = a.astype(np.float64), b.astype(np.float64)
     for first in range(0, a.shape[1], step):
-        total += (a[:, first : first + step] @ b[first : first + step]).astype(np.float32)
-    return total
+        total += a[:, first : first + step] @ b[first : first + step]
+    return total.astype(c.dtype)
 
 
-def _product(a: Array, b: Array, c: Array, step: int) -> Array:
+def product_of(a: Array, b: Array, c: Array, step: int) -> Array:
     """c + a * b in the type of c: integers wrap, and f32 is rounded to bf16 at the end."""
-    if c.dtype.kind == "i":
-        return wrapped(_integer_sum(a, b, c), c.dtype)
-    return _float_sum(a, b, c, step).astype(c.dtype)
+    return _integer_sum(a, b, c) if c.dtype.kind == "i" else _float_sum(a, b, c, step)
 
 
 def blocked(matrix: Array, rows: int, columns: int, column_major: bool = False) -> Array:
@@ -117,134 +113,49 @@ def unblocked(data: Array, height: int, width: int, rows: int, columns: int, col
 
 def _define_vector(pair: tuple[str, str]) -> None:
     def function(call: Call, a: Array, b: Array, c: Array) -> None:
-        dims, (r, s, t) = _known_dims(call), blocks_of(call, pair).dims
+        dims, (r, s, t) = known_dims(call), blocks_of(call, pair).dims
         c_turned = "C_COL_MAJ" in call.macros
         left = unblocked(a, dims.m, dims.k, r, s)
         right = unblocked(b, dims.k, dims.n, s, t, "B_COL_MAJ" in call.macros)
         if pair[0] == "bf16" and EMULATED in call.macros and call.unit.native_functions:
             left, right = rounded_blocks(left, 1), rounded_blocks(right, 0)
-        total = _product(left, right, unblocked(c, dims.m, dims.n, r, t, c_turned), s)
+        total = product_of(left, right, unblocked(c, dims.m, dims.n, r, t, c_turned), s)
         c[:] = blocked(total, r, t, c_turned)
 
     def vector_cost(call: Call, *_arguments: Array) -> int:
-        return cost.products(call, pair[0], int(np.prod(_known_dims(call), dtype=np.int64)))
+        return cost.products(call, pair[0], int(np.prod(known_dims(call), dtype=np.int64)))
 
     def check(call: Call) -> str | None:
         return _check_blocks(call, pair)
 
-    parameters, name = _parameters(pair), "_".join(pair)
+    parameters, name = matrices(pair), "_".join(pair)
     define(f"matmul_{name}", parameters, vector_cost, "c += a * b, in blocks", check=check, macros=MACROS)(function)
 
 
-def _parameters(pair: tuple[str, str]) -> list[Memory]:
+def matrices(pair: tuple[str, str]) -> list[Memory]:
     return [Memory("a_in", pair[0]), Memory("b_in", pair[0]), Memory("c_out", pair[1])]
 
 
-def _rows(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
+def rows_of(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
     """The matrices of a kernel for scalars: row by row, or column by column if it is compiled so."""
-    dims = _known_dims(call)
+    dims = known_dims(call)
     b_turned, c_turned = "B_COL_MAJ" in call.macros, "C_COL_MAJ" in call.macros
     right = b.reshape(dims.n, dims.k).T if b_turned else b.reshape(dims.k, dims.n)
     return a.reshape(dims.m, dims.k), right, c.reshape(dims.n, dims.m).T if c_turned else c.reshape(dims.m, dims.n)
 
 
 def _scalar_product(call: Call, a: Array, b: Array, c: Array) -> None:
-    left, right, target = _rows(call, a, b, c)
-    target[:] = _product(left, right, target, 1)
+    left, right, target = rows_of(call, a, b, c)
+    target[:] = product_of(left, right, target, 1)
 
 
-def _scalar_cost(call: Call, *_arguments: Any) -> int:
-    return int(np.prod(_known_dims(call), dtype=np.int64)) * call.unit.scalar_mac_cycles
-
-
-def _accumulators(values: Array) -> list[bytes]:
-    """Each number as the first of an accumulator's sixteen, cut to an integer."""
-    words = np.zeros((values.size, _ACCUMULATOR_BYTES // 4), np.int32)
-    words[:, 0] = wrapped(wide(values.reshape(-1)), words.dtype)
-    return [row.tobytes() for row in words]
-
-
-def _define_cascade(pair: tuple[str, str]) -> None:
-    """Products that come from one neighbour, go to the next, or both; only `get_only` writes c."""
-
-    def product(call: Call, a: Array, b: Array, c: Array) -> Array:
-        left, right, target = _rows(call, a, b, c)
-        return _product(left, right, np.zeros_like(target), 1).reshape(-1)
-
-    def put_only(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
-        for data in _accumulators(product(call, a, b, c)):
-            yield from core.put_cascade(data)
-
-    def get(core: CallingCore, total: Array) -> Generator[Any, Any, None]:
-        for place in range(total.size):
-            data = yield from core.get_cascade(_ACCUMULATOR_BYTES)
-            total[place] = _added(total[place], int.from_bytes(data[:4], "little", signed=True))
-
-    def get_only(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
-        total = product(call, a, b, c)
-        yield from get(core, total)
-        c[:] = _added(c, total)
-
-    def put_get(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
-        total = product(call, a, b, c)
-        for place in range(total.size):
-            yield from get(core, total[place : place + 1])
-            yield from core.put_cascade(_accumulators(total[place : place + 1])[0])
-
-    summaries = {"put_only": "cascade = a * b", "get_only": "c += a * b + cascade", "put_get": "cascade += a * b"}
-    for kind, function in (("put_only", put_only), ("get_only", get_only), ("put_get", put_get)):
-        name = f"matmul_scalar_cascade_{kind}_{'_'.join(pair)}"
-        define(name, _parameters(pair), _scalar_cost, summaries[kind], check=_check_scalar, on_core=True)(function)
-
-
-def _added(a: Any, b: Any) -> Any:
-    if np.asarray(a).dtype.kind == "i":
-        return wrapped(wide(np.asarray(a)) + wide(np.asarray(b)), np.asarray(a).dtype)
-    return (np.float32(a) + np.asarray(b, np.float32)).astype(np.asarray(a).dtype)
+def scalar_cost(call: Call, *_arguments: Any) -> int:
+    return int(np.prod(known_dims(call), dtype=np.int64)) * call.unit.scalar_mac_cycles
 
 
 for _pair in COMBINATIONS:
     _define_vector(_pair)
     _name, _scalar_macros = f"matmul_scalar_{'_'.join(_pair)}", ("B_COL_MAJ", "C_COL_MAJ")
-    define(_name, _parameters(_pair), _scalar_cost, "c += a * b, in rows", check=_check_scalar, macros=_scalar_macros)(
+    define(_name, matrices(_pair), scalar_cost, "c += a * b, in rows", check=check_scalar, macros=_scalar_macros)(
         _scalar_product
     )
-for _pair in CASCADED:
-    _define_cascade(_pair)
-
-
-def _check_vector(call: Call) -> str | None:
-    a, b, c = call.sizes
-    return None if a == b * c else f"multiplies a matrix of {a} elements with a vector of {b} into one of {c}"
-
-
-def _check_transposed(call: Call) -> str | None:
-    m, k = call.sizes[2], call.sizes[1]
-    if found := _check_vector(call):
-        return found
-    return None if m % 16 == 0 and k % 8 == 0 else f"has M, K of {m}, {k}, which have to be multiples of 16, 8"
-
-
-def _matvec(call: Call, a: Array, b: Array, c: Array) -> None:
-    c[:] = _product(a.reshape(c.size, b.size), b[:, None], c[:, None], 1)[:, 0]
-
-
-def _transposed_matvec(call: Call, a: Array, b: Array, c: Array) -> None:
-    """The matrix is turned in units of four bytes: pairs of columns stand together."""
-    matrix = a.reshape(b.size // 2, c.size, 2).swapaxes(0, 1).reshape(c.size, b.size)
-    c[:] = _product(matrix, b[:, None], c[:, None], 8)[:, 0]
-
-
-def _matvec_cost(call: Call, a: Array, _b: Array, c: Array) -> int:
-    return max(cost.products(call, "i16", a.size), cost.moves(call, a.nbytes, c.nbytes))
-
-
-def _scalar_matvec_cost(call: Call, a: Array, _b: Array, _c: Array) -> int:
-    return a.size * call.unit.scalar_mac_cycles
-
-
-_vectors = [Memory("a_in", "i16"), Memory("b_in", "i16"), Memory("c_out", "i32")]
-define("matvec_scalar_i16_i32", _vectors, _scalar_matvec_cost, "c += a * b", check=_check_vector)(_matvec)
-define("matvec_vectorized_i16_i32", _vectors, _matvec_cost, "c += a * b, a turned in words", check=_check_transposed)(
-    _transposed_matvec
-)

@@ -12,9 +12,11 @@ from tilewright.kernels.definition import LIBRARY, Definition
 _MODULES = (
     "activation",
     "bottleneck",
+    "cascade",
     "convolution",
     "elementwise",
     "matmul",
+    "matvec",
     "normalization",
     "reduction",
     "transposition",

@@ -13,7 +13,7 @@ from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GPU_TARGE
         pytest.param("gfx942", 64, 65536, 1024, id="MI300"),
         pytest.param("gfx950", 64, 163840, 1024, id="MI350: 160 KiB of LDS"),
         pytest.param("gfx1100", 32, 65536, 1024, id="RDNA 3"),
-        pytest.param("sm_90", 32, 49152, 1024, id="H200: what a kernel may declare"),
+        pytest.param("sm_90", 32, 232448, 1024, id="H200: what a launch may ask for"),
     ],
 )
 def test_limits(chip: str, wave_size: int, shared_bytes: int, threads: int):

@@ -10,16 +10,17 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device import ObjectFifoPort
 from tilewright.iron.build.location import refuse, user_location
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
-from tilewright.iron.device.tile import AnyMemTile, Tile
+from tilewright.iron.dataflow.linkable import Linkable
+from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Resolvable
 
 if TYPE_CHECKING:
-    from tilewright.iron.dataflow.objectfifo import ObjectFifo, PadDims, StreamDims
+    from tilewright.iron.dataflow.objectfifo import ObjectFifo, StreamDims
     from tilewright.iron.runtime.dmataskhandle import Task
     from tilewright.iron.runtime.taskgroup import TaskGroup
 
 
-class ObjectFifoHandle(Resolvable):
+class ObjectFifoHandle(Linkable, Resolvable):
     """The producing end of an ObjectFifo, or one of its consuming ends."""
 
     def __init__(
@@ -204,95 +205,6 @@ class ObjectFifoHandle(Resolvable):
             refuse("drain() is only valid on a consumer ObjectFifoHandle", (None, f"use {self.name}.cons()"))
         access = Access(tap, sizes, strides, offset, transfer_len)
         return Transfer(self, dest, access, wait, packet, offset_parameter, group, managed).emit()
-
-    def join(
-        self,
-        offsets: list[int],
-        tile: Tile | None = AnyMemTile,
-        depths: list[int] | None = None,
-        obj_types: list[Any] | None = None,
-        names: list[str] | None = None,
-        dims_to_stream: list[StreamDims] | None = None,
-        dims_from_stream: list[StreamDims] | None = None,
-        plio: bool = False,
-        repeat_counts: list[int | None] | None = None,
-    ) -> list[ObjectFifo]:
-        """New ObjectFifos, one per offset, whose objects become parts of this producer's objects."""
-        from tilewright.iron.dataflow.links import join
-
-        if not self.is_producer:
-            refuse(f"Cannot join() a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.prod()"))
-        each = {
-            "depth": depths,
-            "obj_type": obj_types,
-            "name": names,
-            "dims_to_stream": dims_to_stream,
-            "dims_from_stream": dims_from_stream,
-            "repeat_count": repeat_counts,
-        }
-        return join(self, offsets, tile, each, plio)
-
-    def split(
-        self,
-        offsets: list[int],
-        tile: Tile | None = AnyMemTile,
-        depths: list[int] | None = None,
-        obj_types: list[Any] | None = None,
-        names: list[str] | None = None,
-        dims_to_stream: list[StreamDims] | None = None,
-        dims_from_stream: list[StreamDims] | None = None,
-        plio: bool = False,
-        repeat_counts: list[int | None] | None = None,
-        pad_dimensions: list[PadDims | None] | None = None,
-        pad_value: list[int] | None = None,
-    ) -> list[ObjectFifo]:
-        """New ObjectFifos, one per offset, which get parts of this consumer's objects."""
-        from tilewright.iron.dataflow.links import split
-
-        if self.is_producer:
-            refuse(f"Cannot split() a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.cons()"))
-        each = {
-            "depth": depths,
-            "obj_type": obj_types,
-            "name": names,
-            "dims_to_stream": dims_to_stream,
-            "dims_from_stream_per_cons": dims_from_stream,
-            "repeat_count": repeat_counts,
-            "pad_dimensions": pad_dimensions,
-            "pad_value": pad_value,
-        }
-        return split(self, offsets, tile, each, plio)
-
-    def forward(
-        self,
-        tile: Tile | None = AnyMemTile,
-        obj_type: Any = None,
-        depth: int | None = None,
-        name: str | None = None,
-        dims_to_stream: StreamDims | None = None,
-        dims_from_stream: StreamDims | None = None,
-        plio: bool = False,
-        repeat_count: int | None = None,
-        pad_dimensions: PadDims | None = None,
-        pad_value: int = 0,
-    ) -> ObjectFifo:
-        """A new ObjectFifo that gets this consumer's objects, by way of a tile."""
-        if self.is_producer:
-            refuse(f"Cannot forward a {self.handle_type} ObjectFifoHandle", (None, f"use {self.name}.cons()"))
-        (forwarded,) = self.split(
-            [0],
-            tile,
-            depths=[depth] if depth else None,
-            obj_types=None if obj_type is None else [obj_type],
-            names=[name or f"{self.name}_fwd"],
-            dims_to_stream=[dims_to_stream] if dims_to_stream else None,
-            dims_from_stream=[dims_from_stream] if dims_from_stream else None,
-            plio=plio,
-            repeat_counts=None if repeat_count is None else [repeat_count],
-            pad_dimensions=None if pad_dimensions is None else [pad_dimensions],
-            pad_value=[pad_value] if pad_value else None,
-        )
-        return forwarded
 
     def all_of_endpoints(self) -> list[ObjectFifoEndpoint]:
         """What is at each end of the ObjectFifo, the producer first."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, i32
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block
 
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.build.checks import bind
 from tilewright.iron.build.insertion import InsertionPoint
 from tilewright.iron.build.location import at, refuse, user_location
-from tilewright.iron.build.operations import build
 from tilewright.iron.build.scalars import constant
 from tilewright.iron.build.types import is_array_type, is_type
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
@@ -28,6 +26,7 @@ from tilewright.iron.runtime.endpoint import RuntimeEndpoint
 from tilewright.iron.runtime.parameters import write_parameter
 from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
+from tilewright.iron.runtime.written import WrittenSequence, sequence_op
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Runtime(Resolvable):
         self._function = seq_fn
         self._fn_args = list(fn_args or ())
         self._strict = strict_task_groups
-        self._written: _Written | None = None
+        self._written: WrittenSequence | None = None
         self._handles = dict[ObjectFifoHandle, None]()
         self.flows = list["Flow | PacketFlow"]()
         self.locks = list["Lock"]()
@@ -106,7 +105,7 @@ class Runtime(Resolvable):
             refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
         names = with_target_names(len(input_types))
         with InsertionPoint(Block()):
-            op = _sequence_op([*map(argument_type, input_types)], names)
+            op = sequence_op([*map(argument_type, input_types)], names)
         with InsertionPoint(op.body.block):
             arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
             active = ActiveSequence(arguments, self._strict, in_device=False)
@@ -114,7 +113,7 @@ class Runtime(Resolvable):
                 yield arguments[0] if len(arguments) == 1 else tuple(arguments)
                 active.finish()
         op.detach()
-        self._written = _Written(op, active)
+        self._written = WrittenSequence(op, active)
         self._handles.update(active.fifos)
         self.parameters += active.parameters
 
@@ -196,7 +195,7 @@ class Runtime(Resolvable):
         names = parameter_names(function, len(self._fn_args))
         with at(self.where):
             bind(function, self._fn_args, {}, f"fn_args do not fit '{getattr(function, '__name__', function)}'")
-            op = _sequence_op([*map(argument_type, inputs.values())], [names[n] for n in inputs])
+            op = sequence_op([*map(argument_type, inputs.values())], [names[n] for n in inputs])
         with InsertionPoint(op.body.block):
             if prologue is not None:
                 prologue()
@@ -207,38 +206,6 @@ class Runtime(Resolvable):
                 function(*given)
                 active.finish()
         self.parameters += [p for p in active.parameters if p not in self.parameters]
-
-
-class _Written:
-    """A sequence that was written before there is a device for it."""
-
-    def __init__(self, op: RuntimeSequenceOp, active: ActiveSequence):
-        self._op, self._active = op, active
-
-    def resolve(self, prologue: Callable[[], None] | None) -> None:
-        """A copy of it in the device, with what had to wait for the device."""
-        copy = self._op.clone()
-        InsertionPoint.current.insert(copy)
-        if prologue is not None:
-            with InsertionPoint.at_block_begin(copy.body.block):
-                prologue()
-        for marker, action in [*self._delayed_in(copy)]:
-            with InsertionPoint(marker), at(marker.location):
-                action()
-            marker.detach()
-            marker.erase()
-
-    def _delayed_in(self, copy: RuntimeSequenceOp) -> Iterator[tuple[Operation, Callable[[], None]]]:
-        for original, copied in zip(self._op.walk(), copy.walk(), strict=False):
-            if original in self._active.delayed:
-                yield copied, self._active.delayed[original]
-
-
-def _sequence_op(types: Sequence[Any], names: Sequence[str]) -> RuntimeSequenceOp:
-    block = Block(arg_types=types)
-    for ssa, name in zip(block.args, names, strict=False):
-        ssa.name_hint = name
-    return build(RuntimeSequenceOp, regions=[Region(block)], sym_name="sequence")
 
 
 def _is_input(given: Any) -> bool:

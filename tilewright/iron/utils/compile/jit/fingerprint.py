@@ -135,10 +135,11 @@ def _named(namespace: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
     """What names stand for, and what they stand for inside of modules that may change."""
     for name in names:
         if name in namespace:
+            value = namespace[name]
             yield name
-            yield namespace[name]
-            if isinstance(namespace[name], ModuleType) and _may_change(namespace[name]):
-                yield from _named(vars(namespace[name]), [other for other in names if other != name])
+            yield value
+            if isinstance(value, ModuleType) and _may_change(value):
+                yield from _named(vars(value), [other for other in names if other != name])
 
 
 def _may_change(module: ModuleType) -> bool:

@@ -1,0 +1,79 @@
+"""Compiles everything that bench/gpu/run.py runs, on a machine that needs no GPU: `python bench/gpu/build.py DIR`.
+
+Bundles of AIR programs come from `tilewright air compile`; the CUDA to compare with from nvcc, here if there is one,
+else where it runs. AIR programs of others are compiled too if the environment's UPSTREAM names the folder that holds
+them (mlir-air's test/gpu).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from matmul import matmul_f32, tiles_for
+from matmul_bf16 import TILE, matmul_bf16
+from messages import all_to_all_writes, round_trips
+
+from tilewright.cli.main import main
+
+CHIP = "sm_90"
+ROUNDS = 100_000
+SIZES = ((1024,) * 3, (2048,) * 3, (4096,) * 3, (8192,) * 3, (1000, 1112, 776), (4097, 4095, 4099))
+TENSOR_SIZES = 4096, 8192
+RANKS, MESSAGE_WORDS, BLOCKS, REPEATS = 4, 1 << 24, 264, 20
+HERE = Path(__file__).parent
+UPSTREAM = {
+    "handwritten_cacheline": ("multi_gpu/handwritten/cacheline.mlir", 64),
+    "handwritten_atomic": ("multi_gpu/handwritten/atomic.mlir", 64),
+    "handwritten_allgather": ("multi_gpu/handwritten/allgather.mlir", 64),
+    "air_rank_cacheline": ("multi_gpu/air_rank/cacheline.mlir", 64),
+    "air_rank_allgather": ("multi_gpu/air_rank/allgather.mlir", 64),
+    "air_hierarchy_cacheline": ("multi_gpu/air_hierarchy/cacheline.mlir", 64),
+    "air_channel_cacheline": ("multi_gpu/air_channel/cacheline.mlir", 64),
+    "matmul_4k": ("4k_4k_mul/air_sync.mlir", 64),
+    "dma_copy": ("dma_copy/air_dma_copy.mlir", 32),
+}
+"""Programs and the lanes of their waves: dma_copy has more waves of 64 lanes than a block can have."""
+
+
+def compile_text(text: str, folder: Path, name: str, *options: str) -> None:
+    source = folder / f"{name}.mlir"
+    source.write_text(text)
+    compile_file(source, folder / name, 32, *options)
+
+
+def compile_file(source: Path, folder: Path, lanes: int, *options: str) -> None:
+    command = ["air", "compile", str(source), "--target", CHIP, "--wave-size", str(lanes), "-o", str(folder), *options]
+    if main(command):
+        sys.exit(f"{source} does not compile")
+
+
+def build(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for m, n, k in SIZES:
+        name, tiles = f"matmul_{m}x{n}x{k}", tiles_for(m, n)
+        compile_text(matmul_f32(m, n, k, tiles), folder, name, "--entry", "matmul")
+        (folder / name / "grid").write_text(f"{-(-n // tiles.n)} {-(-m // tiles.m)} 1\n")
+    for size in TENSOR_SIZES:
+        name = f"tensor_{size}"
+        compile_text(matmul_bf16(size, size, size), folder, name, "--entry", "matmul")
+        (folder / name / "grid").write_text(f"{size // TILE} {size // TILE} 1\n")
+    for protocol in ("line", "ordered"):
+        compile_text(round_trips(protocol, ROUNDS), folder, f"round_trips_{protocol}")
+    compile_file(HERE / "exchange.mlir", folder / "exchange", 32)
+    compile_text(all_to_all_writes(RANKS, MESSAGE_WORDS // RANKS, BLOCKS, REPEATS), folder, "allgather")
+    shutil.copy(HERE / "kernels.cu", folder)
+    if nvcc := shutil.which("nvcc"):
+        files = str(HERE / "kernels.cu"), "-o", str(folder / "kernels.cubin")
+        subprocess.run([nvcc, f"-arch={CHIP}", "-O3", "-cubin", *files], check=True)
+    if upstream := os.environ.get("UPSTREAM"):
+        for name, (path, lanes) in UPSTREAM.items():
+            compile_file(Path(upstream) / path, folder / name, lanes)
+        (folder / "matmul_4k" / "grid").write_text("32 32 1\n")
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

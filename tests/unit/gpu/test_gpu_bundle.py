@@ -1,0 +1,120 @@
+"""Bundles: compiled programs that run without the compiler, here on a stand-in for the driver."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from stand_in import PROGRAM, built, needs_compiler
+
+from tilewright.cli.main import main
+from tilewright.gpu.bundle.machine_code import load_object
+from tilewright.gpu.device import DeviceError
+
+ENTRY = """
+func.func @scale(%x: memref<?xf32>, %by: f32, %n: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %w = arith.mulf %v, %by : f32
+    memref.store %w, %x[%i] : memref<?xf32>
+  }
+  %s = arith.constant 3 : i32
+  return %s : i32
+}
+"""
+FORBID = "import sys\nfor name in ('xdsl', 'llvmlite', 'ml_dtypes', 'rich'):\n    sys.modules[name] = None\n"
+"""What a machine with nothing but NumPy does not have."""
+
+
+def compiled(tmp_path, text, *options):
+    source, folder = tmp_path / "program.mlir", tmp_path / "bundle"
+    source.write_text(text)
+    assert main(["air", "compile", str(source), "--target", "sm_90", "-o", str(folder), *options]) == 0
+    return folder
+
+
+def run_alone(folder, tmp_path_factory, *options, **variables):
+    """The bundle's own runner, where nothing of the compiler can be imported."""
+    built(tmp_path_factory.getbasetemp(), "libcuda.so.1")
+    runner = folder / "run.py"
+    code = f"{FORBID}import runpy\nsys.argv = [{str(runner)!r}, *{list(options)!r}]\nrunpy.run_path({str(runner)!r})"
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "LD_LIBRARY_PATH": str(tmp_path_factory.getbasetemp()),
+        "STAND_IN_FOLDER": str(folder),
+        **variables,
+    }
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+
+
+@needs_compiler
+def test_ranks_of_a_bundle_run_with_nothing_but_numpy(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, PROGRAM)
+    done = run_alone(folder, tmp_path_factory, "--ranks", "2", "--set", "share-gpu=yes")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines())[1:] == ["[rank 0] rank 0 has 1", "[rank 1] rank 1 has 2"]
+    assert "ranks share a GPU" in done.stdout
+
+
+@needs_compiler
+def test_an_entry_gets_arrays_and_numbers(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, ENTRY, "--entry", "scale")
+    np.save(tmp_path / "x.npy", np.arange(5, dtype=np.float32))
+    arguments = [str(tmp_path / "x.npy"), "0.5", "4"]
+    options = [word for argument in arguments for word in ("--arg", argument)]
+    done = run_alone(folder, tmp_path_factory, *options, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out" / "x.npy").tolist() == [0, 0.5, 1, 1.5, 4]
+    short = run_alone(folder, tmp_path_factory, *options[:4])
+    assert short.returncode == 1 and "@scale takes n, a int64; give it: --arg NUMBER" in short.stderr
+
+
+@needs_compiler
+def test_what_goes_wrong_is_said_with_the_place_in_the_source(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, PROGRAM.replace("arith.constant 16 : i64", "arith.constant 8192 : i64"))
+    done = run_alone(folder, tmp_path_factory)
+    assert done.returncode == 1
+    assert "program.mlir:30:14: error: 'func.call' op airgpu: symmetric heap out of memory" in done.stdout
+
+
+@needs_compiler
+def test_an_old_driver_is_refused_before_anything_runs(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, PROGRAM)
+    done = run_alone(folder, tmp_path_factory, STAND_IN_VERSION="11040")
+    assert done.returncode == 1 and "update the driver to 525 or later" in done.stdout
+
+
+def test_air_run_takes_a_bundle_and_says_that_there_is_no_gpu(tmp_path, capfd):
+    folder = compiled(tmp_path, PROGRAM)
+    capfd.readouterr()
+    assert main(["air", "run", str(folder)]) == 1
+    assert "no NVIDIA driver on this machine" in capfd.readouterr().out
+
+
+def test_a_bundle_is_the_same_each_time_and_holds_no_paths(tmp_path, capsys):
+    first, second = (compiled(folder, PROGRAM) for folder in (tmp_path / "a", tmp_path / "b") if not folder.mkdir())
+    for name in ("runtime.zip", "run.py", "host.o", "kernels.ptx"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    with zipfile.ZipFile(first / "runtime.zip") as archive:
+        assert archive.testzip() is None and "tilewright/gpu/bundle/run.py" in archive.namelist()
+
+
+def test_a_bundle_of_another_time_is_refused(tmp_path, capfd):
+    folder = compiled(tmp_path, PROGRAM)
+    contents = json.loads((folder / "bundle.json").read_text())
+    (folder / "bundle.json").write_text(json.dumps(contents | {"format": 99}))
+    assert main(["air", "run", str(folder)]) == 1
+    assert "format 99" in capfd.readouterr().err
+
+
+def test_code_for_another_machine_is_refused():
+    header = bytearray(b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
+    header[16:20] = (1).to_bytes(2, "little") + (243).to_bytes(2, "little")
+    with pytest.raises(DeviceError, match="for ELF machine 243 and this machine is"):
+        load_object(bytes(header))

@@ -1,0 +1,76 @@
+"""Kernels that programs ask for by sizes and types: each is one that the simulator has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+
+import tilewright.iron as iron
+from tilewright.iron import kernels
+from tilewright.iron.build.module import mlir_mod_ctx
+from tilewright.iron.build.types import convert_type
+from tilewright.iron.device import from_name
+from tilewright.iron.kernels.library import LibraryFunction
+from tilewright.iron.resolvable import resolving
+from tilewright.kernels.registry import definitions
+
+
+@pytest.fixture(params=["npu1", "npu2"])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    iron.set_current_device(from_name(request.param))
+    yield request.param
+    iron.set_current_device(None)
+
+
+FACTORIES = [getattr(kernels, name) for name in kernels.__all__ if not name.endswith("_ref")]
+
+
+@pytest.mark.parametrize("factory", FACTORIES, ids=lambda factory: factory.__name__)
+def test_the_library_has_what_is_asked_for(factory: Callable[[], LibraryFunction], device: str) -> None:
+    function = factory()
+    names = [part.name for part in (function, getattr(function, "zero", None)) if part is not None]
+    for name in names:
+        assert definitions(name), name
+    types = [convert_type(type) for type in function.arg_types()]
+    counts = {len(definition.parameters) for definition in definitions(function.name)}
+    assert counts == {len(types)}
+
+
+def test_blocks_are_those_of_the_device() -> None:
+    wanted = {"npu1": (4, 8, 4), "npu2": (4, 8, 8)}
+    for name, dims in wanted.items():
+        iron.set_current_device(from_name(name))
+        assert kernels.mm(input_dtype=bfloat16, output_dtype=np.float32).mac_dims == dims
+    emulated = kernels.mm(input_dtype=bfloat16, output_dtype=np.float32, emulate_bf16_mmul_with_bfp16=True)
+    assert emulated.mac_dims == (8, 8, 8) and emulated.zero.name == "zero_f32"
+    iron.set_current_device(None)
+
+
+@pytest.mark.parametrize(
+    "make, complaint",
+    [
+        (lambda: kernels.add(tile_size=512), "add() tile_size must be 1024 to match the hard-coded C++ loop bound"),
+        (lambda: kernels.scale(dtype=np.int8), "scale() dtype must be np.int16 or np.int32"),
+        (lambda: kernels.passthrough(dtype=np.float32), "passthrough: unsupported dtype"),
+        (lambda: kernels.mm(input_dtype=np.float32), "mm(): unsupported (input_dtype, output_dtype)"),
+        (lambda: kernels.conv2dk1(act_dtype=np.int16), "conv2dk1(): act_dtype must be np.int8 or np.uint8"),
+    ],
+)
+def test_refusals_name_the_line(make: Callable[[], Any], complaint: str) -> None:
+    with pytest.raises(iron.UsageError) as error:
+        make()
+    assert complaint in str(error.value) and __file__ in str(error.value)
+
+
+def test_two_forms_of_a_kernel_have_different_names() -> None:
+    narrow, wide = kernels.passthrough(64, np.uint8), kernels.passthrough(64, np.int32)
+    with resolving(), mlir_mod_ctx() as ctx:
+        for function in (narrow, wide, kernels.passthrough(64, np.int32)):
+            function.resolve()
+    text = str(ctx)
+    assert narrow.name == "passThroughLine" and wide.name.endswith("_passThroughLine") and definitions(wide.name)
+    assert text.count("func.func private") == 2 and '"-DBIT_WIDTH=8"' in text

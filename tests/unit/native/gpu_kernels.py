@@ -1,0 +1,53 @@
+"""Kernels for the tests of code generation, and what LLVM and NVIDIA's assembler make of them."""
+
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tilewright.device.gpu_targets import GPU_TARGETS
+from tilewright.dialects.gpu.kernels import GPUModuleOp
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.native.gpu_code import GpuCode, compile_kernels, machine_of
+
+PTXAS_OF_PYPI = Path(sysconfig.get_path("purelib")) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
+PTXAS = str(PTXAS_OF_PYPI) if PTXAS_OF_PYPI.is_file() else shutil.which("ptxas")
+needs_ptxas = pytest.mark.skipif(PTXAS is None, reason="no ptxas: pip install nvidia-cuda-nvcc-cu12")
+
+
+def kernel(body: str, arguments: str = "%data: memref<64xi32>", threads: int = 64, extra: str = "") -> str:
+    """A module with one kernel; `extra` goes before its attributes."""
+    block = f"attributes {{known_block_size = array<i32: {threads}, 1, 1>}}" if threads else ""
+    return f"""
+    gpu.module @module {{
+      gpu.func @kernel({arguments}) {extra} kernel {block} {{
+        {body}
+        gpu.return
+      }}
+    }}"""
+
+
+def compiled(text: str, chip: str = "sm_90", wave_size: int = 64, *, contract: bool = True) -> GpuCode:
+    module = parse_source(make_context(), text, "test.mlir")
+    found = next(op for op in module.walk() if isinstance(op, GPUModuleOp))
+    return compile_kernels(found, machine_of(GPU_TARGETS[chip], wave_size, contract=contract))
+
+
+def instructions(code: GpuCode) -> list[str]:
+    """The lines of the assembly without what only orders or names things."""
+    lines = (line.split("//")[0].strip() for line in code.assembly.splitlines())
+    return [" ".join(line.split()) for line in lines if line and not line.startswith((".", "$"))]
+
+
+def assembled(code: GpuCode, folder: Path) -> str:
+    """What ptxas says about PTX that it accepts."""
+    assert PTXAS is not None
+    source = folder / "kernel.ptx"
+    source.write_text(code.assembly)
+    command = [PTXAS, f"--gpu-name={code.target.chip}", "-v", str(source), "-o", str(folder / "kernel.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr

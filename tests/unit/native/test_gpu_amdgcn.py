@@ -1,0 +1,125 @@
+"""Kernels as AMD's code objects: the target in the file, the instructions, and what the loader reads."""
+
+import shutil
+import struct
+import subprocess
+
+import pytest
+from gpu_kernels import compiled, instructions, kernel
+from test_gpu_ptx import ATOMIC_ADDRESS, SHUFFLE, SPIN, SUM
+
+from tilewright.native import elf
+from tilewright.native.gpu_code import linked_code
+from tilewright.native.gpu_link import LINKERS, NoLinker
+
+EM_AMDGPU = 224
+MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1100": 0x41}
+"""EF_AMDGPU_MACH of each chip (LLVM, "User Guide for AMDGPU Backend", ELF header)."""
+HSA, CODE_OBJECT_V5 = 64, 3
+LLD = next((path for name in LINKERS if (path := shutil.which(name))), None)
+
+
+def words(code) -> str:
+    return "\n".join(instructions(code))
+
+
+@pytest.mark.parametrize("chip", MACHINES)
+def test_the_object_is_for_the_chip(chip):
+    code = compiled(kernel(SUM, "%x: memref<64xf32>, %y: memref<64xf32>"), chip)
+    data = code.object
+    assert data is not None and data.startswith(elf.MAGIC)
+    machine, flags = struct.unpack_from("<H", data, 18)[0], struct.unpack_from("<I", data, 48)[0]
+    assert (machine, flags & 0xFF, data[7], data[8]) == (EM_AMDGPU, MACHINES[chip], HSA, CODE_OBJECT_V5)
+    symbols = {symbol.name for symbol in elf.read_object(data).symbols}
+    assert {"kernel", "kernel.kd"} <= symbols, "the code and its descriptor"
+
+
+@pytest.mark.parametrize("chip", MACHINES)
+def test_metadata_tells_the_loader_about_arguments_and_threads(chip):
+    text = compiled(kernel(SUM, "%x: memref<64xf32>, %y: memref<64xf32>"), chip).assembly
+    assert f"amdhsa.target:   amdgcn-amd-amdhsa--{chip}" in text
+    assert ".max_flat_workgroup_size: 64" in text and ".name:           kernel" in text
+    assert ".wavefront_size: 64" in text
+
+
+def test_rdna_has_waves_of_32_or_64():
+    text = kernel(SUM, "%x: memref<64xf32>, %y: memref<64xf32>")
+    assert ".wavefront_size: 32" in compiled(text, "gfx1100", 32).assembly
+    assert ".wavefront_size: 64" in compiled(text, "gfx1100", 64).assembly
+
+
+@pytest.mark.parametrize(
+    "operation, wanted",
+    [
+        (
+            '%r = llvm.load %place atomic syncscope("") acquire {alignment = 4 : i64} : !llvm.ptr -> i32',
+            ["sc0 sc1", "buffer_inv sc0 sc1"],
+        ),
+        (
+            '%r = llvm.load %place atomic syncscope("agent") acquire {alignment = 4 : i64} : !llvm.ptr -> i32',
+            ["sc1", "buffer_inv sc1"],
+        ),
+        (
+            '%r = llvm.atomicrmw xchg %place, %one syncscope("") release : !llvm.ptr, i32',
+            ["buffer_wbl2 sc0 sc1", "atomic_swap"],
+        ),
+        (
+            '%r = llvm.atomicrmw add %place, %one syncscope("agent") acq_rel : !llvm.ptr, i32',
+            ["buffer_wbl2 sc1", "buffer_inv sc1"],
+        ),
+    ],
+)
+def test_order_and_scope_are_caches_written_back_and_emptied(operation, wanted):
+    """LLVM, "User Guide for AMDGPU Backend", memory model gfx942: sc0 and sc1 together are system scope."""
+    body = f"{ATOMIC_ADDRESS} {operation} \n memref.store %r, %data[%at] : memref<64xi32>"
+    text = words(compiled(kernel(body), "gfx942"))
+    assert all(piece in text for piece in wanted), text
+
+
+def test_a_load_that_waits_bypasses_caches():
+    assert "sc0 sc1" in words(compiled(kernel(SPIN), "gfx942"))
+
+
+def test_lanes_exchange_values_in_registers():
+    assert "ds_bpermute_b32" in words(compiled(kernel(SHUFFLE), "gfx942"))
+    text = words(compiled(kernel(SHUFFLE), "gfx1100"))
+    assert "permlane64" in text, "halves of a wave of 64 lanes do not see each other on RDNA"
+
+
+def test_private_memory_becomes_registers():
+    body = """
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      scf.for %i = %c0 to %c4 step %c1 {
+        %v = memref.load %data[%i] : memref<64xi32>
+        memref.store %v, %mine[%i] : memref<4xi32, 5>
+      }
+      %w = memref.load %mine[%c1] : memref<4xi32, 5>
+      memref.store %w, %data[%c0] : memref<64xi32>
+    """
+    assert "scratch_" not in words(compiled(kernel(body, extra="private(%mine : memref<4xi32, 5>)"), "gfx942"))
+
+
+@pytest.mark.skipif(LLD is None, reason="no ld.lld")
+def test_lld_makes_a_code_object(tmp_path):
+    code = linked_code(compiled(kernel(SHUFFLE), "gfx942"))
+    assert code.linked is not None and code.suffix == ".hsaco"
+    assert struct.unpack_from("<H", code.linked, 16)[0] == elf.ET_DYN
+
+
+def test_without_lld_it_is_said_how_to_link(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(NoLinker, match=r"ld.lld -shared NAME.o -o NAME.hsaco"):
+        linked_code(compiled(kernel(SHUFFLE), "gfx942"))
+
+
+OBJDUMP = shutil.which("llvm-objdump-22")
+
+
+@pytest.mark.skipif(OBJDUMP is None, reason="no llvm-objdump-22")
+def test_llvms_disassembler_reads_the_object(tmp_path):
+    path = tmp_path / "kernel.o"
+    path.write_bytes(compiled(kernel(SUM, "%x: memref<64xf32>, %y: memref<64xf32>"), "gfx942").object or b"")
+    shown = subprocess.run([str(OBJDUMP), "-d", str(path)], capture_output=True, text=True, check=True).stdout
+    assert "v_fma" in shown and "s_endpgm" in shown

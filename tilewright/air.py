@@ -1,0 +1,185 @@
+"""AIR programs: compiled for a GPU, and run on an emulated or a real one, host code included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
+from tilewright.dialects.air.levels import RankOp
+from tilewright.gpu.device import BACKENDS, DeviceOptions
+from tilewright.gpu.host.arguments import Argument, ArgumentError
+from tilewright.gpu.host.launcher import run_ranks
+from tilewright.gpu.host.outcome import RankReport, RunResult
+from tilewright.gpu.host.output import Show
+from tilewright.gpu.host.program import HostProgram, host_program
+from tilewright.gpu.host.rank import Job
+from tilewright.gpu.pipeline import split_passes
+from tilewright.ir.context import make_context
+from tilewright.ir.diagnostics import DiagnosedError, fail, fail_op
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import Pass, run_pipeline
+from tilewright.ir.verifier import verify
+from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.folding.constants import scalar_int
+from tilewright.passes.pipelines import pipeline_of
+
+__all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
+
+DEFAULT_CHIPS = {"emulator": DEFAULT_AMD, "cuda": DEFAULT_NVIDIA, "hip": DEFAULT_AMD}
+"""What programs are lowered for where nobody says it, by backend."""
+DEFAULT_WAVES = {Vendor.NVIDIA: 64}
+"""Lanes of a wave where nobody says it: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
+Watch = Callable[[str, ModuleOp], None]
+"""Told the name of a pass, without its options, and the program after it."""
+
+
+def lanes_of(target: GpuTarget, wanted: int | None) -> int:
+    """The lanes of a wave: what is wanted, or what programs expect of such a GPU."""
+    return wave_size_of(target, wanted or DEFAULT_WAVES.get(target.vendor, 0))
+
+
+def compile(source: str | PathLike[str]) -> AirProgram:
+    """Read and check a file, or MLIR text; `CompileError` with located diagnostics if it is wrong."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return AirProgram(source, "<text>")
+    path = Path(source)
+    return AirProgram(path.read_text(encoding="utf-8"), str(path))
+
+
+class AirProgram:
+    """A program that was read. How it is lowered depends on where it is to run."""
+
+    def __init__(self, text: str, name: str):
+        self.text, self.name = text, name
+        self._context = make_context()
+        with self._quoting():
+            self.module = parse_source(self._context, text, name)
+            _raise_errors(self.module)
+
+    def lowered(
+        self, target: GpuTarget, wave_size: int | None = None, heap_bytes: int | None = None, watch: Watch | None = None
+    ) -> ModuleOp:
+        """Host functions and modules of kernels in one module. `watch` sees the program after each pass."""
+        module = self.module.clone()
+        order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
+
+        def show(when: str, step: Pass, op: Operation) -> None:
+            if watch is not None and when == "after" and isinstance(op, ModuleOp):
+                watch(step.name, op)
+
+        with self._quoting():
+            run_pipeline(self._context, module, pipeline_of(order), verify_each=False, watch=show)
+            _raise_errors(module)
+        return module
+
+    def host(self, module: ModuleOp, entry: str | None = None) -> HostProgram:
+        """The host's side of a lowered program."""
+        with self._quoting():
+            return host_program(module, entry)
+
+    def world_size(self, wanted: int | None = None) -> int:
+        """How many ranks to run: what is wanted, else what the program says, else 1; they must not contradict."""
+        found = self.said_ranks(wanted)
+        return 1 if found is None else found
+
+    def said_ranks(self, wanted: int | None = None) -> int | None:
+        """How many ranks there are: what is wanted, else what the program says, if it does."""
+        found = wanted
+        with self._quoting():
+            for rank in [op for op in self.module.walk() if isinstance(op, RankOp)]:
+                sizes = [scalar_int(extent) for extent in rank.extents]
+                known = [size for size in sizes if size is not None]
+                if len(known) < len(sizes):
+                    continue
+                found = prod(known) if found is None else found
+                if prod(known) != found:
+                    remedy = f"run it with --ranks {prod(known)}, or change the size of its air.rank"
+                    fail_op(rank, f"is a world of {prod(known)} ranks, but there are {found}", (rank, remedy))
+        return found
+
+    def run(
+        self,
+        *arguments: Argument,
+        ranks: int | None = None,
+        backend: str = "emulator",
+        entry: str | None = None,
+        chip: str | None = None,
+        wave_size: int | None = None,
+        heap_bytes: int | None = None,
+        seed: int = 0,
+        settings: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        show: Show | None = None,
+        check: bool = True,
+    ) -> RunResult:
+        """Run `main`, or another function with these arrays and numbers, on a process for each rank.
+
+        Each rank works on copies of the arrays; what rank 0 made of them is in them afterwards, and what the others
+        did in the result. `ranks` is what the program says unless given. `settings` are options of the backend. `show`
+        gets lines that ranks print as they come. What the devices complain about is raised, unless `check` is off;
+        that a program ended itself with a status is not an error.
+        """
+        size = self.world_size(ranks)
+        if size < 1:
+            raise ArgumentError(f"a program runs on one rank at least, not on {size}")
+        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
+        result = run_ranks(job, size, timeout, show)
+        for array, changed in zip(arrays_in(arguments), result.ranks[0].arrays, strict=True):
+            array[...] = changed
+        if check and (found := result.diagnostics()):
+            error = DiagnosedError(found)
+            error.sources[self.name] = self.text
+            raise error
+        return result
+
+    def job(
+        self,
+        backend: str = "emulator",
+        entry: str | None = None,
+        chip: str | None = None,
+        wave_size: int | None = None,
+        heap_bytes: int | None = None,
+        seed: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> Job:
+        """Everything that ranks need to know to run, but for the arguments."""
+        if backend not in BACKENDS:
+            fail(None, f"unknown backend '{backend}'; there is {', '.join(BACKENDS)}")
+        target = find_target(chip or DEFAULT_CHIPS[backend])
+        lanes = lanes_of(target, wave_size)
+        host = self.host(self.lowered(target, lanes, heap_bytes), entry)
+        options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
+        return Job(host, (), backend, options)
+
+    def _quoting(self) -> _Quoting:
+        return _Quoting(self.name, self.text)
+
+
+def arrays_in(arguments: Sequence[Argument]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+    return [argument for argument in arguments if isinstance(argument, np.ndarray)]
+
+
+class _Quoting:
+    """Errors inside of it take the program's text along, for whoever shows them."""
+
+    def __init__(self, name: str, text: str):
+        self.name, self.text = name, text
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, DiagnosedError):
+            error.sources[self.name] = self.text
+
+
+def _raise_errors(module: ModuleOp) -> None:
+    errors = verify(module)
+    if errors:
+        raise DiagnosedError(errors)

@@ -1,0 +1,138 @@
+"""What things cost, in cycles of the array's clock: the only place with such numbers, each with its public source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, cast
+
+from .enums import Arch
+
+ASSUMED = "an assumption: no public figure"
+
+
+def _parameter(default: int, unit: str, source: str, spread: str = "") -> Any:
+    return field(default=default, metadata={"unit": unit, "source": source, "spread": spread})
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Parameters of the cycle model: integers all. Defaults are those of npu1; see `timing_of`."""
+
+    clock_mhz: int = _parameter(
+        1000,
+        "MHz",
+        "arXiv 2512.13282 section 5.2.1: what the driver reports under load; 1800 on npu2",
+        "1000 to 1600 for npu1, 1000 to 1800 for npu2 in other public texts",
+    )
+    local_latency: int = _parameter(3, "cycles from a switch's slave port to a block of its tile", "AM020 ch. 2")
+    local_depth: int = _parameter(6, "words on that way", "AM020 ch. 2")
+    external_latency: int = _parameter(4, "cycles from a switch's slave port to the next switch", "AM020 ch. 2")
+    external_depth: int = _parameter(8, "words on that way", "AM020 ch. 2")
+    cascade_depth: int = _parameter(2, "accumulators between two cores", "AM020 ch. 4, its two queues taken as one")
+    lock: int = _parameter(1, "cycles for a lock that is free", ASSUMED)
+    descriptor: int = _parameter(8, "cycles to load a descriptor", ASSUMED)
+    instruction: int = _parameter(
+        112, "cycles for an operation of the controller", "xdna-emu, finding of 2026-05-11, measured on Phoenix"
+    )
+    token: int = _parameter(
+        72,
+        "cycles from the arrival of a token until the controller goes on",
+        "what the published gap of pipelined dispatch, about 520 cycles, has over four operations; "
+        "xdna-emu, finding of 2026-05-27",
+    )
+    host_read: int = _parameter(
+        744,
+        "cycles from the push of a task until the first word of a shim tile's read comes",
+        "xdna-emu, finding of 2026-05-25: the constant part of 747 + 1.05 cycles per word",
+        "wide below 1,000 words",
+    )
+    host_write: int = _parameter(
+        160,
+        "cycles after the last word of a shim tile's write",
+        "xdna-emu, finding of 2026-05-25: the constant part of 171 + 1.00 cycles per word",
+        "wide below 1,000 words",
+    )
+    host_read_millicycles: int = _parameter(1050, "cycles for 1,000 words that a shim channel reads", "as host_read")
+    host_write_millicycles: int = _parameter(1000, "cycles for 1,000 words that a shim channel writes", "as host_write")
+    host_bytes_per_kilocycle: int = _parameter(
+        15_000,
+        "bytes in 1,000 cycles between host memory and all shim tiles together",
+        "arXiv 2512.13282 section 5.2.1: about 15 GB/s on npu1, 50 GB/s on npu2, for traffic like that of a GEMM",
+    )
+    host_burst_words: int = _parameter(16, "words after which shim channels take turns", "the shortest burst, 64 bytes")
+    load_pdi: int = _parameter(
+        3_400_000, "cycles to reconfigure the array", "arXiv 2512.13282 section 5.3.1: 3.4 ms on npu1, 4.9 ms on npu2"
+    )
+
+    @property
+    def clock_hz(self) -> float:
+        return 1e6 * self.clock_mhz
+
+
+OF_NPU2 = Timing(clock_mhz=1800, host_bytes_per_kilocycle=27_778, load_pdi=8_820_000)
+_BY_ARCH: Mapping[Arch, Timing] = {Arch.AIE1: Timing(), Arch.AIE2: Timing(), Arch.AIE2p: OF_NPU2}
+NO_LIMIT = 1 << 40
+FUNCTIONAL = Timing(
+    local_latency=1,
+    external_latency=1,
+    lock=1,
+    descriptor=1,
+    instruction=1,
+    token=0,
+    host_read=0,
+    host_write=0,
+    host_read_millicycles=1000,
+    host_bytes_per_kilocycle=NO_LIMIT,
+    load_pdi=1,
+)
+"""Time counts as little as it can: only what a run computes matters."""
+
+
+class TimingError(ValueError):
+    """Parameters that cannot be; says which."""
+
+
+def timing_of(arch: Arch) -> Timing:
+    """What is known of devices of an architecture."""
+    return _BY_ARCH[arch]
+
+
+def parameters() -> tuple[Field[Any], ...]:
+    """Each with its unit, source and spread in `metadata`."""
+    return fields(Timing)
+
+
+def timing_with(arch: Arch, given: object = None) -> Timing:
+    """What is known of an architecture, with some parameters replaced; `none`: as little time as there can be."""
+    if given is None:
+        return timing_of(arch)
+    return FUNCTIONAL if given == "none" else _with_parameters(timing_of(arch), given)
+
+
+def read_parameters(text: str) -> object:
+    """Parameters from JSON text, to be looked at by `timing_with`."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TimingError(f"line {error.lineno}: {error.msg}; a JSON object of parameters is wanted") from error
+
+
+def _with_parameters(base: Timing, given: object) -> Timing:
+    if not isinstance(given, Mapping):
+        raise TimingError(f"a JSON object of parameters is wanted, got {given!r}")
+    given = cast("Mapping[str, object]", given)
+    known = {parameter.name: parameter for parameter in parameters()}
+    for name, value in given.items():
+        if name not in known:
+            raise TimingError(f"there is no parameter {name!r}; there are {', '.join(known)}")
+        if not isinstance(value, int) or isinstance(value, bool) or value < _least(name):
+            raise TimingError(f"{name} is {value!r}, but has to be an integer from {_least(name)} on")
+    return replace(base, **cast("dict[str, Any]", given))
+
+
+def _least(name: str) -> int:
+    """What is divided by, and room for words, cannot be 0; nor can a word be there before it was sent."""
+    may_be_nothing = ("lock", "descriptor", "instruction", "token", "host_read", "host_write", "load_pdi")
+    return 0 if name in may_be_nothing else 1

@@ -1,0 +1,174 @@
+"""NVIDIA's driver, called as it is: the functions that a device needs, and errors that say what went wrong.
+
+Needs nothing but Python and the driver's own library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, c_char, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache
+from typing import Any
+
+LIBRARY = "libcuda.so.1"
+OLDEST_VERSION = 12000
+"""CUDA 12.0: the first whose driver takes PTX 8.0."""
+LOG_BYTES = 16384
+JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
+# Numbers from the CUDA driver API reference, "CUdevice_attribute" and "CUresult".
+CAPABILITY_MAJOR, CAPABILITY_MINOR, MULTIPROCESSORS, SHARED_BYTES_OPT_IN = 75, 76, 16, 97
+KERNEL_DYNAMIC_SHARED_BYTES = 8
+NO_DEVICE, NOT_INITIALIZED, NOT_FOUND = 100, 3, 500
+REMEDIES = {
+    2: "the GPU has no memory left for it",
+    100: "the driver is there, but it sees no GPU",
+    201: "the GPU's context is gone, perhaps after an earlier error",
+    209: "there is no code for this GPU: compile for it with --target",
+    218: "the driver cannot compile the kernels",
+    222: "the driver is too old for the kernels' PTX version: update it",
+    700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
+    701: "a kernel needs more registers or shared memory than a block can have",
+    702: "a kernel ran for longer than the system allows",
+    719: "a kernel stopped: run it with --backend emulator to see where",
+    803: "the driver's library does not fit the driver that the system runs",
+}
+"""What the driver's numbers mean to somebody who runs a program."""
+
+
+class IpcHandle(ctypes.Structure):
+    """Names an allocation to other processes."""
+
+    _fields_ = [("reserved", c_char * 64)]
+
+
+class CudaError(Exception):
+    """The driver cannot do what it was asked."""
+
+    def __init__(self, function: str, code: int, text: str, log: str = ""):
+        remedy = REMEDIES.get(code)
+        parts = [f"{function}: {text} ({code})", *([remedy] if remedy else []), *([log] if log else [])]
+        super().__init__("; ".join(parts))
+        self.code = code
+
+
+_HANDLE = c_void_p
+_SIGNATURES: dict[str, Sequence[Any]] = {
+    "cuInit": (c_uint,),
+    "cuDriverGetVersion": (POINTER(c_int),),
+    "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGet": (POINTER(c_int), c_int),
+    "cuDeviceGetName": (c_char_p, c_int, c_int),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
+    "cuDevicePrimaryCtxRetain": (POINTER(_HANDLE), c_int),
+    "cuDevicePrimaryCtxRelease_v2": (c_int,),
+    "cuCtxSetCurrent": (_HANDLE,),
+    "cuCtxSynchronize": (),
+    "cuModuleLoadDataEx": (POINTER(_HANDLE), c_void_p, c_uint, c_void_p, c_void_p),
+    "cuModuleUnload": (_HANDLE,),
+    "cuModuleGetFunction": (POINTER(_HANDLE), _HANDLE, c_char_p),
+    "cuFuncSetAttribute": (_HANDLE, c_int, c_int),
+    "cuMemAlloc_v2": (POINTER(c_uint64), c_size_t),
+    "cuMemAllocManaged": (POINTER(c_uint64), c_size_t, c_uint),
+    "cuMemFree_v2": (c_uint64,),
+    "cuMemcpy": (c_uint64, c_uint64, c_size_t),
+    "cuMemsetD8_v2": (c_uint64, ctypes.c_ubyte, c_size_t),
+    "cuMemsetD16_v2": (c_uint64, ctypes.c_ushort, c_size_t),
+    "cuMemsetD32_v2": (c_uint64, c_uint, c_size_t),
+    "cuLaunchKernel": (_HANDLE, *[c_uint] * 7, _HANDLE, c_void_p, c_void_p),
+    "cuIpcGetMemHandle": (POINTER(IpcHandle), c_uint64),
+    "cuIpcOpenMemHandle_v2": (POINTER(c_uint64), IpcHandle, c_uint),
+    "cuIpcCloseMemHandle": (c_uint64,),
+    "cuEventCreate": (POINTER(_HANDLE), c_uint),
+    "cuEventDestroy_v2": (_HANDLE,),
+    "cuEventRecord": (_HANDLE, _HANDLE),
+    "cuEventSynchronize": (_HANDLE,),
+    "cuEventElapsedTime": (POINTER(c_float), _HANDLE, _HANDLE),
+}
+
+
+class Driver:
+    """The driver's library. Every call that fails raises `CudaError`."""
+
+    def __init__(self, library: ctypes.CDLL):
+        self._library = library
+        self._error_text = library.cuGetErrorName
+        self._error_text.argtypes = (c_int, POINTER(c_char_p))
+
+    def call(self, name: str, *arguments: Any, log: ctypes.Array[c_char] | None = None) -> None:
+        """Call a function of the table; `log` is where it may explain a failure."""
+        function = getattr(self._library, name)
+        function.argtypes = _SIGNATURES[name]
+        code = function(*arguments)
+        if code:
+            text = "" if log is None else log.value.decode(errors="replace").strip()
+            raise CudaError(name.removesuffix("_v2"), code, self._name(code), text)
+
+    def number(self, name: str, *arguments: Any) -> int:
+        """What a function writes through its first parameter, an int."""
+        found = c_int()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value
+
+    def handle(self, name: str, *arguments: Any) -> int:
+        """What a function writes through its first parameter, a handle or an address."""
+        found = _SIGNATURES[name][0]._type_()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value or 0
+
+    def _name(self, code: int) -> str:
+        text = c_char_p()
+        self._error_text(code, ctypes.byref(text))
+        return (text.value or b"unknown error").decode()
+
+    def load_module(self, code: bytes) -> int:
+        """Kernels from PTX or machine code; the compiler's messages are in the error."""
+        log = ctypes.create_string_buffer(LOG_BYTES)
+        options = (c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
+        values = (c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
+        module = c_void_p()
+        self.call("cuModuleLoadDataEx", ctypes.byref(module), code + b"\0", 2, options, values, log=log)
+        return module.value or 0
+
+    def chip(self, device: int) -> str:
+        """What compilers call a GPU, such as sm_90."""
+        major, minor = (
+            self.number("cuDeviceGetAttribute", which, device) for which in (CAPABILITY_MAJOR, CAPABILITY_MINOR)
+        )
+        return f"sm_{major}{minor}"
+
+    def name(self, device: int) -> str:
+        text = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", text, len(text), device)
+        return text.value.decode()
+
+
+class NoDriver(Exception):
+    """There is no GPU of NVIDIA's that can be used; says why and what to do."""
+
+
+@cache
+def open_driver(library: str = LIBRARY) -> Driver:
+    """The driver, ready for use."""
+    try:
+        driver = Driver(ctypes.CDLL(library))
+    except OSError as error:
+        raise NoDriver(
+            f"there is no NVIDIA driver on this machine ({error}); run with --backend emulator, or compile here with "
+            "`tilewright air compile` and run the result where the GPU is"
+        ) from error
+    try:
+        driver.call("cuInit", 0)
+    except CudaError as error:
+        raise NoDriver(f"the NVIDIA driver finds no GPU: {error}; run with --backend emulator") from error
+    version = driver.number("cuDriverGetVersion")
+    if version < OLDEST_VERSION:
+        raise NoDriver(
+            f"the NVIDIA driver is for CUDA {_version(version)} and the kernels need {_version(OLDEST_VERSION)}; "
+            "update the driver to 525 or later"
+        )
+    return driver
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

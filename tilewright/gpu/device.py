@@ -1,0 +1,193 @@
+"""What host programs ask of a GPU, be it emulated or real, and what a GPU of one rank may ask of the other ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from tilewright.device.gpu_targets import GpuTarget
+
+if TYPE_CHECKING:  # what runs compiled programs has no compiler beside it
+    from xdsl.dialects.builtin import LocationAttr
+
+    from tilewright.dialects.gpu.kernels import GPUModuleOp
+
+
+class Size3(NamedTuple):
+    """Blocks of a grid, or threads of a block."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+
+class Kernel(Protocol):
+    """A kernel that is ready to be launched; what else it holds is its device's business."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class KernelModule(Protocol):
+    """Kernels that were loaded together."""
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name; KeyError if there is none."""
+        ...
+
+
+class RemoteMemory(Protocol):
+    """Heaps by messages: those of ranks on other machines cannot be mapped here. Addresses are those of the heap."""
+
+    def read(self, address: int, size_bytes: int) -> bytes: ...
+    def write(self, address: int, data: bytes) -> None: ...
+    def update(self, address: int, size_bytes: int, change: Callable[[bytes], bytes]) -> bytes:
+        """Replace a value of 4 or 8 bytes by `change` of it with no other rank in between; gives what was there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The symmetric heap as one rank sees it: the same offset means the same variable on every rank."""
+
+    size_bytes: int
+    bases: tuple[int, ...]
+    """Where the heap of each rank begins, in addresses of this process."""
+    remote: RemoteMemory | None = None
+    """How to reach those that are not mapped here, and how to update any of them where ranks do not take turns; None
+    if all are mapped and one rank runs at a time."""
+    remote_ranks: frozenset[int] = frozenset()
+    """Whose heaps are not mapped: their addresses must not be touched."""
+
+    def rank_of(self, address: int) -> int | None:
+        """Whose heap an address is in; None for memory that is of no heap."""
+        found = (rank for rank, base in enumerate(self.bases) if base <= address < base + self.size_bytes)
+        return next(found, None)
+
+    def is_remote(self, address: int) -> bool:
+        """Whether an address must be accessed through `remote`."""
+        return bool(self.remote_ranks) and self.rank_of(address) in self.remote_ranks
+
+
+class World(Protocol):
+    """The ranks of a run, from the place of one of them."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def folder(self) -> Path | None:
+        """A folder in memory that all ranks share and that vanishes with the run; None if they share no machine."""
+        ...
+
+    def barrier(self) -> None:
+        """Wait until all ranks have come here. Raises `RankLost` if one never will."""
+        ...
+
+    def exchange(self, data: bytes) -> list[bytes]:
+        """Give bytes to all ranks and get those of each, in order; collective."""
+        ...
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        """A cleared heap for each rank, in host memory; collective. For devices that work in host memory."""
+        ...
+
+    def drop_heap(self, heap: Heap) -> None:
+        """Give a heap back; collective."""
+        ...
+
+
+class RankLost(Exception):
+    """Another rank ended before it did what this one waits for."""
+
+
+class DeviceError(Exception):
+    """A device cannot do what it was asked; the text says why and what to do. The host adds where it happened."""
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """How a device shall be."""
+
+    target: GpuTarget
+    wave_size: int
+    """Lanes of a wave that the program was lowered for."""
+    seed: int = 0
+    """Decides everything that a real GPU leaves to chance."""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What only some devices know, by name; a device refuses names that it does not know with `DeviceError`."""
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Texts of the program's files, for messages."""
+
+
+class Device(Protocol):
+    """A GPU that belongs to one rank's process. Pointers are addresses of this process."""
+
+    def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
+        """Memory of the device, not cleared; an address that is never 0, aligned to 256 bytes.
+
+        The code of the host may access what is shared with it, and nothing else of the device.
+        """
+        ...
+
+    def free(self, address: int) -> None:
+        """Give back what `allocate` gave."""
+        ...
+
+    def copy(self, to: int, source: int, size_bytes: int) -> None:
+        """Copy between any two addresses, of host or device; done when it returns, after all launches before it."""
+        ...
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Store `pattern`, of 1, 2 or 4 bytes, `count` times one after the other."""
+        ...
+
+    def load(self, module: GPUModuleOp) -> KernelModule: ...
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Size3,
+        block: Size3,
+        shared_bytes: int,
+        arguments: Sequence[bytes],
+        where: LocationAttr | None = None,
+    ) -> None:
+        """Run a kernel; `arguments` are its flattened parameters. Errors are `DiagnosedError`s about lines of the
+        kernel, or `DeviceError`; `where` is the place of the launch. May return before the kernel has ended."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all launches."""
+        ...
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        """The symmetric heap, cleared; collective. Often `world.make_heap`."""
+        ...
+
+    def drop_heap(self, heap: Heap) -> None: ...
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """The host waits for other ranks inside of it; a device that grants turns gives this rank's away meanwhile."""
+        ...
+
+    def counters(self) -> Mapping[str, int]:
+        """What the device counted so far: launches, waves, lane operations, and the like."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; the rank has ended."""
+        ...
+
+
+OpenDevice = Callable[[World, DeviceOptions], Device]
+"""What each backend offers as `open_device`; collective over all ranks."""
+
+BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda", "hip": "tilewright.gpu.hip"}
+"""Modules that have an `open_device`, by the backend's name."""

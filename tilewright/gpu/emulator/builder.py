@@ -1,0 +1,259 @@
+"""Builds the flat program of a kernel: what every operation's translation uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, LocationAttr, MemRefType
+from xdsl.dialects.llvm import LLVMArrayType, LLVMStructType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Block as IrBlock
+
+from tilewright.dialects._strides import strided_form
+from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
+from tilewright.gpu.emulator.values import (
+    I64,
+    PRIVATE_SHIFT,
+    PRIVATE_WINDOW,
+    Constant,
+    Kind,
+    MemRef,
+    Operand,
+    Register,
+    Space,
+    Struct,
+    Unsupported,
+    Value,
+    index,
+    kind_of,
+    leaf_positions,
+    space_of,
+)
+from tilewright.ir.diagnostics import fail_op
+
+Handler = Callable[["Builder", Operation], None]
+FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
+"""Operations that cost no lane anything."""
+
+
+class Builder:
+    """The program so far, the block that instructions go to, and the values of operations translated so far."""
+
+    def __init__(self, handlers: Mapping[str, Handler], wave_size: int):
+        self.handlers, self.wave_size = handlers, wave_size
+        self.registers: list[Register] = []
+        self.inputs: dict[str, Register] = {}
+        self.private: list[PrivateBuffer] = []
+        self.values: dict[SSAValue, Value] = {}
+        self.entry = self.block = Block()
+        self.where: LocationAttr = UNKNOWN_LOC
+        self.calls: list[str] = []
+
+    # Registers and instructions
+
+    def register(self, kind: Kind, name: str | None = None) -> Register:
+        made = Register(kind, len(self.registers), name=name)
+        self.registers.append(made)
+        return made
+
+    def input(self, name: str, kind: Kind = I64) -> Register:
+        """An id or a size that the kernel starts with."""
+        if name not in self.inputs:
+            self.inputs[name] = self.register(kind, name)
+        return self.inputs[name]
+
+    def emit(self, name: str, kind: Kind, *ins: Operand, **extra: Any) -> Register:
+        result = self.register(kind)
+        self.block.instructions.append(Instruction(name, list(ins), [result], self.where, extra))
+        return result
+
+    def effect(self, name: str, *ins: Operand, outs: Sequence[Register] = (), **extra: Any) -> None:
+        """An instruction that is there for what it does."""
+        self.block.instructions.append(Instruction(name, list(ins), list(outs), self.where, extra))
+
+    def plus(self, lhs: Operand, rhs: Operand) -> Operand:
+        """A sum of indices, computed now if it can be."""
+        match lhs, rhs:
+            case Constant(value=left), Constant(value=right):
+                return index(left + right)
+            case Constant(value=0), _:
+                return rhs
+            case _, Constant(value=0):
+                return lhs
+            case _:
+                return self.emit("add", I64, lhs, rhs)
+
+    def times(self, lhs: Operand, rhs: Operand) -> Operand:
+        match lhs, rhs:
+            case Constant(value=left), Constant(value=right):
+                return index(left * right)
+            case (Constant(value=0) as zero, _) | (_, Constant(value=0) as zero):
+                return zero
+            case Constant(value=1), _:
+                return rhs
+            case _, Constant(value=1):
+                return lhs
+            case _:
+                return self.emit("mul", I64, lhs, rhs)
+
+    # Values of operations
+
+    def __getitem__(self, value: SSAValue) -> Operand:
+        found = self.values[value]
+        if not isinstance(found, Register | Constant):
+            raise Unsupported(f"{value.type} is no number")
+        return found
+
+    def __setitem__(self, value: SSAValue, result: Value) -> None:
+        if isinstance(result, Register) and result.name is None:
+            result.name = value.name_hint
+        self.values[value] = result
+
+    def memref(self, value: SSAValue) -> MemRef:
+        found = self.values[value]
+        if not isinstance(found, MemRef):
+            raise Unsupported(f"{value.type} is no memref")
+        return found
+
+    def operands(self, op: Operation) -> list[Operand]:
+        return [self[value] for value in op.operands]
+
+    def mixed(self, values: Sequence[SSAValue], static: Iterable[int]) -> list[Operand]:
+        """Numbers of which some are written and the others values."""
+        dynamic = iter(values)
+        return [self[next(dynamic)] if number == DYNAMIC_INDEX else index(number) for number in static]
+
+    # Values of types with several parts
+
+    def fresh(self, type: Attribute, name: str | None = None) -> tuple[Value, list[Register]]:
+        """A value in new registers, and these, in the order of `leaves`."""
+        match type:
+            case MemRefType():
+                return self._fresh_memref(type, name)
+            case LLVMStructType() | LLVMArrayType():
+                places = leaf_positions(type)
+                made = [self.register(kind_of(leaf_type(type, place))) for place in places]
+                return Struct(dict[tuple[int, ...], Operand](zip(places, made, strict=True))), made
+            case _:
+                register = self.register(kind_of(type), name)
+                return register, [register]
+
+    def _fresh_memref(self, type: MemRefType, name: str | None) -> tuple[Value, list[Register]]:
+        made = list[Register]()
+
+        def part(known: int | None) -> Operand:
+            if known is not None and known != DYNAMIC_INDEX:
+                return index(known)
+            made.append(self.register(I64, name))
+            return made[-1]
+
+        form = strided(type)
+        parts = [part(None), part(form.offset), *map(part, type.get_shape()), *map(part, form.strides)]
+        return memref_of_parts(type, parts), made
+
+    def leaves(self, value: SSAValue) -> list[Operand]:
+        """The parts of a value that its type does not already say."""
+        found = self.values[value]
+        match found:
+            case MemRef():
+                form = strided(cast(MemRefType, value.type))
+                known = [None, form.offset, *cast(MemRefType, value.type).get_shape(), *form.strides]
+                return [
+                    part
+                    for part, number in zip(found.parts, known, strict=True)
+                    if number is None or number == DYNAMIC_INDEX
+                ]
+            case Struct():
+                return [found.leaves[place] for place in leaf_positions(value.type)]
+            case _:
+                return [found]
+
+    def private_buffer(self, kind: Kind, elements: int, where: LocationAttr, name: str | None = None) -> Constant:
+        """Memory of a thread; gives its address."""
+        self.private.append(PrivateBuffer(kind, elements, where, name))
+        return index(PRIVATE_WINDOW + ((len(self.private) - 1) << PRIVATE_SHIFT))
+
+    # Control flow
+
+    def goto(self, target: Block, arguments: Sequence[Operand] = (), barrier: LocationAttr | None = None) -> None:
+        self.block.end = Goto(Edge(target, list(arguments)), barrier)
+
+    def branch(self, condition: Operand, yes: Edge, no: Edge) -> None:
+        self.block.end = Branch(condition, yes, no, self.where)
+
+    def parameters(self, block: Block, values: Iterable[SSAValue]) -> None:
+        """Registers of a block for values that come in from several places."""
+        for value in values:
+            self.values[value], made = self.fresh(value.type, value.name_hint)
+            block.parameters += made
+
+    def lower(self, op: Operation) -> None:
+        handler = self.handlers.get(op.name)
+        if handler is None:
+            fail_op(
+                op,
+                "cannot be run by the emulator",
+                (op, "lower it first to operations of memref, arith, math, vector, scf, cf, gpu or llvm"),
+            )
+        self.where = op.location
+        if op.name not in FREE:
+            self.block.lane_operations += 1
+        try:
+            handler(self, op)
+        except Unsupported as error:
+            fail_op(op, f"cannot be run by the emulator: {error}")
+
+    def lower_block(self, block: IrBlock) -> None:
+        """Everything but the terminator."""
+        for op in block.ops:
+            if op.next_op is not None:
+                self.lower(op)
+
+    def yielded(self, region: Region, arguments: Sequence[Value]) -> list[SSAValue]:
+        """Run a region of one block here; gives what it yields."""
+        block = region.block
+        self.values.update(zip(block.args, arguments, strict=True))
+        self.lower_block(block)
+        assert block.last_op is not None
+        self.where = block.last_op.location
+        return list(block.last_op.operands)
+
+    def all_leaves(self, values: Iterable[SSAValue]) -> list[Operand]:
+        return [leaf for value in values for leaf in self.leaves(value)]
+
+
+def strided(type: MemRefType):
+    form = strided_form(type)
+    if form is None:
+        raise Unsupported(f"{type} has no strides")
+    return form
+
+
+def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRef:
+    """A memref of pointer, offset, sizes and strides."""
+    rank = type.get_num_dims()
+    return MemRef(
+        kind_of(type.element_type),
+        space_of(type),
+        parts[0],
+        parts[1],
+        tuple(parts[2 : 2 + rank]),
+        tuple(parts[2 + rank :]),
+    )
+
+
+def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRef:
+    """A buffer that is all there, of a static type."""
+    form = strided(type)
+    if not type.has_static_shape() or form.offset is None or None in form.strides:
+        raise Unsupported(f"{type} has no size")
+    sizes, strides = (tuple(index(cast(int, n)) for n in numbers) for numbers in (type.get_shape(), form.strides))
+    return MemRef(kind_of(type.element_type), space, pointer, index(form.offset), sizes, strides)
+
+
+def leaf_type(type: Attribute, place: Sequence[int]) -> Attribute:
+    """The type of a scalar in an LLVM aggregate."""
+    for number in place:
+        type = type.types.data[number] if isinstance(type, LLVMStructType) else cast(LLVMArrayType, type).type
+    return type

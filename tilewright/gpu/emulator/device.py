@@ -1,0 +1,246 @@
+"""A GPU in this process: memory, kernels as plans, launches that run to their end."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.device.gpu_targets import GpuTarget
+from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
+from tilewright.gpu.emulator.access_model import AccessModel, Mode
+from tilewright.gpu.emulator.launch import Launch
+from tilewright.gpu.emulator.limits import check_kernel, check_launch, resident_blocks, spilled_bytes
+from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.plan import Plan, make_plan
+from tilewright.gpu.emulator.shared_turns import Shared
+from tilewright.gpu.emulator.turns import Alone, Free, Turns
+from tilewright.gpu.emulator.values import Register
+
+SETTINGS = {"reorder": ("off", "on"), "check": ("off", "races")}
+"""What a run may ask for, and the values of each; the first is the default."""
+
+
+@dataclass(eq=False)
+class EmulatedKernel:
+    """A kernel's plan, made when it is first launched."""
+
+    function: GPUFuncOp
+    device: EmulatorDevice
+    plans: dict[bool, Plan] = field(default_factory=dict[bool, Plan])
+
+    @property
+    def name(self) -> str:
+        return self.function.symbol
+
+    def plan(self, careful: bool) -> Plan:
+        if careful not in self.plans:
+            self.plans[careful] = make_plan(self.function, self.device.wave_size, careful)
+            check_kernel(self.plans[careful], self.device.target)
+        return self.plans[careful]
+
+
+@dataclass(eq=False)
+class EmulatedModule:
+    kernels: dict[str, EmulatedKernel]
+
+    def kernel(self, name: str) -> EmulatedKernel:
+        return self.kernels[name]
+
+
+class EmulatorDevice:
+    """The `Device` of one rank. Its scheduler decides by the seed alone who has a turn."""
+
+    def __init__(
+        self,
+        target: GpuTarget,
+        wave_size: int | None = None,
+        seed: int = 0,
+        reorder: bool = False,
+        check: bool = False,
+        world: World | None = None,
+    ):
+        self.target, self.wave_size = target, wave_size or target.wave_size
+        self.world = world if world is not None and world.size > 1 else None
+        rank = self.world.rank if self.world is not None else 0
+        self.chance = random.Random(seed * 1_000_003 + rank)
+        self.memory = Memory()
+        self.changes = [0]
+        modes = (Mode.REORDER if reorder else Mode(0)) | (Mode.RACES if check else Mode(0))
+        folder = self.world.folder if self.world is not None else None
+        self.access = AccessModel(self.memory, self.chance, modes, self.changes, rank, folder) if modes else None
+        self.turns: Turns = self._turns(seed)
+        self.kernels: list[EmulatedKernel] = []
+        self._counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
+
+    def _turns(self, seed: int) -> Turns:
+        if self.world is None:
+            return Alone()
+        if self.world.folder is None:
+            return Free()
+        turns = Shared(self.world.folder, self.world.rank, self.world.size, seed)
+        self.world.barrier()
+        turns.begin()
+        return turns
+
+    # Memory
+
+    def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
+        number = self._counters["allocations"] = self._counters["allocations"] + 1
+        return self.memory.allocate(size_bytes, f"allocation {number}, {size_bytes} bytes").base
+
+    def free(self, address: int) -> None:
+        found = self.memory.find(address)
+        if found is None or found.base != address:
+            raise DeviceError(f"address {address:#x} was not allocated, or has been freed")
+        self.memory.remove(address)
+
+    def copy(self, to: int, source: int, size_bytes: int) -> None:
+        ctypes.memmove(to, source, size_bytes)
+        self.changes[0] += 1
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        ctypes.memmove(address, pattern * count, len(pattern) * count)
+        self.changes[0] += 1
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        if self.world is None:
+            base = self.memory.allocate(size_bytes, "symmetric heap").base
+            ctypes.memset(base, 0, size_bytes)
+            return Heap(size_bytes, (base,))
+        with self.waiting():
+            heap = self.world.make_heap(size_bytes)
+        for rank, base in enumerate(heap.bases):
+            remote = heap.remote if rank in heap.remote_ranks else None
+            self.memory.add(base, size_bytes, f"symmetric heap of rank {rank}", remote, heap.remote)
+            if self.access is not None:
+                self.access.history.heaps.append((base, size_bytes))
+        return heap
+
+    def drop_heap(self, heap: Heap) -> None:
+        for base in heap.bases:
+            self.memory.remove(base)
+        if self.access is not None:
+            self.access.history.heaps.clear()
+        if self.world is not None:
+            with self.waiting():
+                self.world.drop_heap(heap)
+
+    # Kernels
+
+    def load(self, module: GPUModuleOp) -> EmulatedModule:
+        found = [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
+        kernels = {op.symbol: EmulatedKernel(op, self) for op in found}
+        self.kernels += kernels.values()
+        return EmulatedModule(kernels)
+
+    def launch(
+        self,
+        kernel: Any,
+        grid: Size3,
+        block: Size3,
+        shared_bytes: int,
+        arguments: Sequence[bytes],
+        where: LocationAttr | None = None,
+    ) -> None:
+        assert isinstance(kernel, EmulatedKernel)
+        careful = self.access is not None
+        plan = kernel.plan(careful)
+        grid, block = Size3(*grid), Size3(*block)
+        check_launch(plan, self.target, grid, block, shared_bytes, where)
+        lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // 16) * 16
+        block_waves = -(-(block.x * block.y * block.z) // self.wave_size)
+        launch = Launch(
+            plan,
+            grid,
+            block,
+            lds_bytes,
+            _bound(plan, arguments),
+            memory=self.memory,
+            wave_size=self.wave_size,
+            resident_blocks=resident_blocks(self.target, block_waves, lds_bytes),
+            chip=self.target.chip,
+            lanes_are_free=self.target.lanes_are_free,
+            turns=self.turns,
+            chance=self.chance,
+            changes=self.changes,
+            access=self.access,
+            rank=self.world.rank if self.world is not None else None,
+        )
+        launch.plans = [plan for known in self.kernels for plan in known.plans.values()]
+        launch.run()
+        self._count(launch)
+
+    def _count(self, launch: Launch) -> None:
+        counted = {"launches": 1, "blocks": launch.blocks, "waves": launch.blocks * launch.block_waves}
+        counted |= launch.totals()
+        for name, number in counted.items():
+            self._counters[name] += number
+        spilled = spilled_bytes(launch.plan, self.target)
+        self._counters["spilled_bytes"] = max(spilled, self._counters["spilled_bytes"])
+
+    def synchronize(self) -> None:
+        """Launches run to their end at once."""
+
+    @contextmanager
+    def _waiting(self) -> Any:
+        yield from self.turns.waiting()
+
+    def waiting(self) -> AbstractContextManager[None]:
+        return self._waiting()
+
+    def counters(self) -> Mapping[str, int]:
+        return dict(self._counters)
+
+    def close(self) -> None:
+        self.turns.leave()
+
+
+COUNTERS = (
+    *("launches", "blocks", "waves", "barriers", "lane_operations", "bytes_loaded", "bytes_stored", "atomics"),
+    *("allocations", "spilled_bytes"),
+)
+"""What is counted; spilled bytes are those of the thread that has most of them."""
+
+
+def _bound(plan: Plan, arguments: Sequence[bytes]) -> list[tuple[Register, Any]]:
+    """Registers of parameters, with what was passed."""
+    expected = plan.program.arguments
+    if len(arguments) != len(expected):
+        raise DeviceError(
+            f"kernel @{plan.name} takes {len(expected)} flattened parameters, but {len(arguments)} were passed"
+        )
+    bound = list[tuple[Register, Any]]()
+    for register, data in zip(expected, arguments, strict=True):
+        if register is None:
+            continue
+        if len(data) < register.kind.bytes:
+            raise DeviceError(f"kernel @{plan.name} gets {len(data)} bytes for %{register.name}, too few for its type")
+        value = np.frombuffer(data[: register.kind.bytes], register.kind.dtype)[0]
+        bound.append((register, value if register.kind.is_float else value.item()))
+    return bound
+
+
+def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
+    """The emulator as a backend."""
+    chosen = {name: values[0] for name, values in SETTINGS.items()} | dict(options.settings)
+    for name, value in chosen.items():
+        if name not in SETTINGS:
+            raise DeviceError(f"the emulator knows no setting '{name}'; it has {', '.join(SETTINGS)}")
+        if value not in SETTINGS[name]:
+            raise DeviceError(f"setting '{name}' of the emulator is one of {', '.join(SETTINGS[name])}, not '{value}'")
+    return EmulatorDevice(
+        options.target,
+        options.wave_size,
+        options.seed,
+        reorder=chosen["reorder"] == "on",
+        check=chosen["check"] == "races",
+        world=world,
+    )

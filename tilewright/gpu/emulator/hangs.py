@@ -1,0 +1,161 @@
+"""Says who waits for what when nobody gets on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.gpu.emulator.program import Goto, Instruction
+from tilewright.gpu.emulator.spins import Spin
+from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_WINDOW, Constant, Operand
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.launch import Launch
+
+SHOWN = 4
+"""Waits that a report shows; there are rarely more kinds."""
+WORDS = {
+    "eq": "is equal to",
+    "ne": "is not equal to",
+    **dict.fromkeys(("slt", "ult"), "is less than"),
+    **dict.fromkeys(("sle", "ule"), "is at most"),
+    **dict.fromkeys(("sgt", "ugt"), "is greater than"),
+    **dict.fromkeys(("sge", "uge"), "is at least"),
+}
+
+
+class Hang(DiagnosedError):
+    """No wave of any rank can get on."""
+
+
+def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None = None) -> NoReturn:
+    """Raise a `Hang` with the waits of this rank."""
+    found = list[Diagnostic]()
+    for gang in [*launch.ready, *launch.held]:
+        found += _barrier_waits(launch, gang) if gang.held else [_spin_wait(launch, gang, why)]
+        if len(found) >= SHOWN:
+            break
+    rest = len(launch.ready) + len(launch.held) - len(found)
+    if rest > 0:
+        _note(found[-1], launch.plan.program.where, f"{rest} more gangs of waves wait as well")
+    if launch.started < launch.blocks:
+        rest = launch.blocks - launch.started
+        text = f"{rest} blocks have not begun: {launch.resident_blocks} fit on this GPU at a time"
+        _note(found[-1], launch.plan.program.where, text)
+    for rank, state in sorted((others or {}).items()):
+        _note(found[-1], launch.plan.program.where, f"rank {rank} {state}")
+    raise Hang(found)
+
+
+def _note(diagnostic: Diagnostic, where: LocationAttr, text: str) -> None:
+    diagnostic.notes.append(Diagnostic(Severity.NOTE, text, where))
+
+
+def _spin_wait(launch: Launch, gang: Gang, why: str) -> Diagnostic:
+    spin = launch.plan.spins.get(gang.spinning_at if gang.spinning_at is not None else -1)
+    lane = int(gang.active(gang.m).argmax())
+    who = gang.team.who(int(gang.waves[lane // gang.wave_size]))
+    if spin is None:
+        return Diagnostic(Severity.ERROR, f"{who} does not get on", launch.plan.program.where)
+    error = Diagnostic(Severity.ERROR, f"{who} waits in this loop for ever{f': it {why}' if why else ''}", spin.where)
+    for read in spin.reads[:SHOWN]:
+        _note(error, read.where, _what_it_reads(gang, read, lane))
+    if spin.comparison is not None:
+        _note(error, spin.comparison.where, _what_it_compares(gang, spin, lane))
+    for where, text in _writers(launch, spin):
+        _note(error, where, text)
+    if gang.pending:
+        text = f"other lanes wait behind the loop for these: lanes of a wave go in step on {launch.chip}"
+        _note(error, spin.where, text)
+    return error
+
+
+def _what_it_reads(gang: Gang, read: Instruction, lane: int) -> str:
+    pointer, place = read.ins[-2:] if read.name == "load" else read.ins[1:3]
+    base, index = _value(gang, pointer, lane), _value(gang, place, lane)
+    if base is None or index is None:
+        return "it reads this"
+    address = base + index * read.extra["kind"].bytes
+    value = _value(gang, read.outs[0], lane)
+    if value is None:
+        return f"it reads {name_of(gang, address)}"
+    return f"it reads {value} from {name_of(gang, address)}"
+
+
+def name_of(gang: Gang, address: int) -> str:
+    """Which buffer an address is in, and where."""
+    if LDS_WINDOW <= address < PRIVATE_WINDOW:
+        return _name_of_shared(gang, address - LDS_WINDOW)
+    if gang.lds.base <= address < gang.lds.base + gang.lds.size:
+        return _name_of_shared(gang, (address - gang.lds.base) % gang.lds_bytes)
+    range = gang.memory.find(address)
+    if range is None:
+        return f"address {address:#x}"
+    starts = [
+        (value, register.name)
+        for register, value in gang.team.arguments
+        if isinstance(value, int) and range.base <= value <= address and register.name is not None
+    ]
+    if not starts:
+        return f"{range.name}, byte {address - range.base}"
+    start, name = max(starts)
+    return f"%{name} ({range.name}), byte {address - start}"
+
+
+def _name_of_shared(gang: Gang, offset: int) -> str:
+    names = [(start, name) for start, name in gang.plan.program.lds_names if start <= offset]
+    return f"%{names[-1][1]} of its block, byte {offset - names[-1][0]}" if names else f"byte {offset} of its block"
+
+
+def _what_it_compares(gang: Gang, spin: Spin, lane: int) -> str:
+    assert spin.comparison is not None
+    values = [_value(gang, operand, lane) for operand in spin.comparison.ins]
+    left, right = ("?" if value is None else value for value in values)
+    return f"and asks whether {left} {WORDS[spin.comparison.name]} {right}"
+
+
+def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
+    """Who could end the wait: what writes to the same kind of memory."""
+    spaces = {read.extra["space"] for read in spin.reads}
+    kinds = {read.extra["kind"] for read in spin.reads}
+    own = {id(read) for read in spin.reads}
+    seen = set[LocationAttr]()
+    for plan in launch.plans:
+        for writer in plan.writers:
+            if id(writer) in own or writer.extra["kind"] not in kinds or writer.extra["space"] not in spaces:
+                continue
+            if writer.where not in seen and len(seen) < SHOWN:
+                seen.add(writer.where)
+                yield writer.where, f"this could write to it, in kernel @{plan.name}"
+
+
+def _value(gang: Gang, operand: Operand, lane: int) -> Any:
+    if isinstance(operand, Constant):
+        return operand.value
+    value: Any = gang.frame[operand.number]
+    if not hasattr(value, "shape") or not value.ndim:
+        return value
+    return value[..., lane if value.shape[-1] == gang.lanes else 0].tolist()
+
+
+def _barrier_waits(launch: Launch, gang: Gang) -> list[Diagnostic]:
+    """Lanes at a barrier, and what keeps the others of their blocks away."""
+    held = gang.held[0]
+    lane = int(held.mask.argmax())
+    slot = int(gang.slots[lane])
+    block = next(
+        block
+        for block in launch.plan.program.blocks
+        if isinstance(block.end, Goto) and block.end.barrier is not None and block.end.edge.target.number == held.target
+    )
+    assert isinstance(block.end, Goto) and block.end.barrier is not None
+    team = gang.team
+    missing = int(team.alive[slot] - team.arrived[slot])
+    text = f"{team.who(int(gang.waves[lane // gang.wave_size]))} waits at this barrier for ever"
+    error = Diagnostic(Severity.ERROR, text, block.end.barrier)
+    _note(error, block.end.barrier, f"{missing} of {team.block_threads} threads of its block do not come")
+    return [error]

@@ -1,0 +1,113 @@
+"""What lanes of a wave do together."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+COMBINE: dict[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "minsi": np.minimum,
+    "maxsi": np.maximum,
+    "minui": np.minimum,
+    "maxui": np.maximum,
+    "minnumf": np.fmin,
+    "maxnumf": np.fmax,
+    "minimumf": np.minimum,
+    "maximumf": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+class LaneOperations:
+    """Operations across lanes, for any number of waves side by side."""
+
+    lanes: int
+    wave_size: int
+
+    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
+        raise NotImplementedError
+
+    def shuffle(self, value: Array, offset: Any, width: Any, mode: str, m: Any, site: int) -> tuple[Array, Array]:
+        """The value of another lane among `width` neighbours, and whether there is such a lane."""
+        size = self.wave_size
+        wide = np.unique(np.asarray(width)) if m is None else np.unique(np.broadcast_to(width, self.lanes)[m])
+        if wide.size != 1 or not 0 < wide[0] <= size or wide[0] & (wide[0] - 1):
+            note = f"waves of this target have {size} lanes; write a width that divides that"
+            self.fault(site, f"shuffle over {', '.join(map(str, wide))} lanes", m, note)
+        width = int(wide[0])
+        lane = np.arange(self.lanes) % width
+        first = np.arange(self.lanes) - lane
+        aim = {
+            "idx": lambda: np.broadcast_to(offset, self.lanes),
+            "xor": lambda: lane ^ offset,
+            "up": lambda: lane - offset,
+            "down": lambda: lane + offset,
+        }[mode]()
+        valid = (aim >= 0) & (aim < width)
+        source = np.where(valid, first + aim, np.arange(self.lanes))
+        if m is not None and not m[source[m]].all():
+            reader = int(np.flatnonzero(m & ~m[source])[0])
+            text = f"lane {reader % size} reads the value of lane {int(source[reader]) % size}, which is not active"
+            self.fault(site, text, None, "move the shuffle to where all lanes of the wave are, or read an active lane")
+        return value[source], valid
+
+    def read_lane(self, value: Array, lane: Any, m: Any, site: int) -> Array:
+        """The value of one lane of each wave; of the first active one if the number is below zero."""
+        rows = value.reshape(-1, self.wave_size)
+        if isinstance(lane, int) and lane < 0:
+            active = np.ones(self.lanes, bool) if m is None else m
+            chosen = active.reshape(-1, self.wave_size).argmax(1)
+        else:
+            chosen = np.broadcast_to(lane, self.lanes).reshape(-1, self.wave_size)[:, 0] % self.wave_size
+        return np.repeat(rows[np.arange(len(rows)), chosen], self.wave_size)
+
+    def ballot(self, value: Array, m: Any, dtype: np.dtype[Any]) -> Array:
+        """A mask of the active lanes that say yes."""
+        yes = value if m is None else value & m
+        rows = yes.reshape(-1, self.wave_size)
+        weights = np.left_shift(np.uint64(1), np.arange(self.wave_size, dtype=np.uint64))
+        masks = (rows * weights).sum(1, dtype=np.uint64)
+        return np.repeat(masks.astype(f"u{dtype.itemsize}").view(dtype), self.wave_size)
+
+    def vote(self, value: Array, m: Any, all_of_them: bool) -> Array:
+        active = np.ones(self.lanes, bool) if m is None else m
+        if all_of_them:
+            answer = (value | ~active).reshape(-1, self.wave_size).all(1)
+        else:
+            answer = (value & active).reshape(-1, self.wave_size).any(1)
+        return np.repeat(answer, self.wave_size)
+
+    def reduce(self, value: Array, combine: str, size: int, stride: int, m: Any) -> Array:
+        """Combine the values of clusters of lanes; lanes that are not active count for nothing."""
+        unsigned = combine in ("minui", "maxui")
+        work = value.view(f"u{value.dtype.itemsize}") if unsigned else value
+        function, result = COMBINE[combine], work.copy()
+        active = np.ones(self.lanes, bool) if m is None else m
+        lane = np.arange(self.lanes)
+        cluster = (lane // (size * stride)) * stride + lane % stride
+        for number in np.unique(cluster[active]):
+            members = (cluster == number) & active
+            result[members] = function.reduce(work[members])
+        return result.view(value.dtype) if unsigned else result
+
+    def count_below(self, mask: Any, start: Any, lane: Any, high: bool) -> Array:
+        """How many lanes of a mask, of the lower or the upper 32, are below each lane."""
+        below = np.clip(np.asarray(lane) - (32 if high else 0), 0, 32).astype(np.uint64)
+        kept = (np.left_shift(np.uint64(1), below) - np.uint64(1)) & (
+            np.asarray(mask).astype(np.int64) & 0xFFFFFFFF
+        ).astype(np.uint64)
+        return (np.bitwise_count(kept).astype(np.int32) + np.asarray(start)).astype(np.int32)
+
+    def printf(self, format: str, m: Any, values: list[Array]) -> None:
+        """Print for each active lane, as C does."""
+        for lane in range(self.lanes) if m is None else np.flatnonzero(m):
+            text = format.replace("%lu", "%d").replace("%ld", "%d").replace("%lld", "%d")
+            sys.stdout.write(text % tuple(value[lane].item() for value in values))
+        sys.stdout.flush()

@@ -1,0 +1,196 @@
+"""One launch of a kernel: which gang has a turn, and when nobody gets on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.gpu.device import Size3
+from tilewright.gpu.emulator.gang import Gang, Outcome
+from tilewright.gpu.emulator.hangs import report_hang
+from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.plan import Plan
+from tilewright.gpu.emulator.program import Instruction
+from tilewright.gpu.emulator.team import Team
+from tilewright.gpu.emulator.turns import Stuck, Turns
+from tilewright.gpu.emulator.values import Register, Space
+
+if TYPE_CHECKING:
+    from tilewright.gpu.emulator.access_model import AccessModel
+
+LANES_EACH = 1 << 14
+"""Lanes of a gang: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
+MAX_PASSES = 200_000
+"""Rounds of a loop that waits after which it is taken for one that never ends, though it counts or writes."""
+SHARE = 16
+"""Where turns are fine-grained, another rank gets one after about as many."""
+
+
+COUNTED_AS = {"load": "bytes_loaded", "store": "bytes_stored", "atomic": "atomics", "cmpxchg": "atomics"}
+COUNTED = "lane_operations", "bytes_loaded", "bytes_stored", "atomics"
+
+
+class Launch:
+    """A grid of blocks on its way."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        grid: Size3,
+        block: Size3,
+        lds_bytes: int,
+        arguments: Sequence[tuple[Register, Any]],
+        *,
+        memory: Memory,
+        wave_size: int,
+        resident_blocks: int,
+        chip: str,
+        lanes_are_free: bool,
+        turns: Turns,
+        chance: random.Random,
+        changes: list[int],
+        access: AccessModel | None = None,
+        rank: int | None = None,
+    ):
+        self.plan, self.grid, self.block, self.lds_bytes = plan, grid, block, lds_bytes
+        self.arguments, self.memory, self.wave_size = list(arguments), memory, wave_size
+        self.turns, self.chance, self.changes, self.access = turns, chance, changes, access
+        self.block_threads = block.x * block.y * block.z
+        self.block_waves = -(-self.block_threads // wave_size)
+        self.blocks = grid.x * grid.y * grid.z
+        self.resident_blocks, self.chip, self.lanes_are_free = resident_blocks, chip, lanes_are_free
+        self.rank_name = "" if rank is None else f"rank {rank}, "
+        self.counts = [0] * len(plan.functions)
+        self.barriers = 0
+        self._has_opened = False
+        self.started = 0
+        self._told = -1
+        """The count of changes when others last had a turn."""
+        self.ready: list[Gang] = []
+        self.held: list[Gang] = []
+        self.teams: list[Team] = []
+        self.plans: list[Plan] = [plan]
+        """Of all kernels of the device, for reports."""
+
+    def run(self) -> None:
+        """All blocks to their end."""
+        if self.access is not None:
+            self.access.begin(self)
+        with np.errstate(all="ignore"):
+            while self.ready or self.held or self.started < self.blocks:
+                if not self._start_more() and (not self.ready or self._all_idle()):
+                    self._let_others()
+                    continue
+                self._turn()
+        if self.access is not None:
+            self.access.end(self)
+
+    def totals(self) -> dict[str, int]:
+        """What lanes have done."""
+        totals = {"barriers": self.barriers} | dict.fromkeys(COUNTED, 0)
+        for block, lanes in zip(self.plan.program.blocks, self.counts, strict=True):
+            if lanes:
+                totals["lane_operations"] += lanes * block.lane_operations
+                for instruction in block.instructions:
+                    name = COUNTED_AS.get(instruction.name)
+                    if name is not None and instruction.extra["space"] is not Space.PRIVATE:
+                        size = 1 if name == "atomics" else instruction.extra["kind"].bytes * _elements(instruction)
+                        totals[name] += lanes * size
+        return totals
+
+    def add(self, gang: Gang) -> None:
+        self.ready.append(gang)
+
+    def _start_more(self) -> bool:
+        """Start blocks if nobody else can do anything, or if whoever can is to be chosen by chance."""
+        if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
+            return False
+        unfinished = sum(team.count for team in self.teams)
+        room = self.resident_blocks - unfinished
+        count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
+        if count <= 0:
+            return False
+        team = Team(self, self.started, count)
+        self.started += count
+        self.teams.append(team)
+        team.start(None if self.access is None else 1)
+        return True
+
+    def _all_idle(self) -> bool:
+        now = self.changes[0]
+        return all(gang.idle_since == now for gang in self.ready)
+
+    def _turn(self) -> None:
+        """One gang goes on, as far as it can."""
+        number = self.chance.randrange(len(self.ready)) if self.access is not None else self._first_awake()
+        gang = self.ready.pop(number)
+        if self.access is not None:
+            self.access.before_turn(gang)
+        outcome = gang.run()
+        if outcome is Outcome.TURN:
+            self.ready.append(gang)
+            self._release()
+            if gang.passes > MAX_PASSES:
+                report_hang(self, f"has gone round {MAX_PASSES} times")
+            if self.access is not None and self.chance.randrange(SHARE) == 0:
+                self._pause(True)
+        elif outcome is Outcome.HELD:
+            self.held.append(gang)
+            self._release()
+        else:
+            self.changes[0] += 1
+            self._ended(gang)
+
+    def _first_awake(self) -> int:
+        now = self.changes[0]
+        return next((number for number, gang in enumerate(self.ready) if gang.idle_since != now), 0)
+
+    def _ended(self, gang: Gang) -> None:
+        team = gang.team
+        team.gangs.remove(gang)
+        if not team.gangs:
+            self.teams.remove(team)
+            team.finish()
+        self._release()
+
+    def opened_barrier(self) -> None:
+        self.changes[0] += 1
+        self._has_opened = True
+
+    def _release(self) -> None:
+        """Gangs whose barriers have opened are ready again."""
+        if not self._has_opened:
+            return
+        self._has_opened = False
+        for gang in [gang for gang in self.held if gang.release()]:
+            gang.resume()
+            self.held.remove(gang)
+            self.ready.append(gang)
+
+    def _let_others(self) -> None:
+        """Nobody here gets on before someone else does something."""
+        if self.access is not None and self.access.let_arrive():
+            self.changes[0] += 1
+            self._pause(True)
+            return
+        if self.held and not self.ready and not self.turns.others:
+            report_hang(self)
+        self._pause(False)
+
+    def _pause(self, progress: bool) -> None:
+        """Let other ranks have a turn; what happened here since the last time may be what they wait for."""
+        progress = progress or self.changes[0] != self._told
+        try:
+            if self.turns.pause(progress):
+                self.changes[0] += 1
+        except Stuck as stuck:
+            report_hang(self, others=stuck.others)
+        self._told = self.changes[0]
+
+
+def _elements(access: Instruction) -> int:
+    value = access.outs[0] if access.outs else access.ins[0]
+    return value.kind.elements

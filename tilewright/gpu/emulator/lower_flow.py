@@ -1,0 +1,237 @@
+"""Control flow of `scf`, `cf`, `affine` and calls as blocks and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import affine, cf, func, scf
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block as IrBlock
+from xdsl.ir import Operation, Region, SSAValue
+
+from tilewright.gpu.emulator.builder import Builder, Handler
+from tilewright.gpu.emulator.lower_affine import best, holds
+from tilewright.gpu.emulator.program import Block, Edge, Return
+from tilewright.gpu.emulator.values import I1, Constant, Operand, Unsupported, Value, index
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.symbols import lookup_symbol
+
+RETURNS = ("gpu.return", "func.return", "llvm.return", "scf.yield", "cf.assert")
+Leave = Callable[[Sequence[SSAValue]], None]
+"""What becomes of the values that a region returns."""
+
+
+def lower_region(b: Builder, region: Region, arguments: Sequence[Value], leave: Leave) -> None:
+    """A region of any number of blocks, entered from the current one."""
+    blocks = {block: Block() for block in region.blocks}
+    first, *others = region.blocks
+    b.values.update(zip(first.args, arguments, strict=True))
+    for block in others:
+        b.parameters(blocks[block], block.args)
+    b.goto(blocks[first])
+    for block in in_order(region):
+        b.block = blocks[block]
+        b.lower_block(block)
+        last = block.last_op
+        assert last is not None
+        b.where = last.location
+        _terminate(b, last, blocks, leave)
+
+
+def in_order(region: Region) -> list[IrBlock]:
+    """Blocks so that a definition comes before its uses: what dominates a block is on every way to it."""
+    seen, order = set[IrBlock](), list[IrBlock]()
+    stack: list[tuple[IrBlock, bool]] = [(region.blocks[0], False)]
+    while stack:
+        block, done = stack.pop()
+        if done:
+            order.append(block)
+        elif block not in seen:
+            seen.add(block)
+            stack.append((block, True))
+            last = block.last_op
+            stack += [(next, False) for next in (last.successors if last is not None else ()) if next not in seen]
+    return order[::-1]
+
+
+def _terminate(b: Builder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
+    match op:
+        case cf.BranchOp():
+            b.goto(blocks[op.successor], b.all_leaves(op.arguments))
+        case cf.ConditionalBranchOp():
+            yes = Edge(blocks[op.then_block], b.all_leaves(op.then_arguments))
+            b.branch(b[op.cond], yes, Edge(blocks[op.else_block], b.all_leaves(op.else_arguments)))
+        case cf.SwitchOp():
+            _switch(b, op, blocks)
+        case _ if op.name in RETURNS:
+            leave(op.operands)
+        case _:
+            fail_op(op, "cannot end a block of a kernel")
+
+
+def _switch(b: Builder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
+    """One question after the other."""
+    flag = b[op.flag]
+    values = op.case_values.get_values() if op.case_values is not None else ()
+    for number, target, arguments in zip(values, op.case_blocks, op.case_operand, strict=True):
+        rest = Block()
+        asked = b.emit("eq", I1, flag, _same_kind(flag, number))
+        b.branch(asked, Edge(blocks[target], b.all_leaves(arguments)), Edge(rest))
+        b.block = rest
+    b.goto(blocks[op.default_block], b.all_leaves(op.default_operands))
+
+
+def _same_kind(like: Operand, number: int) -> Operand:
+    return Constant(like.kind, number)
+
+
+def _if(b: Builder, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    two_ways(b, op, b[op.cond], op.true_region, op.false_region)
+
+
+def two_ways(b: Builder, op: Operation, condition: Operand, yes: Region, no: Region) -> None:
+    after, ways = Block(), [Block(), Block()]
+    b.branch(condition, Edge(ways[0]), Edge(ways[1]))
+    for block, region in zip(ways, (yes, no), strict=True):
+        b.block = block
+        results = b.yielded(region, ()) if region.blocks else []
+        b.goto(after, b.all_leaves(results))
+    b.parameters(after, op.results)
+    b.block = after
+
+
+def _index_switch(b: Builder, op: Operation) -> None:
+    assert isinstance(op, scf.IndexSwitchOp)
+    after, chosen = Block(), b[op.arg]
+    for number, region in zip(op.cases.get_values(), op.case_regions, strict=True):
+        here, rest = Block(), Block()
+        b.branch(b.emit("eq", I1, chosen, index(number)), Edge(here), Edge(rest))
+        b.block = here
+        b.goto(after, b.all_leaves(b.yielded(region, ())))
+        b.block = rest
+    b.goto(after, b.all_leaves(b.yielded(op.default_region, ())))
+    b.parameters(after, op.results)
+    b.block = after
+
+
+def counted(
+    b: Builder,
+    bounds: tuple[Operand, Operand, Operand],
+    body: IrBlock,
+    initial: Sequence[SSAValue],
+    results: Sequence[SSAValue],
+    unsigned: bool = False,
+) -> None:
+    """A loop from the first bound up to below the second, by the third."""
+    start, end, step = bounds
+    head, inside, after = Block(), Block(), Block()
+    b.goto(head, [start, *b.all_leaves(initial)])
+    b.parameters(head, body.args)
+    b.block = head
+    b.block.lane_operations += 1
+    carried = head.parameters[1:]
+    b.branch(b.emit("ult" if unsigned else "slt", I1, b[body.args[0]], end), Edge(inside), Edge(after, list(carried)))
+    b.block = inside
+    b.lower_block(body)
+    assert body.last_op is not None
+    b.where = body.last_op.location
+    b.block.lane_operations += 1
+    following = b.emit("add", b[body.args[0]].kind, b[body.args[0]], step)
+    b.goto(head, [following, *b.all_leaves(body.last_op.operands)])
+    b.parameters(after, results)
+    b.block = after
+
+
+def _for(b: Builder, op: Operation) -> None:
+    assert isinstance(op, scf.ForOp)
+    unsigned = isinstance(op.properties.get("unsignedCmp"), UnitAttr)
+    counted(b, (b[op.lb], b[op.ub], b[op.step]), op.body.block, op.iter_args, op.results, unsigned)
+
+
+def _affine_for(b: Builder, op: Operation) -> None:
+    assert isinstance(op, affine.ForOp)
+    low = best(b, "maxs", op.lowerBoundMap.data, op.lowerBoundOperands)
+    high = best(b, "mins", op.upperBoundMap.data, op.upperBoundOperands)
+    counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
+
+
+def _affine_if(b: Builder, op: Operation) -> None:
+    assert isinstance(op, affine.IfOp)
+    two_ways(b, op, holds(b, op.condition.data, op.operands), op.then_region, op.else_region)
+
+
+def _while(b: Builder, op: Operation) -> None:
+    assert isinstance(op, scf.WhileOp)
+    head, inside, after = Block(), Block(), Block()
+    test, body = op.before_region.block, op.after_region.block
+    b.goto(head, b.all_leaves(op.arguments))
+    b.parameters(head, test.args)
+    b.block = head
+    b.lower_block(test)
+    condition = test.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    b.where = op.location
+    passed = b.all_leaves(condition.operands[1:])
+    b.branch(b[condition.operands[0]], Edge(inside, passed), Edge(after, list(passed)))
+    b.parameters(inside, body.args)
+    b.block = inside
+    b.lower_block(body)
+    assert body.last_op is not None
+    b.goto(head, b.all_leaves(body.last_op.operands))
+    b.parameters(after, op.results)
+    b.block = after
+
+
+def _execute_region(b: Builder, op: Operation) -> None:
+    _inline(b, op.regions[0], [], op.results)
+
+
+def _call(b: Builder, op: Operation) -> None:
+    assert isinstance(op, func.CallOp)
+    name = op.callee.string_value()
+    callee = lookup_symbol(op, op.callee)
+    if callee is None or not callee.regions or not callee.regions[0].blocks:
+        fail_op(op, f"calls @{name}, which has no body in its gpu.module", (op, "define it beside the kernel"))
+    if name in b.calls:
+        fail_op(op, f"calls @{name} again while it runs", (op, "kernels of the emulator do not call themselves"))
+    b.calls.append(name)
+    _inline(b, callee.regions[0], [b.values[value] for value in op.arguments], op.results)
+    b.calls.pop()
+
+
+def _inline(b: Builder, region: Region, arguments: Sequence[Value], results: Sequence[SSAValue]) -> None:
+    after = Block()
+    lower_region(b, region, arguments, lambda values: b.goto(after, b.all_leaves(values)))
+    b.parameters(after, results)
+    b.block = after
+
+
+def _parallel(b: Builder, op: Operation) -> None:
+    raise Unsupported("loops that may run in parallel have no lanes of their own here: run convert-scf-to-cf on it")
+
+
+def leave_kernel(b: Builder) -> Leave:
+    def leave(values: Sequence[SSAValue]) -> None:
+        b.block.end = Return()
+
+    return leave
+
+
+def _nothing(b: Builder, op: Operation) -> None:
+    """Says something that does not change what a kernel does."""
+
+
+HANDLERS: dict[str, Handler] = {
+    "scf.if": _if,
+    "scf.for": _for,
+    "scf.while": _while,
+    "scf.index_switch": _index_switch,
+    "scf.execute_region": _execute_region,
+    "scf.parallel": _parallel,
+    "scf.forall": _parallel,
+    "affine.for": _affine_for,
+    "affine.if": _affine_if,
+    "func.call": _call,
+    "cf.assert": _nothing,
+}

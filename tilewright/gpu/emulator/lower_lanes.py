@@ -1,0 +1,220 @@
+"""Who a thread is, and what the lanes of a wave and the waves of a block do together: `gpu`, `rocdl` and `nvvm`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects.gpu import lanes
+from tilewright.dialects.gpu.attributes import DimensionAttr
+from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
+from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
+from tilewright.gpu.emulator.lower_memory import Order
+from tilewright.gpu.emulator.program import Block
+from tilewright.gpu.emulator.values import (
+    I1,
+    I32,
+    LDS_WINDOW,
+    Constant,
+    Operand,
+    Struct,
+    Unsupported,
+    index,
+    kind_of,
+)
+
+SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "workgroup", MemScope.GPU: "agent", MemScope.SYS: ""}
+"""Scopes of PTX as LLVM names them for AMD."""
+
+
+def _id(name: str) -> Handler:
+    """An id or a size in a dimension; the launch knows all of them."""
+
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = b.input(f"{name}_{cast(DimensionAttr, op.properties['dimension']).data}")
+
+    return lower
+
+
+def _global_id(b: Builder, op: Operation) -> None:
+    dimension = cast(DimensionAttr, op.properties["dimension"]).data
+    block, size, thread = (b.input(f"{name}_{dimension}") for name in ("block_id", "block_dim", "thread_id"))
+    b[op.results[0]] = b.plus(b.times(block, size), thread)
+
+
+def _wave(name: str) -> Handler:
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = b.input(name)
+
+    return lower
+
+
+def _wave_size(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = Constant(kind_of(op.results[0].type), b.wave_size)
+
+
+def _register_read(name: str) -> Handler:
+    """An id in 32 bits, as registers hold it."""
+
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), b.input(name), signed=True)
+
+    return lower
+
+
+def _grid_threads(dimension: str) -> Handler:
+    """AMD counts a grid in threads."""
+
+    def lower(b: Builder, op: Operation) -> None:
+        total = b.times(b.input(f"grid_dim_{dimension}"), b.input(f"block_dim_{dimension}"))
+        b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), total, signed=True)
+
+    return lower
+
+
+def _barrier(b: Builder, op: Operation) -> None:
+    after = Block()
+    b.goto(after, barrier=op.location)
+    b.block = after
+
+
+def _nvvm_barrier(b: Builder, op: Operation) -> None:
+    assert isinstance(op, BarrierOp)
+    if op.number_of_threads is not None:
+        raise Unsupported("barriers are for all threads of a block here")
+    _barrier(b, op)
+
+
+def _shuffle(b: Builder, op: Operation) -> None:
+    assert isinstance(op, lanes.ShuffleOp)
+    value, offset, width = b.operands(op)
+    found, valid = b.register(value.kind), b.register(I1)
+    b.effect("shuffle", value, offset, width, outs=[found, valid], mode=str(op.mode.data))
+    b[op.shuffle_result], b[op.valid] = found, valid
+
+
+def _shfl(b: Builder, op: Operation) -> None:
+    """NVIDIA's: the mask of segments stands beside the last lane of one."""
+    assert isinstance(op, ShflOp)
+    _, value, offset, clamp = b.operands(op)
+    if not isinstance(clamp, Constant):
+        raise Unsupported("how many lanes take part must be known")
+    width = b.wave_size - (clamp.value >> 8 & b.wave_size - 1)
+    modes = {"bfly": "xor", "up": "up", "down": "down", "idx": "idx"}
+    found, valid = b.register(value.kind), b.register(I1)
+    b.effect("shuffle", value, offset, Constant(I32, width), outs=[found, valid], mode=modes[str(op.kind.data)])
+    both = op.return_value_and_is_valid is not None
+    b[op.res] = Struct({(0,): found, (1,): valid}) if both else found
+
+
+def _subgroup_reduce(b: Builder, op: Operation) -> None:
+    assert isinstance(op, lanes.SubgroupReduceOp)
+    size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
+    value = b[op.value]
+    stride = op.cluster_stride.value.data
+    b[op.result] = b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
+
+
+def _printf(b: Builder, op: Operation) -> None:
+    assert isinstance(op, lanes.PrintfOp)
+    b.effect("printf", *b.operands(op), format=op.format.data)
+
+
+def _dynamic_shared(b: Builder, op: Operation) -> None:
+    """It begins behind what the kernel declares."""
+    type = cast(MemRefType, op.results[0].type)
+    pointer = b.plus(index(LDS_WINDOW), b.input("static_lds_bytes"))
+    form = strided(type)
+    sizes = [b.input("dynamic_lds_bytes") if size < 0 else index(size) for size in type.get_shape()]
+    b[op.results[0]] = memref_of_parts(type, [pointer, index(form.offset or 0), *sizes, index(1)])
+
+
+def _ballot(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
+
+
+def _vote(b: Builder, op: Operation) -> None:
+    assert isinstance(op, VoteSyncOp)
+    kind = str(op.kind.data)
+    if kind == "uni":
+        raise Unsupported("whether lanes agree cannot be asked here")
+    name = "ballot" if kind == "ballot" else "vote"
+    b[op.res] = b.emit(name, kind_of(op.res.type), b[op.pred], all=kind == "all")
+
+
+def _read_lane(b: Builder, op: Operation) -> None:
+    value = b[op.operands[0]]
+    lane: Operand = b[op.operands[1]] if len(op.operands) > 1 else Constant(I32, -1)
+    b[op.results[0]] = b.emit("readlane", value.kind, value, lane)
+
+
+def _bpermute(b: Builder, op: Operation) -> None:
+    place, value = b.operands(op)
+    found, valid = b.register(value.kind), b.register(I1)
+    lane = b.emit("shrs", I32, place, Constant(I32, 2))
+    b.effect("shuffle", value, lane, Constant(I32, b.wave_size), outs=[found, valid], mode="idx")
+    b[op.results[0]] = found
+
+
+def _mbcnt(high: bool) -> Handler:
+    def lower(b: Builder, op: Operation) -> None:
+        mask, start = b.operands(op)
+        b[op.results[0]] = b.emit("mbcnt", I32, mask, start, b.input("lane_id"), high=high)
+
+    return lower
+
+
+def _memory_barrier(b: Builder, op: Operation) -> None:
+    assert isinstance(op, MemoryBarrierOp)
+    b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
+
+
+def _cluster(name: str, number: int) -> Handler:
+    """Without clusters a block is one of its own."""
+
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = index(number)
+
+    return lower
+
+
+_NVVM = {"tid": "thread_id", "ctaid": "block_id", "ntid": "block_dim", "nctaid": "grid_dim"}
+_ROCDL = {"workitem.id": "thread_id", "workgroup.id": "block_id", "workgroup.dim": "block_dim"}
+HANDLERS: dict[str, Handler] = {
+    **{f"gpu.{name}": _id(name) for name in ("thread_id", "block_id", "block_dim", "grid_dim")},
+    **{f"nvvm.read.ptx.sreg.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _NVVM.items() for d in "xyz"},
+    **{f"rocdl.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _ROCDL.items() for d in "xyz"},
+    **{f"rocdl.grid.dim.{d}": _grid_threads(d) for d in "xyz"},
+    **{f"gpu.{name}": _cluster(name, number) for name, number in (("cluster_block_id", 0), ("cluster_dim_blocks", 1))},
+    "gpu.cluster_id": _id("block_id"),
+    "gpu.cluster_dim": _id("grid_dim"),
+    "gpu.global_id": _global_id,
+    "gpu.lane_id": _wave("lane_id"),
+    "gpu.subgroup_id": _wave("subgroup_id"),
+    "gpu.num_subgroups": _wave("num_subgroups"),
+    "gpu.subgroup_size": _wave_size,
+    "nvvm.read.ptx.sreg.laneid": _register_read("lane_id"),
+    "nvvm.read.ptx.sreg.warpsize": _wave_size,
+    "rocdl.wavefrontsize": _wave_size,
+    "gpu.barrier": _barrier,
+    "nvvm.barrier0": _barrier,
+    "nvvm.barrier": _nvvm_barrier,
+    "rocdl.barrier": _barrier,
+    "rocdl.s.barrier": _barrier,
+    "gpu.shuffle": _shuffle,
+    "nvvm.shfl.sync": _shfl,
+    "rocdl.ds_bpermute": _bpermute,
+    "rocdl.readlane": _read_lane,
+    "rocdl.readfirstlane": _read_lane,
+    "rocdl.ballot": _ballot,
+    "nvvm.vote.sync": _vote,
+    "rocdl.mbcnt.lo": _mbcnt(high=False),
+    "rocdl.mbcnt.hi": _mbcnt(high=True),
+    "nvvm.memory.barrier": _memory_barrier,
+    "gpu.subgroup_reduce": _subgroup_reduce,
+    "gpu.printf": _printf,
+    "gpu.dynamic_shared_memory": _dynamic_shared,
+}

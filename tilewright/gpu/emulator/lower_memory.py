@@ -1,0 +1,219 @@
+"""`memref` and memory of `affine` and `llvm`: addresses as instructions, accesses with the order they demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
+from tilewright.gpu.emulator.builder import Builder, Handler, whole_memref
+from tilewright.gpu.emulator.lower_affine import map_results
+from tilewright.gpu.emulator.values import (
+    I64,
+    Constant,
+    MemRef,
+    Operand,
+    Space,
+    Unsupported,
+    index,
+    kind_of,
+    space_of,
+)
+from tilewright.ir.diagnostics import fail_op
+
+
+@dataclass(frozen=True)
+class Order:
+    """How an access is ordered with others, and for whom."""
+
+    ordering: Ordering = Ordering.not_atomic
+    scope: str = ""
+    """As LLVM names it; empty for everyone in the system."""
+
+    @property
+    def releases(self) -> bool:
+        return self.ordering in (Ordering.release, Ordering.acq_rel, Ordering.seq_cst)
+
+    @property
+    def acquires(self) -> bool:
+        return self.ordering in (Ordering.acquire, Ordering.acq_rel, Ordering.seq_cst)
+
+    @property
+    def is_atomic(self) -> bool:
+        return self.ordering is not Ordering.not_atomic
+
+
+PLAIN = Order()
+MEMREF_ATOMIC = Order(Ordering.acq_rel)
+"""What MLIR lowers `memref.atomic_rmw` to."""
+
+UPDATES = {
+    AtomicKind.ADDF: "fadd",
+    AtomicKind.ADDI: "add",
+    AtomicKind.ANDI: "and",
+    AtomicKind.ASSIGN: "xchg",
+    AtomicKind.MAXIMUMF: "fmax",
+    AtomicKind.MAXNUMF: "fmax",
+    AtomicKind.MAXS: "maxs",
+    AtomicKind.MAXU: "maxu",
+    AtomicKind.MINIMUMF: "fmin",
+    AtomicKind.MINNUMF: "fmin",
+    AtomicKind.MINS: "mins",
+    AtomicKind.MINU: "minu",
+    AtomicKind.MULF: "fmul",
+    AtomicKind.MULI: "mul",
+    AtomicKind.ORI: "or",
+    AtomicKind.XORI: "xor",
+}
+
+
+def position(b: Builder, buffer: MemRef, indices: Sequence[Operand]) -> Operand:
+    """Which element from the pointer on an element of the memref is."""
+    found = buffer.offset
+    for number, stride in zip(indices, buffer.strides, strict=True):
+        found = b.plus(found, b.times(number, stride))
+    return found
+
+
+def extent(buffer: MemRef) -> int | None:
+    """Elements from the pointer to the end of the memref, where all its parts are known."""
+    parts = [buffer.offset, *buffer.sizes, *buffer.strides]
+    if not all(isinstance(part, Constant) for part in parts):
+        return None
+    offset, *rest = (cast(Constant, part).value for part in parts)
+    sizes, strides = rest[: len(buffer.sizes)], rest[len(buffer.sizes) :]
+    return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def load_from(b: Builder, op: Operation, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
+    result = b.register(kind_of(op.results[0].type))
+    place = position(b, buffer, indices)
+    b.effect(
+        "load",
+        buffer.pointer,
+        place,
+        outs=[result],
+        space=buffer.space,
+        kind=buffer.kind,
+        limit=extent(buffer),
+        order=order,
+    )
+    b[op.results[0]] = result
+
+
+def store_to(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
+    place = position(b, buffer, indices)
+    b.effect(
+        "store", value, buffer.pointer, place, space=buffer.space, kind=buffer.kind, limit=extent(buffer), order=order
+    )
+
+
+def _load(b: Builder, op: Operation) -> None:
+    assert isinstance(op, memref.LoadOp)
+    load_from(b, op, b.memref(op.memref), [b[value] for value in op.indices])
+
+
+def _store(b: Builder, op: Operation) -> None:
+    assert isinstance(op, memref.StoreOp)
+    store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
+
+
+def _affine_load(b: Builder, op: Operation) -> None:
+    buffer, *indices = op.operands
+    load_from(b, op, b.memref(buffer), map_results(b, op, indices))
+
+
+def _affine_store(b: Builder, op: Operation) -> None:
+    value, buffer, *indices = op.operands
+    store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
+
+
+def update(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], name: str, order: Order) -> Operand:
+    """Change an element as one step; gives what it was."""
+    place, old = position(b, buffer, indices), b.register(value.kind)
+    b.effect(
+        "atomic",
+        *(value, buffer.pointer, place),
+        outs=[old],
+        space=buffer.space,
+        kind=buffer.kind,
+        limit=extent(buffer),
+        order=order,
+        update=name,
+    )
+    return old
+
+
+def _atomic_rmw(b: Builder, op: Operation) -> None:
+    assert isinstance(op, AtomicRMWOp)
+    buffer, indices = b.memref(op.memref), [b[value] for value in op.indices]
+    b[op.result] = update(b, b[op.value], buffer, indices, UPDATES[op.update], MEMREF_ATOMIC)
+
+
+def _generic_atomic_rmw(b: Builder, op: Operation) -> None:
+    assert isinstance(op, GenericAtomicRMWOp)
+    raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
+
+
+def _dim(b: Builder, op: Operation) -> None:
+    assert isinstance(op, memref.DimOp)
+    sizes, which = b.memref(op.source).sizes, b[op.index]
+    if not isinstance(which, Constant):
+        raise Unsupported("which dimension it asks for is not known")
+    if not 0 <= which.value < len(sizes):
+        fail_op(op, f"asks for dimension {which.value} of a memref that has {len(sizes)}")
+    b[op.result] = sizes[which.value]
+
+
+def _rank(b: Builder, op: Operation) -> None:
+    assert isinstance(op, memref.RankOp)
+    b[op.rank] = index(len(b.memref(op.source).sizes))
+
+
+def _alloca(b: Builder, op: Operation) -> None:
+    """A buffer of every thread, wherever in the kernel it stands."""
+    type = cast(MemRefType, op.results[0].type)
+    if not type.has_static_shape():
+        raise Unsupported("how large it is must be known")
+    if space_of(type) is Space.LDS:
+        raise Unsupported("memory of a block is an attribution of the kernel, not allocated in it")
+    elements = reduce(lambda x, y: x * y, type.get_shape(), 1)
+    pointer = b.private_buffer(kind_of(type.element_type), elements, op.location, op.results[0].name_hint)
+    b[op.results[0]] = whole_memref(type, pointer, Space.PRIVATE)
+
+
+def _pointer_as_index(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = b.memref(op.operands[0]).pointer
+
+
+def _nothing(b: Builder, op: Operation) -> None:
+    """Says something about memory that does not change what a kernel does."""
+
+
+def element_pointer(b: Builder, pointer: Operand, number: Operand, size: int) -> Operand:
+    """An address some elements further on."""
+    if isinstance(number, Constant) or number.kind == I64:
+        return b.plus(pointer, b.times(number, index(size)))
+    return b.plus(pointer, b.times(b.emit("resize", I64, number, signed=True), index(size)))
+
+
+HANDLERS: dict[str, Handler] = {
+    "memref.load": _load,
+    "memref.store": _store,
+    "affine.load": _affine_load,
+    "affine.store": _affine_store,
+    "memref.atomic_rmw": _atomic_rmw,
+    "memref.generic_atomic_rmw": _generic_atomic_rmw,
+    "memref.dim": _dim,
+    "memref.rank": _rank,
+    "memref.alloca": _alloca,
+    "memref.extract_aligned_pointer_as_index": _pointer_as_index,
+    "memref.prefetch": _nothing,
+}

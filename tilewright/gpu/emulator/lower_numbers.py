@@ -1,0 +1,248 @@
+"""`arith`, `index` and `math` as instructions; most are one row of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from tilewright.dialects import index as index_dialect
+from tilewright.gpu.emulator.builder import Builder, Handler
+from tilewright.gpu.emulator.values import I1, I64, Constant, Kind, MemRef, Operand, Struct, Unsupported, kind_of
+
+INTEGER = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.divsi": "divs",
+    "arith.divui": "divu",
+    "arith.remsi": "rems",
+    "arith.remui": "remu",
+    "arith.floordivsi": "floordivs",
+    "arith.ceildivsi": "ceildivs",
+    "arith.ceildivui": "ceildivu",
+    "arith.andi": "and",
+    "arith.ori": "or",
+    "arith.xori": "xor",
+    "arith.shli": "shl",
+    "arith.shrsi": "shrs",
+    "arith.shrui": "shru",
+    "arith.maxsi": "maxs",
+    "arith.maxui": "maxu",
+    "arith.minsi": "mins",
+    "arith.minui": "minu",
+}
+_INDEX_NAMES = (
+    *("add", "sub", "mul", "divs", "divu", "ceildivs", "ceildivu", "floordivs", "rems", "remu"),
+    *("maxs", "maxu", "mins", "minu", "shl", "shrs", "shru", "and", "or", "xor"),
+)
+LLVM = {
+    "llvm.add": "add",
+    "llvm.sub": "sub",
+    "llvm.mul": "mul",
+    "llvm.sdiv": "divs",
+    "llvm.udiv": "divu",
+    "llvm.srem": "rems",
+    "llvm.urem": "remu",
+    "llvm.and": "and",
+    "llvm.or": "or",
+    "llvm.xor": "xor",
+    "llvm.shl": "shl",
+    "llvm.ashr": "shrs",
+    "llvm.lshr": "shru",
+    "llvm.fadd": "fadd",
+    "llvm.fsub": "fsub",
+    "llvm.fmul": "fmul",
+    "llvm.fdiv": "fdiv",
+    "llvm.frem": "frem",
+}
+FLOAT = {
+    f"arith.{name}f": f"f{name}"
+    for name in ("add", "sub", "mul", "div", "rem", "maximum", "minimum", "maxnum", "minnum")
+}
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+FUNCTIONS = (
+    *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "atan2"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("absf", "ceil", "floor", "trunc", "round", "roundeven", "sqrt", "rsqrt", "copysign", "powf", "erf", "fma"),
+    *("absi", "ctlz", "cttz", "ctpop", "ipowi", "isnan", "isinf", "isfinite"),
+)
+"""Of `math`, by the names that generated code calls them by."""
+
+
+def _row(name: str) -> Handler:
+    """An operation that is one instruction."""
+
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = b.emit(name, kind_of(op.results[0].type), *b.operands(op))
+
+    return lower
+
+
+def number_constant(kind: Kind, value: object) -> Constant:
+    """A constant as registers of that kind hold it."""
+    if isinstance(value, int) and not kind.is_float:
+        bits = 1 << kind.bits
+        value = bool(value & 1) if kind.bits == 1 else (value + bits // 2) % bits - bits // 2
+    return Constant(kind, value)
+
+
+def attribute_constant(value: Attribute, type: Attribute) -> Constant:
+    kind = kind_of(type)
+    match value:
+        case IntegerAttr() | FloatAttr():
+            return number_constant(kind, value.value.data)
+        case DenseIntOrFPElementsAttr():
+            numbers = [number_constant(kind.element, number).value for number in value.get_values()]
+            array = np.array(numbers, dtype=kind.dtype).reshape(*kind.shape, 1)
+            return Constant(kind, array)
+        case _:
+            raise Unsupported(f"{value} is no number and no list of numbers")
+
+
+def _constant(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = attribute_constant(op.properties["value"], op.results[0].type)
+
+
+def _cmpi(b: Builder, op: Operation) -> None:
+    assert isinstance(op, arith.CmpiOp)
+    b[op.result] = b.emit(PREDICATES[op.predicate.value.data], kind_of(op.result.type), *b.operands(op))
+
+
+def _index_cmp(b: Builder, op: Operation) -> None:
+    assert isinstance(op, index_dialect.CmpOp)
+    b[op.result] = b.emit(str(op.pred.data), I1, *b.operands(op))
+
+
+def _cmpf(b: Builder, op: Operation) -> None:
+    assert isinstance(op, arith.CmpfOp)
+    b[op.result] = b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
+
+
+def _select(b: Builder, op: Operation) -> None:
+    """A choice; of memrefs, of all their parts."""
+    condition, yes, no = op.operands
+    chosen = b[condition]
+    values = b.values[yes], b.values[no]
+    match values:
+        case MemRef() as first, MemRef() as second:
+            parts = [_choose(b, chosen, x, y) for x, y in zip(first.parts, second.parts, strict=True)]
+            rank = len(first.sizes)
+            space = first.space if first.space == second.space else None
+            b[op.results[0]] = MemRef(
+                first.kind, space, parts[0], parts[1], tuple(parts[2 : 2 + rank]), tuple(parts[2 + rank :])
+            )
+        case Struct() as first, Struct() as second:
+            b[op.results[0]] = Struct(
+                {place: _choose(b, chosen, leaf, second.leaves[place]) for place, leaf in first.leaves.items()}
+            )
+        case _:
+            b[op.results[0]] = _choose(b, chosen, b[yes], b[no])
+
+
+def _choose(b: Builder, condition: Operand, yes: Operand, no: Operand) -> Operand:
+    if yes == no:
+        return yes
+    return b.emit("select", yes.kind, condition, yes, no)
+
+
+def _cast(name: str, **extra: object) -> Handler:
+    def lower(b: Builder, op: Operation) -> None:
+        value, kind = b[op.operands[0]], kind_of(op.results[0].type)
+        if value.kind == kind:
+            b[op.results[0]] = value
+        elif isinstance(value, Constant) and name == "resize" and not kind.shape:
+            number = int(value.value) & ((1 << value.kind.bits) - 1) if not extra["signed"] else _signed(value)
+            b[op.results[0]] = number_constant(kind, number)
+        else:
+            b[op.results[0]] = b.emit(name, kind, value, **extra)
+
+    return lower
+
+
+def _signed(constant: Constant) -> int:
+    return -int(constant.value) if constant.kind.bits == 1 else constant.value
+
+
+def _function(name: str) -> Handler:
+    def lower(b: Builder, op: Operation) -> None:
+        b[op.results[0]] = b.emit("math", kind_of(op.results[0].type), *b.operands(op), function=name)
+
+    return lower
+
+
+def _negf(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = b.emit("fneg", kind_of(op.results[0].type), *b.operands(op))
+
+
+def _extended(signed: bool) -> Handler:
+    def lower(b: Builder, op: Operation) -> None:
+        kind, values = kind_of(op.results[0].type), b.operands(op)
+        b[op.results[0]] = b.emit("mul", kind, *values)
+        b[op.results[1]] = b.emit("mulhigh", kind, *values, signed=signed)
+
+    return lower
+
+
+def _add_extended(b: Builder, op: Operation) -> None:
+    kind, values = kind_of(op.results[0].type), b.operands(op)
+    total = b.emit("add", kind, *values)
+    b[op.results[0]] = total
+    b[op.results[1]] = b.emit("ult", kind_of(op.results[1].type), total, values[0])
+
+
+def _clampf(b: Builder, op: Operation) -> None:
+    kind, (value, low, high) = kind_of(op.results[0].type), b.operands(op)
+    b[op.results[0]] = b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
+
+
+def _width(b: Builder, op: Operation) -> None:
+    b[op.results[0]] = Constant(I64, I64.bits)
+
+
+HANDLERS: dict[str, Handler] = {
+    **{name: _row(full) for name, full in (INTEGER | FLOAT | LLVM).items()},
+    **{f"index.{name}": _row(name) for name in _INDEX_NAMES},
+    **{f"math.{name}": _function(name) for name in FUNCTIONS},
+    "arith.constant": _constant,
+    "index.constant": _constant,
+    "index.bool.constant": _constant,
+    "llvm.mlir.constant": _constant,
+    "index.sizeof": _width,
+    "arith.cmpi": _cmpi,
+    "index.cmp": _index_cmp,
+    "arith.cmpf": _cmpf,
+    "arith.select": _select,
+    "llvm.select": _select,
+    "arith.negf": _negf,
+    "llvm.fneg": _negf,
+    "arith.mulsi_extended": _extended(signed=True),
+    "arith.mului_extended": _extended(signed=False),
+    "arith.addui_extended": _add_extended,
+    "math.clampf": _clampf,
+    "arith.trunci": _cast("resize", signed=False),
+    "arith.extui": _cast("resize", signed=False),
+    "arith.extsi": _cast("resize", signed=True),
+    "arith.index_cast": _cast("resize", signed=True),
+    "arith.index_castui": _cast("resize", signed=False),
+    "index.casts": _cast("resize", signed=True),
+    "index.castu": _cast("resize", signed=False),
+    "llvm.trunc": _cast("resize", signed=False),
+    "llvm.zext": _cast("resize", signed=False),
+    "llvm.sext": _cast("resize", signed=True),
+    "arith.sitofp": _cast("tofloat", signed=True),
+    "arith.uitofp": _cast("tofloat", signed=False),
+    "llvm.sitofp": _cast("tofloat", signed=True),
+    "llvm.uitofp": _cast("tofloat", signed=False),
+    "arith.fptosi": _cast("toint", signed=True),
+    "arith.fptoui": _cast("toint", signed=False),
+    "llvm.fptosi": _cast("toint", signed=True),
+    "llvm.fptoui": _cast("toint", signed=False),
+    "arith.extf": _cast("fpcast"),
+    "arith.truncf": _cast("fpcast"),
+    "llvm.fpext": _cast("fpcast"),
+    "llvm.fptrunc": _cast("fpcast"),
+    "arith.bitcast": _cast("bitcast"),
+    "llvm.bitcast": _cast("bitcast"),
+}

@@ -1,0 +1,161 @@
+"""Memory that kernels see: ranges of this process's addresses, each with a name and as NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right, insort
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.gpu.device import RemoteMemory
+
+ALIGNMENT = 256
+JUNK = 0xCB
+"""What fresh memory is filled with: the same in every run, and no number that anyone expects."""
+MOST_VIEWS = 4096
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(eq=False)
+class Range:
+    """Consecutive addresses that belong together."""
+
+    base: int
+    size: int
+    name: str
+    data: Array
+    """All bytes of it; of remote ones, nothing."""
+    remote: RemoteMemory | None = None
+    updates: RemoteMemory | None = None
+    """What updates it with nobody in between, where others have it mapped too and do not take turns."""
+
+
+class Guarded:
+    """Elements whose updates somebody else does."""
+
+    memory: RemoteMemory
+    address: int
+    element: np.dtype[Any]
+
+    def update(self, place: int, change: Callable[[Any], Any]) -> Any:
+        """Change one element with nobody in between; gives what it was."""
+
+        def changed(data: bytes) -> bytes:
+            return np.asarray(change(np.frombuffer(data, self.element)[0]), self.element).tobytes()
+
+        address, size = self.address + place * self.element.itemsize, self.element.itemsize
+        return np.frombuffer(self.memory.update(address, size, changed), self.element)[0]
+
+
+class SharedView(Guarded, np.ndarray[Any, np.dtype[Any]]):
+    """Elements of memory that others have mapped too."""
+
+    @classmethod
+    def of(cls, array: Array, memory: RemoteMemory, address: int) -> SharedView:
+        view = array.view(cls)
+        view.memory, view.address, view.element = memory, address, array.dtype
+        return view
+
+
+class RemoteView(Guarded):
+    """Elements of memory that is not mapped here, with what the emulator needs of an array."""
+
+    def __init__(self, memory: RemoteMemory, address: int, dtype: np.dtype[Any], size: int):
+        self.memory, self.address, self.dtype, self.size = memory, address, dtype, size
+        self.element = dtype
+
+    def take(self, places: Array) -> Array:
+        flat = [self[int(place)] for place in places.ravel()]
+        return np.array(flat, dtype=self.dtype).reshape(places.shape)
+
+    def __getitem__(self, place: int) -> Any:
+        data = self.memory.read(self.address + place * self.dtype.itemsize, self.dtype.itemsize)
+        return np.frombuffer(data, self.dtype)[0]
+
+    def __setitem__(self, places: Any, values: Any) -> None:
+        places = np.atleast_1d(places)
+        values = np.broadcast_to(np.asarray(values, self.dtype), places.shape)
+        for place, value in zip(places.ravel(), values.ravel(), strict=True):
+            self.memory.write(self.address + int(place) * self.dtype.itemsize, value.tobytes())
+
+
+class Memory:
+    """The ranges that a device can access."""
+
+    def __init__(self) -> None:
+        self._bases: list[int] = []
+        self._ranges: dict[int, Range] = {}
+        self._views: dict[tuple[int, np.dtype[Any]], Any] = {}
+        self._last: Range | None = None
+        self._owned: dict[int, Any] = {}
+
+    def add(
+        self,
+        base: int,
+        size: int,
+        name: str,
+        remote: RemoteMemory | None = None,
+        updates: RemoteMemory | None = None,
+    ) -> Range:
+        data = np.empty(0, np.uint8) if remote is not None else bytes_at(base, size)
+        made = self._ranges[base] = Range(base, size, name, data, remote, updates)
+        insort(self._bases, base)
+        return made
+
+    def remove(self, base: int) -> None:
+        self._bases.remove(base)
+        del self._ranges[base]
+        self._owned.pop(base, None)
+        self._views.clear()
+        self._last = None
+
+    def allocate(self, size: int, name: str) -> Range:
+        """Fresh memory, full of junk."""
+        storage = np.full(max(size, 1) + ALIGNMENT, JUNK, np.uint8)
+        base = -(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT
+        made = self.add(base, size, name)
+        self._owned[base] = storage
+        return made
+
+    def find(self, address: int) -> Range | None:
+        """The range that an address is in."""
+        last = self._last
+        if last is not None and last.base <= address < last.base + last.size:
+            return last
+        number = bisect_right(self._bases, address) - 1
+        found = self._ranges[self._bases[number]] if number >= 0 else None
+        if found is None or address >= found.base + max(found.size, 1):
+            return None
+        self._last = found
+        return found
+
+    def view(self, pointer: int, dtype: np.dtype[Any]) -> Any:
+        """Elements from an address to the end of its range; None if the address is in no range."""
+        key = pointer, dtype
+        found = self._views.get(key)
+        if found is None:
+            range = self.find(pointer)
+            if range is None:
+                return None
+            if len(self._views) > MOST_VIEWS:
+                self._views.clear()
+            start = pointer - range.base
+            count = (range.size - start) // dtype.itemsize
+            if range.remote is not None:
+                found = RemoteView(range.remote, pointer, dtype, count)
+            else:
+                found = range.data[start : start + count * dtype.itemsize].view(dtype)
+                if range.updates is not None:
+                    found = SharedView.of(found, range.updates, pointer)
+            self._views[key] = found
+        return found
+
+
+def bytes_at(address: int, size: int) -> Array:
+    """The bytes of this process from an address on."""
+    if size == 0:
+        return np.empty(0, np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))

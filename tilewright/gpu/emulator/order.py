@@ -1,0 +1,235 @@
+"""The order that blocks run in when lanes are in several of them, so that lanes meet again as early as they can.
+
+The first block in the order that has lanes waiting goes first. Blocks of a loop stand together, every block behind
+those that lead to it, and lanes go back to the head of a loop from one block only, the last one. So all lanes of a loop
+are in the same iteration, and whoever branched off has arrived before a common block runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tilewright.gpu.emulator.program import Block, Edge, Goto, Instruction, Loop, Program
+from tilewright.gpu.emulator.values import Register, Space
+
+
+def arrange(program: Program, apart: bool = False) -> None:
+    """Fill in the blocks in order, and the loops; `apart` lets others have a turn before every access to memory."""
+    _merge_chains(program.entry)
+    if apart:
+        _split_accesses(program.entry)
+    _share_latches(program)
+    reachable = _postorder(program.entry)[::-1]
+    before = predecessors(reachable)
+    dominators = immediate_dominators(reachable, before)
+    program.reducible = _find_loops(program, reachable, before, dominators)
+    program.blocks = _laid_out(program, reachable)
+    for number, block in enumerate(program.blocks):
+        block.number = number
+
+
+def predecessors(blocks: Iterable[Block]) -> dict[Block, list[Block]]:
+    found: dict[Block, list[Block]] = {block: [] for block in blocks}
+    for block in found:
+        for next in block.successors:
+            found[next].append(block)
+    return found
+
+
+def _postorder(entry: Block) -> list[Block]:
+    seen, order = {entry}, list[Block]()
+    stack = [(entry, iter(entry.successors))]
+    while stack:
+        block, rest = stack[-1]
+        for next in rest:
+            if next not in seen:
+                seen.add(next)
+                stack.append((next, iter(next.successors)))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order
+
+
+def _merge_chains(entry: Block) -> None:
+    """A block that only one other leads to, and always, is part of that one."""
+    blocks = _postorder(entry)
+    before = predecessors(blocks)
+    for block in reversed(blocks):
+        while isinstance(block.end, Goto) and block.end.barrier is None and block.end.edge.target is not block:
+            next = block.end.edge.target
+            if len(before[next]) != 1 or next is entry or next.parameters:
+                break
+            block.instructions += next.instructions
+            block.lane_operations += next.lane_operations
+            block.end = next.end
+            next.instructions, next.end = [], Goto(Edge(next))
+            for after in block.successors:
+                before[after] = [block if other is next else other for other in before[after]]
+
+
+def _split_accesses(entry: Block) -> None:
+    """One access to memory that others see per block, at its beginning."""
+    for block in _postorder(entry):
+        cuts = [number for number, i in enumerate(block.instructions) if i.name in SHARED and _is_shared(i)]
+        for cut in reversed(cuts):
+            rest = Block([], block.instructions[cut:], block.end)
+            block.instructions = block.instructions[:cut]
+            block.end = Goto(Edge(rest), turn=True)
+
+
+SHARED = {"load", "store", "atomic", "cmpxchg", "fence"}
+
+
+def _is_shared(instruction: Instruction) -> bool:
+    return instruction.extra.get("space") is not Space.PRIVATE
+
+
+def immediate_dominators(order: list[Block], before: dict[Block, list[Block]]) -> dict[Block, Block]:
+    """By the first block that all ways to a block have in common last; `order` is a reverse postorder."""
+    place = {block: number for number, block in enumerate(order)}
+    found = {order[0]: order[0]}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [other for other in before[block] if other in found]
+            common = known[0]
+            for other in known[1:]:
+                common = _meet(common, other, found, place)
+            if found.get(block) is not common:
+                found[block], changed = common, True
+    return found
+
+
+def _meet(one: Block, other: Block, dominators: dict[Block, Block], place: dict[Block, int]) -> Block:
+    while one is not other:
+        while place[one] > place[other]:
+            one = dominators[one]
+        while place[other] > place[one]:
+            other = dominators[other]
+    return one
+
+
+def _dominates(block: Block, other: Block, dominators: dict[Block, Block]) -> bool:
+    while other is not block and dominators[other] is not other:
+        other = dominators[other]
+    return other is block
+
+
+def _back_edges(entry: Block) -> list[tuple[Block, Block]]:
+    """Edges to blocks that are still open in a walk in depth."""
+    found, state = list[tuple[Block, Block]](), {entry: True}
+    stack = [(entry, iter(entry.successors))]
+    while stack:
+        block, rest = stack[-1]
+        for next in rest:
+            if next not in state:
+                state[next] = True
+                stack.append((next, iter(next.successors)))
+                break
+            if state[next]:
+                found.append((block, next))
+        else:
+            state[block] = False
+            stack.pop()
+    return found
+
+
+def _share_latches(program: Program) -> None:
+    """Let all edges back to a head go through one block."""
+    edges = _back_edges(program.entry)
+    for head in dict.fromkeys(target for _, target in edges):
+        back = dict.fromkeys(block for block, target in edges if target is head)
+        if len(back) == 1 and all(isinstance(block.end, Goto) and block.end.barrier is None for block in back):
+            continue
+        latch = Block([_copy(program, register) for register in head.parameters])
+        latch.end = Goto(Edge(head, list(latch.parameters)))
+        for block in back:
+            for edge in block.end.edges:
+                if edge.target is head:
+                    edge.target = latch
+
+
+def _copy(program: Program, register: Register) -> Register:
+    made = Register(register.kind, len(program.registers), name=register.name)
+    program.registers.append(made)
+    return made
+
+
+def _find_loops(
+    program: Program, order: list[Block], before: dict[Block, list[Block]], dominators: dict[Block, Block]
+) -> bool:
+    """Fill in the loops, outer before inner; whether each has a head that all ways into it go through."""
+    reducible = True
+    for tail, head in _back_edges(program.entry):
+        if not _dominates(head, tail, dominators):
+            reducible = False
+            continue
+        inside, work = {head}, [tail]
+        while work:
+            block = work.pop()
+            if block not in inside:
+                inside.add(block)
+                work += before[block]
+        program.loops.append(Loop(head, inside))
+    program.loops.sort(key=lambda loop: -len(loop.blocks))
+    for loop in program.loops:
+        loop.parent = program.innermost.get(loop.header)
+        loop.depth = loop.parent.depth + 1 if loop.parent is not None else 1
+        if loop.parent is not None:
+            loop.parent.children.append(loop)
+        program.innermost.update(dict.fromkeys(loop.blocks, loop))
+    return reducible
+
+
+def _laid_out(program: Program, order: list[Block]) -> list[Block]:
+    """Blocks so that each comes behind those that lead to it, and those of a loop stand together."""
+    place = {block: number for number, block in enumerate(order)}
+
+    def items_of(loop: Loop | None) -> list[Block]:
+        """A level's own blocks and inner loops, each of these by its head, in an order of what leads to what."""
+        blocks = set(order) if loop is None else loop.blocks
+        inner = {block: child for child in _children(program, loop) for block in child.blocks}
+        return _sorted(blocks, inner, loop.header if loop is not None else None, place)
+
+    def expand(loop: Loop | None) -> list[Block]:
+        laid = list[Block]()
+        heads = {child.header: child for child in _children(program, loop)}
+        for block in items_of(loop):
+            laid += expand(heads[block]) if block in heads else [block]
+        return laid
+
+    return expand(None)
+
+
+def _children(program: Program, loop: Loop | None) -> list[Loop]:
+    return loop.children if loop is not None else [found for found in program.loops if found.parent is None]
+
+
+def _sorted(blocks: set[Block], inner: dict[Block, Loop], head: Block | None, place: dict[Block, int]) -> list[Block]:
+    """A reverse postorder of a level whose inner loops count as one block each."""
+
+    def item(block: Block) -> Block:
+        return inner[block].header if block in inner else block
+
+    def following(block: Block) -> list[Block]:
+        inside = inner[block].blocks if block in inner else {block}
+        found = {item(next) for one in inside for next in one.successors if next in blocks and next not in inside}
+        return sorted(found - {head}, key=lambda next: place[next])
+
+    start = head if head is not None else min(blocks, key=lambda block: place[block])
+    seen, done = {start}, list[Block]()
+    stack = [(item(start), iter(following(item(start))))]
+    while stack:
+        block, rest = stack[-1]
+        for next in rest:
+            if next not in seen:
+                seen.add(next)
+                stack.append((next, iter(following(next))))
+                break
+        else:
+            done.append(block)
+            stack.pop()
+    return done[::-1]

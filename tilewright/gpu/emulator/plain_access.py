@@ -1,0 +1,212 @@
+"""Accesses as they are when every store is seen at once by all: directly on the arrays that memory is."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tilewright.gpu.emulator.atomics import update
+from tilewright.gpu.emulator.memory import Memory, Range
+from tilewright.gpu.emulator.private import Private
+from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_SHIFT, PRIVATE_WINDOW
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class PlainAccess:
+    """Loads, stores and updates of a gang; places count elements from a pointer, `m` masks lanes."""
+
+    lanes: int
+    memory: Memory
+    private: list[Private]
+    slots: Array
+    lds_bytes: int
+    lds: Range
+    changes: list[int]
+    """How often memory has changed, shared by all gangs of a device."""
+    _lds_starts: dict[tuple[int, int], Array]
+
+    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
+        raise NotImplementedError
+
+    def outside(self, places: Any, m: Any, size: int, site: int) -> NoReturn:
+        raise NotImplementedError
+
+    def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
+        raise NotImplementedError
+
+    # Global memory behind one pointer
+
+    def _view(self, pointer: int, dtype: np.dtype[Any], limit: int | None, m: Any, site: int) -> tuple[Any, int]:
+        view = self.memory.view(pointer, dtype)
+        if view is None:
+            self.unmapped(pointer, m, site)
+        size = view.size
+        return view, size if limit is None or limit > size else limit
+
+    def load_one(self, pointer: int, place: int, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any) -> Any:
+        """The same element for all lanes."""
+        view, size = self._view(pointer, dtype, limit, m, site)
+        if pattern is not None:
+            places = place + pattern[..., None]
+            if int(places.view(np.uint64).max()) >= size:
+                self.outside(places, m, size, site)
+            return view.take(places)
+        if not 0 <= place < size:
+            self.outside(place, m, size, site)
+        value = view[place]
+        return value if dtype.kind in "fV" else value.item()
+
+    def load(self, pointer: int, place: Any, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any) -> Array:
+        view, size = self._view(pointer, dtype, limit, m, site)
+        if place.__class__ is int:
+            place = np.full(self.lanes, place)
+        elif m is not None:
+            place = np.where(m, place, 0)
+        if pattern is not None:
+            place = place + pattern[..., None]
+        if int(place.view(np.uint64).max()) >= size:
+            self.outside(place, m, size, site)
+        return view.take(place)
+
+    def store(
+        self, pointer: int, place: Any, value: Any, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any
+    ) -> None:
+        view, size = self._view(pointer, dtype, limit, m, site)
+        self.changes[0] += 1
+        if place.__class__ is int:
+            place = np.full(self.lanes, place)
+        if pattern is not None:
+            place = place + pattern[..., None]
+        if m is not None:
+            place = place[..., m]
+            if value.ndim:
+                value = np.broadcast_to(value, (*value.shape[:-1], self.lanes))[..., m]
+        if int(place.view(np.uint64).max()) >= size:
+            self.outside(place, m, size, site)
+        view[place] = value
+
+    # Memory of blocks
+
+    def _lds_start(self, start: int, size: int) -> Array:
+        """Where each lane's block has a byte of its memory, in elements."""
+        found = self._lds_starts.get((start, size))
+        if found is None:
+            found = self._lds_starts[start, size] = (self.slots * self.lds_bytes + start) // size
+        return found
+
+    def _lds_places(
+        self, start: int, place: Any, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any
+    ) -> Any:
+        if pattern is not None:
+            place = (np.full(self.lanes, place) if place.__class__ is int else place) + pattern[..., None]
+        top = (self.lds_bytes - start) // dtype.itemsize if limit is None else limit
+        if place.__class__ is int:
+            if not 0 <= place < top:
+                self.outside(place, m, top, site)
+        else:
+            if m is not None:
+                place = np.where(m, place, 0)
+            if int(place.view(np.uint64).max()) >= top:
+                self.outside(place, m, top, site)
+        return place + self._lds_start(start, dtype.itemsize)
+
+    def load_lds(self, start: int, place: Any, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any) -> Array:
+        places = self._lds_places(start, place, dtype, m, limit, site, pattern)
+        return self.memory.view(self.lds.base, dtype).take(places)
+
+    def store_lds(
+        self, start: int, place: Any, value: Any, dtype: Any, m: Any, limit: int | None, site: int, pattern: Any
+    ) -> None:
+        places = self._lds_places(start, place, dtype, m, limit, site, pattern)
+        self.changes[0] += 1
+        if m is not None:
+            places = places[..., m]
+            if value.ndim:
+                value = np.broadcast_to(value, (*value.shape[:-1], self.lanes))[..., m]
+        self.memory.view(self.lds.base, dtype)[places] = value
+
+    # Any address
+
+    def real(self, addresses: Any) -> Array:
+        """Addresses of this process for addresses of threads, one per lane."""
+        found: Array = np.full(self.lanes, addresses) if addresses.__class__ is int else addresses
+        if int(found.max()) >= LDS_WINDOW:
+            in_window = (found >= LDS_WINDOW) & (found < PRIVATE_WINDOW)
+            own = found - LDS_WINDOW + self.lds.base + self.slots * self.lds_bytes
+            found = np.where(in_window, own, found)
+        return found
+
+    def groups(self, addresses: Array, chosen: Array, dtype: Any, site: int) -> Any:
+        """Lanes by the range that their addresses are in: the lanes, a view, and their places in it."""
+        while chosen.any():
+            first = int(addresses[chosen.argmax()])
+            range = self.memory.find(first)
+            if range is None or first + dtype.itemsize > range.base + range.size:
+                self.unmapped(first, chosen & (addresses == first), site)
+            offset = (first - range.base) % dtype.itemsize
+            places = addresses - (range.base + offset)
+            here = chosen & (places >= 0) & (places <= range.size - offset - dtype.itemsize)
+            if dtype.itemsize > 1:
+                here &= places & (dtype.itemsize - 1) == 0
+            yield here, self.memory.view(range.base + offset, dtype), places[here] // dtype.itemsize
+            chosen = chosen & ~here
+
+    def check_mapped(self, addresses: Array, chosen: Array, dtype: Any, site: int) -> None:
+        """Stop if an address is not the device's."""
+        for _ in self.groups(addresses, chosen, dtype, site):
+            pass
+
+    def _private_of(self, addresses: Any, dtype: Any) -> tuple[Private, Any] | None:
+        """The private buffer that addresses are in, if they are in one."""
+        first = addresses if addresses.__class__ is int else int(addresses.max())
+        if first < PRIVATE_WINDOW:
+            return None
+        number = (first - PRIVATE_WINDOW) >> PRIVATE_SHIFT
+        places = (addresses - PRIVATE_WINDOW - (number << PRIVATE_SHIFT)) // dtype.itemsize
+        return self.private[number], np.full(self.lanes, places) if places.__class__ is int else places
+
+    def load_any(self, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
+        private = self._private_of(addresses, dtype)
+        if private is not None:
+            return private[0].gather(private[1], m, site, pattern)
+        addresses = self.real(addresses)
+        if pattern is not None:
+            rows = [
+                self.load_any(addresses + int(step) * dtype.itemsize, dtype, m, site, None) for step in pattern.flat
+            ]
+            return np.stack(rows).reshape(*pattern.shape, self.lanes)
+        result = np.zeros(self.lanes, dtype)
+        for here, view, places in self.groups(addresses, self.active(m), dtype, site):
+            result[here] = view.take(places)
+        return result
+
+    def store_any(self, addresses: Any, value: Any, dtype: Any, m: Any, site: int, pattern: Any) -> None:
+        shape = (self.lanes,) if pattern is None else (*pattern.shape, self.lanes)
+        value = np.broadcast_to(value, shape)
+        private = self._private_of(addresses, dtype)
+        self.changes[0] += 1
+        if private is not None:
+            private[0].scatter(private[1], value, m, site, pattern)
+            return
+        addresses = self.real(addresses)
+        if pattern is not None:
+            for step, row in zip(pattern.flat, value.reshape(-1, self.lanes), strict=True):
+                self.store_any(addresses + int(step) * dtype.itemsize, row, dtype, m, site, None)
+            return
+        for here, view, places in self.groups(addresses, self.active(m), dtype, site):
+            view[places] = value[here]
+
+    def atomic(
+        self, addresses: Any, value: Array, dtype: Any, m: Any, site: int, name: str, expected: Array | None = None
+    ) -> Array:
+        result = np.zeros(self.lanes, dtype)
+        for here, view, places in self.groups(self.real(addresses), self.active(m), dtype, site):
+            wanted = None if expected is None else expected[here]
+            result[here], changed = update(view, places, value[here], name, wanted)
+            self.changes[0] += changed
+        return result
+
+    def active(self, m: Any) -> Array:
+        return np.ones(self.lanes, bool) if m is None else m

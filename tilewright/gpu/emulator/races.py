@@ -1,0 +1,140 @@
+"""Finds accesses that nothing orders: vector clocks of waves, and who last read and wrote each address.
+
+Barriers order the waves of a block; an acquire that reads what a release wrote orders what came before the one before
+what comes after the other. Of two accesses to the same address, one of them a write and not both atomic, one must come
+before the other in that order. Lanes of a wave go in step, so only what one instruction does is looked at among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from tilewright.gpu.emulator.lower_memory import Order
+from tilewright.ir.diagnostics import fail
+
+if TYPE_CHECKING:
+    from tilewright.gpu.emulator.gang import Gang
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(slots=True)
+class Access:
+    """Who accessed an address last in one way, when, and where in the program."""
+
+    wave: int
+    time: int
+    site: int
+    atomic: bool
+
+
+@dataclass(slots=True)
+class Cell:
+    write: Access | None = None
+    reads: dict[int, Access] = field(default_factory=dict[int, Access])
+
+
+class Races:
+    """The order of one launch so far; everything before it is ordered anyway."""
+
+    def __init__(self, waves: int, block_waves: int):
+        self.block_waves = block_waves
+        self.clocks = np.zeros((waves, waves), np.int64)
+        self.clocks[np.arange(waves), np.arange(waves)] = 1
+        self.cells: dict[int, Cell] = {}
+        self.released: dict[int, Array] = {}
+        """What was released at an address, as a clock."""
+        self.fenced: dict[int, Array] = {}
+        """Per wave: its clock at the last fence that releases; relaxed writes publish it."""
+        self.seen: dict[int, Array] = {}
+        """Per wave: what relaxed reads have found; a fence that acquires makes it count."""
+
+    def read(self, gang: Gang, addresses: Array, site: int, order: Order) -> None:
+        wave = int(gang.waves[0])
+        clock = self.clocks[wave]
+        for address in np.unique(addresses).tolist():
+            cell = self.cells.setdefault(address, Cell())
+            write = cell.write
+            if write is not None and self._unordered(write, wave, clock, order):
+                self._report(gang, address, addresses, site, "reads", write, "wrote")
+            if not order.is_atomic or wave not in cell.reads:
+                cell.reads[wave] = Access(wave, int(clock[wave]), site, order.is_atomic)
+            if order.is_atomic:
+                self._acquire(wave, address, order)
+
+    def write(self, gang: Gang, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
+        wave = int(gang.waves[0])
+        clock = self.clocks[wave]
+        atomic = order.is_atomic or as_line
+        for address in np.unique(addresses).tolist():
+            cell = self.cells.setdefault(address, Cell())
+            for other, verb in [(cell.write, "wrote"), *((read, "read") for read in cell.reads.values())]:
+                if other is not None and self._unordered(other, wave, clock, order, as_line):
+                    self._report(gang, address, addresses, site, "writes", other, verb)
+            cell.write = Access(wave, int(clock[wave]), site, atomic)
+            cell.reads = {}
+            if order.is_atomic:
+                self._release(wave, address, order)
+
+    def update(self, gang: Gang, addresses: Array, site: int, order: Order) -> None:
+        self.read(gang, addresses, site, order)
+        self.write(gang, addresses, site, order)
+
+    def fence(self, wave: int, order: Order) -> None:
+        if order.acquires and wave in self.seen:
+            np.maximum(self.clocks[wave], self.seen.pop(wave), out=self.clocks[wave])
+        if order.releases:
+            self.fenced[wave] = self.clocks[wave].copy()
+            self.clocks[wave, wave] += 1
+
+    def barrier(self, waves: Array) -> None:
+        """Waves have waited for each other."""
+        joined = self.clocks[waves].max(0)
+        self.clocks[waves] = joined
+        self.clocks[waves, waves] += 1
+
+    def _unordered(self, other: Access, wave: int, clock: Array, order: Order, as_line: bool = False) -> bool:
+        return (
+            other.wave != wave
+            and other.time > clock[other.wave]
+            and not (other.atomic and (order.is_atomic or as_line))
+        )
+
+    def _acquire(self, wave: int, address: int, order: Order) -> None:
+        found = self.released.get(address)
+        if found is None:
+            return
+        if order.acquires:
+            np.maximum(self.clocks[wave], found, out=self.clocks[wave])
+        else:
+            self.seen[wave] = np.maximum(self.seen[wave], found) if wave in self.seen else found.copy()
+
+    def _release(self, wave: int, address: int, order: Order) -> None:
+        if order.releases:
+            found = self.clocks[wave].copy()
+            self.clocks[wave, wave] += 1
+        elif wave in self.fenced:
+            found = self.fenced[wave]
+        else:
+            return
+        before = self.released.get(address)
+        self.released[address] = found if before is None else np.maximum(before, found)
+
+    def _report(
+        self, gang: Gang, address: int, addresses: Array, site: int, verb: str, other: Access, did: str
+    ) -> NoReturn:
+        from tilewright.gpu.emulator.hangs import name_of
+
+        sites = gang.plan.sites
+        who, before = gang.team.who(int(gang.waves[0])), gang.team.who(other.wave)
+        same = other.wave // self.block_waves == int(gang.waves[0]) // self.block_waves
+        remedy = "a gpu.barrier between them orders" if same else "a release and an acquire of a flag order"
+        fail(
+            sites[site].where,
+            f"data race: {who} {verb} {name_of(gang, address)}",
+            (sites[other.site].where, f"{before} {did} it here, and nothing orders the two"),
+            (sites[site].where, f"{remedy} accesses of {'one block' if same else 'different blocks'}"),
+        )

@@ -1,0 +1,129 @@
+"""Accesses to memory as calls of the functions that do them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tilewright.gpu.emulator.program import Instruction
+from tilewright.gpu.emulator.values import (
+    LDS_WINDOW,
+    PRIVATE_SHIFT,
+    PRIVATE_WINDOW,
+    Constant,
+    Operand,
+    Space,
+    Unsupported,
+)
+
+if TYPE_CHECKING:
+    from tilewright.gpu.emulator.write import Writer
+
+Write = Callable[["Writer", Instruction], None]
+
+
+def _private(pointer: Operand, size: int) -> tuple[int, int] | None:
+    """Which private buffer a pointer points into, and at which element."""
+    if not isinstance(pointer, Constant) or pointer.value < PRIVATE_WINDOW:
+        return None
+    number, start = divmod(pointer.value - PRIVATE_WINDOW, 1 << PRIVATE_SHIFT)
+    if start % size:
+        raise Unsupported("an address inside of a private buffer lies between two elements")
+    return number, start // size
+
+
+def _shared_start(pointer: Operand) -> int | None:
+    """At which byte of the block's memory a pointer points."""
+    if isinstance(pointer, Constant) and LDS_WINDOW <= pointer.value < PRIVATE_WINDOW:
+        return pointer.value - LDS_WINDOW
+    return None
+
+
+def _place(w: Writer, place: Operand, start: int) -> str:
+    return w.text(place) if start == 0 else f"{w.text(place)} + {start}"
+
+
+def _address(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
+    size = i.extra["kind"].bytes
+    if isinstance(place, Constant):
+        return w.text(pointer) if place.value == 0 else f"{w.text(pointer)} + {place.value * size}"
+    return f"{w.text(pointer)} + {w.text(place)} * {size}"
+
+
+def _pattern(w: Writer, i: Instruction) -> str:
+    """Which elements behind the first one a vector is made of."""
+    pattern = i.extra.get("pattern")
+    return "None" if pattern is None else w.name(f"pattern{id(pattern)}", pattern)
+
+
+def _load(w: Writer, i: Instruction) -> None:
+    pointer, place = i.ins
+    kind, result = i.extra["kind"], i.outs[0]
+    private = _private(pointer, kind.bytes)
+    if private is not None:
+        number, start = private
+        name = "gather" if w.is_array(place) else "load"
+        extra = f", {_pattern(w, i)}" if i.extra.get("pattern") is not None else ""
+        arguments = f"{_place(w, place, start)}, m, {w.site(i)}{extra}"
+        w.assign(result, f"g.private[{number}].{name}({arguments})", True)
+        return
+    w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
+
+
+def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
+    kind, limit, site, pattern = w.dtype(i.extra["kind"]), i.extra["limit"], w.site(i), _pattern(w, i)
+    one = i.outs[0].uniform
+    if w.careful:
+        address = _address(w, i, pointer, place)
+        return f"g.access.{'load_one' if one else 'load'}(g, {address}, {kind}, m, {site}, {pattern})"
+    start = _shared_start(pointer)
+    if start is not None:
+        return f"g.load_lds({start}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"
+    if w.is_array(pointer) or i.extra["space"] is not Space.GLOBAL:
+        return f"g.load_any({_address(w, i, pointer, place)}, {kind}, m, {site}, {pattern})"
+    name = "load_one" if one else "load"
+    return f"g.{name}({w.text(pointer)}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"
+
+
+def _store(w: Writer, i: Instruction) -> None:
+    value, pointer, place = i.ins
+    kind, limit, site, pattern = w.dtype(i.extra["kind"]), i.extra["limit"], w.site(i), _pattern(w, i)
+    private = _private(pointer, i.extra["kind"].bytes)
+    if private is not None:
+        number, start = private
+        name = "scatter" if w.is_array(place) else "store"
+        extra = f", {pattern}" if pattern != "None" else ""
+        w.line(f"g.private[{number}].{name}({_place(w, place, start)}, {w.spread(value)}, m, {site}{extra})")
+        return
+    start = _shared_start(pointer)
+    text = w.typed(value)
+    if w.careful:
+        w.line(f"g.access.store(g, {_address(w, i, pointer, place)}, {text}, {kind}, m, {site}, {pattern})")
+    elif start is not None:
+        w.line(f"g.store_lds({start}, {w.text(place)}, {text}, {kind}, m, {limit}, {site}, {pattern})")
+    elif w.is_array(pointer) or i.extra["space"] is not Space.GLOBAL:
+        w.line(f"g.store_any({_address(w, i, pointer, place)}, {text}, {kind}, m, {site}, {pattern})")
+    else:
+        w.line(f"g.store({w.text(pointer)}, {w.text(place)}, {text}, {kind}, m, {limit}, {site}, {pattern})")
+
+
+def _atomic(w: Writer, i: Instruction) -> None:
+    value, pointer, place, *expected = i.ins
+    if _private(pointer, i.extra["kind"].bytes) is not None:
+        raise Unsupported("no other thread sees private memory: an atomic update of it makes no sense")
+    if i.outs[0].kind.shape:
+        raise Unsupported("vectors cannot be updated atomically")
+    arguments = [_address(w, i, pointer, place), w.spread(value), w.dtype(i.extra["kind"]), "m", str(w.site(i))]
+    arguments.append(repr(i.extra["update"]))
+    arguments += [w.spread(other) for other in expected]
+    owner = "g.access" if w.careful else "g"
+    text = f"{owner}.atomic({'g, ' if w.careful else ''}{', '.join(arguments)})"
+    w.assign(i.outs[0], text, True)
+
+
+def _fence(w: Writer, i: Instruction) -> None:
+    if w.careful:
+        w.line(f"g.access.fence(g, m, {w.site(i)})")
+
+
+MEMORY: dict[str, Write] = {"load": _load, "store": _store, "atomic": _atomic, "cmpxchg": _atomic, "fence": _fence}

@@ -1,0 +1,49 @@
+"""Runs a job on processes of this machine, one for each rank."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from tilewright.gpu.host.arguments import SharedArray
+from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.gathering import Gathering
+from tilewright.gpu.host.local_world import LocalWorld
+from tilewright.gpu.host.outcome import FAILED, Message, RankReport, RunResult
+from tilewright.gpu.host.output import RankOutput, Show
+from tilewright.gpu.host.processes import RankProcess
+from tilewright.gpu.host.program import HostProgram
+from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
+from tilewright.ir.diagnostics import Diagnostic, Severity
+
+
+def run_ranks(job: Job, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> RunResult:
+    """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
+    job.program.prepare()
+    backend_named(job.backend)  # imported once, before processes part
+    begin, arguments = time.perf_counter(), [share_arguments(job) for _ in range(ranks)]
+    gathering = Gathering(RankOutput(ranks, show), partial(_lost, job.program), lambda report: report.status != 0)
+    try:
+        for rank, given in enumerate(arguments):
+            gathering.start(rank, partial(_work, job, given), Context(job.program.context_bytes))
+        gathering.wait(timeout_seconds)
+    finally:
+        gathering.close()
+    reports = [gathering.reports[rank] for rank in range(ranks)]
+    for report, given in zip(reports, arguments, strict=True):
+        report.output = gathering.output.of_rank(report.rank)
+        report.arrays = [value.array for value in given if isinstance(value, SharedArray)]
+    return RunResult(reports, gathering.output.all, time.perf_counter() - begin)
+
+
+def _work(job: Job, arguments: Given, world: LocalWorld, context: Context) -> RankReport:
+    return run_rank(job, world, context, arguments)
+
+
+def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence: bool) -> RankReport:
+    """What there is to say about a rank that cannot say it any more; its context tells where it was."""
+    error = Diagnostic(Severity.ERROR, f"rank {process.rank} {text}", program.entry.location)
+    if program.sites:
+        inside = "it is in this call" if process.context.is_inside else "this was the last call of the runtime"
+        error.note(program.location(process.context.site), inside)
+    return RankReport(process.rank, FAILED, [Message.of(error)], is_consequence=is_consequence)

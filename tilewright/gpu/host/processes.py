@@ -1,0 +1,91 @@
+"""Processes that run ranks: how one is started, what it inherits, and how it is ended."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.printing import flush_all, print_lines_at_once
+
+PARENT_DEATH_SIGNAL = 1
+"""Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+@dataclass
+class RankProcess:
+    """A rank that was started."""
+
+    rank: int
+    pid: int
+    connection: Connection
+    output: int
+    """What it prints comes from here."""
+    context: Context
+    exit_code: int | None = None
+    """As the system has it, negative after a signal; None while it runs."""
+
+    def poll(self) -> bool:
+        """Whether it has ended."""
+        if self.exit_code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.exit_code = os.waitstatus_to_exitcode(status)
+        return self.exit_code is not None
+
+    def kill(self) -> None:
+        """End it now, wherever it is."""
+        if self.exit_code is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            _, status = os.waitpid(self.pid, 0)
+            self.exit_code = os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        self.connection.close()
+        os.close(self.output)
+
+
+def start_process(body: Callable[[], None], output: int) -> int:
+    """Run `body` in a copy of this process that prints to `output`; gives its number."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    flush_all()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        _settle(parent, output)
+        body()
+        status = 0
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        flush_all()
+        os._exit(status)  # nothing of what the parent has to do at its end is the child's business
+
+
+def _settle(parent: int, output: int) -> None:
+    """Become a process that ends with its parent and is ended by it alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    faulthandler.disable()  # who started this process says what became of it
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before that was settled
+            os._exit(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), STDIN)
+    os.dup2(output, STDOUT)
+    os.dup2(output, STDERR)
+    sys.stdout, sys.stderr = (open(file, "w", closefd=False, buffering=1) for file in (STDOUT, STDERR))  # noqa: SIM115
+    print_lines_at_once()

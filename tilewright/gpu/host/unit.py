@@ -1,0 +1,99 @@
+"""Functions of the host as native code: what differs from the code of a core, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from llvmlite import ir
+from xdsl.ir import Attribute, Operation
+
+from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.gpu.host.signatures import Signature
+from tilewright.gpu.host.slots import FUNCTIONS, SITE
+from tilewright.ir.diagnostics import fail_op
+from tilewright.native.functions import Body
+from tilewright.native.lowering import CODE, SLOT_BYTES, Lowering, Unit
+from tilewright.native.values import I8, I64, index
+
+
+@dataclass
+class HostUnit(Unit):
+    """The host functions of one program."""
+
+    calls: dict[str, Signature] = field(default_factory=dict[str, Signature])
+    """Functions of the runtime that it calls; their addresses are in the context, in this order."""
+    sites: list[Operation] = field(default_factory=list[Operation])
+    """Where it calls them."""
+    launches: list[LaunchFuncOp] = field(default_factory=list[LaunchFuncOp])
+
+    def call_slot(self, name: str, signature: Signature) -> int:
+        """Where in the context the address of a function is, in bytes."""
+        self.calls.setdefault(name, signature)
+        return FUNCTIONS + SLOT_BYTES * list(self.calls).index(name)
+
+    @property
+    def context_bytes(self) -> int:
+        return FUNCTIONS + SLOT_BYTES * len(self.calls)
+
+
+class FunctionPointer(ir.PointerType):
+    """A pointer that llvmlite can call: it wants to know what it points to."""
+
+    def __init__(self, function: ir.FunctionType):
+        super().__init__()
+        self.pointee = function
+
+    def __new__(cls, function: ir.FunctionType) -> FunctionPointer:
+        return object.__new__(cls)
+
+
+class HostBody(Body):
+    """One function. Its loops may run as long as they like: who waits for it has a clock."""
+
+    def __init__(
+        self, unit: HostUnit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
+    ):
+        super().__init__(unit, op, name, results, arguments)
+        self.host = unit
+
+    def pause(self, often: bool) -> None:
+        """Nobody else runs in this process."""
+
+    def lower(self, op: Operation) -> None:
+        if op.name not in self.unit.handlers:
+            fail_op(op, "cannot run on the host", (op, "it belongs into a kernel, or a pass has to lower it before"))
+        super().lower(op)
+
+
+def host_body(lowering: Lowering) -> HostBody:
+    """What the handlers of operations that only hosts have are given."""
+    assert isinstance(lowering, HostBody)
+    return lowering
+
+
+def call_runtime(
+    body: HostBody, op: Operation, name: str, signature: Signature, arguments: Sequence[ir.Value]
+) -> ir.Value:
+    """Call a function of the runtime, and leave if that ended the program."""
+    builder, unit = body.builder, body.host
+    unit.sites.append(op)
+    builder.store(index(len(unit.sites) - 1), body.in_context(SITE))
+    slot = body.in_context(unit.call_slot(name, signature))
+    function = builder.load(slot, typ=FunctionPointer(signature.native()))
+    result = builder.call(function, arguments)
+    on, off = body.new_block("on"), body.new_block("stopped")
+    builder.cbranch(builder.icmp_signed("==", builder.load(body.in_context(CODE), typ=I64), index(0)), on, off)
+    body.at(off)
+    body.leave_again()
+    body.at(on)
+    return result
+
+
+def in_row(body: HostBody, parts: Sequence[ir.Value]) -> ir.Value:
+    """Values one after the other in memory, eight bytes for each."""
+    room = body.variable(I64, max(len(parts), 1))
+    for number, part in enumerate(parts):
+        place = body.builder.gep(room, [index(SLOT_BYTES * number)], source_etype=I8)
+        body.builder.store(part, place)
+    return room

@@ -1,0 +1,47 @@
+"""Sequences as operations, in a device or before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from xdsl.ir import Block, Operation, Region
+
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.iron.build.insertion import InsertionPoint
+from tilewright.iron.build.location import at
+from tilewright.iron.build.operations import build
+from tilewright.iron.runtime.sequence import ActiveSequence
+
+
+def sequence_op(types: Sequence[Any], names: Sequence[str]) -> RuntimeSequenceOp:
+    """A sequence with arguments of these types and, as far as they are known, names."""
+    block = Block(arg_types=types)
+    for ssa, name in zip(block.args, names, strict=False):
+        ssa.name_hint = name
+    return build(RuntimeSequenceOp, regions=[Region(block)], sym_name="sequence")
+
+
+class WrittenSequence:
+    """A sequence that was written before there is a device for it."""
+
+    def __init__(self, op: RuntimeSequenceOp, active: ActiveSequence):
+        self._op, self._active = op, active
+
+    def resolve(self, prologue: Callable[[], None] | None) -> None:
+        """A copy of it in the device, with what had to wait for the device."""
+        copy = self._op.clone()
+        InsertionPoint.current.insert(copy)
+        if prologue is not None:
+            with InsertionPoint.at_block_begin(copy.body.block):
+                prologue()
+        for marker, action in [*self._delayed_in(copy)]:
+            with InsertionPoint(marker), at(marker.location):
+                action()
+            marker.detach()
+            marker.erase()
+
+    def _delayed_in(self, copy: RuntimeSequenceOp) -> Iterator[tuple[Operation, Callable[[], None]]]:
+        for original, copied in zip(self._op.walk(), copy.walk(), strict=False):
+            if original in self._active.delayed:
+                yield copied, self._active.delayed[original]

@@ -1,0 +1,114 @@
+"""AMD GPUs: code objects for HSA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from llvmlite import ir
+
+from tilewright.native.gpu_instructions import add_attribute
+from tilewright.native.gpu_machine import DIMENSIONS, GpuMachine, call, i32
+from tilewright.native.values import F32, I16, I32, I64, number_of
+
+if TYPE_CHECKING:
+    from tilewright.native.gpu_kernel import KernelLowering
+
+ALL_LANES = i32(-1)
+CONSTANT_SPACE = 4
+CODE_OBJECT_VERSION = 500
+"""Version 5: what ROCm from 5.4 on loads; says where the host puts the sizes of grid and block."""
+WORD_SHIFT = 2
+HALF_WAVE = 32
+# LLVM, "User Guide for AMDGPU Backend": implicit arguments of code object version 5, offsets in bytes.
+BLOCK_COUNT_BYTES, GROUP_SIZE_BYTES = (0, 4, 8), (12, 14, 16)
+IDS = {"thread": "workitem", "block": "workgroup"}
+RDNA_GENERATIONS = "gfx10", "gfx11", "gfx12"
+"""Chips whose waves have 32 lanes or 64, and where the halves of 64 do not see each other's registers."""
+
+
+@dataclass(frozen=True)
+class AmdgcnMachine(GpuMachine):
+    """A chip of AMD's."""
+
+    TRIPLE: ClassVar[str] = "amdgcn-amd-amdhsa"
+    CONVENTION: ClassVar[str] = "amdgpu_kernel"
+    private_space: ClassVar[int] = 5
+    SCOPES: ClassVar[Mapping[str, str]] = {
+        "": "",
+        "agent": "agent",
+        "device": "agent",
+        "workgroup": "workgroup",
+        "block": "workgroup",
+        "wavefront": "wavefront",
+        "singlethread": "singlethread",
+    }
+
+    @property
+    def features(self) -> str:
+        return f"+wavefrontsize{self.wave_size}" if self._is_rdna else ""
+
+    @property
+    def _is_rdna(self) -> bool:
+        return self.chip.startswith(RDNA_GENERATIONS)
+
+    def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
+        if what in IDS:
+            return call(lowering, f"llvm.amdgcn.{IDS[what]}.id.{dimension}", I32)
+        offsets, type = (BLOCK_COUNT_BYTES, I32) if what == "blocks" else (GROUP_SIZE_BYTES, I16)
+        builder, pointer = lowering.builder, ir.PointerType(addrspace=CONSTANT_SPACE)
+        base = call(lowering, "llvm.amdgcn.implicitarg.ptr", pointer)
+        place = builder.gep(base, [ir.Constant(I64, offsets[DIMENSIONS.index(dimension)])], source_etype=ir.IntType(8))
+        value = builder.load(place, typ=type)
+        return value if type == I32 else builder.zext(value, I32)
+
+    def lane(self, lowering: KernelLowering) -> ir.Value:
+        """The lanes below this one, counted in both halves of the wave."""
+        low = call(lowering, "llvm.amdgcn.mbcnt.lo", I32, ALL_LANES, i32(0))
+        return low if self.wave_size <= HALF_WAVE else call(lowering, "llvm.amdgcn.mbcnt.hi", I32, ALL_LANES, low)
+
+    def barrier(self, lowering: KernelLowering) -> None:
+        self.fence(lowering.builder, "release", "workgroup")
+        call(lowering, "llvm.amdgcn.s.barrier", ir.VoidType())
+        self.fence(lowering.builder, "acquire", "workgroup")
+
+    def wave_barrier(self, lowering: KernelLowering) -> None:
+        """Lanes go in step; this only keeps LLVM from moving code across."""
+        call(lowering, "llvm.amdgcn.wave.barrier", ir.VoidType())
+
+    def wave_fence(self, lowering: KernelLowering, ordering: str) -> None:
+        self.fence(lowering.builder, ordering, "wavefront")
+
+    def read_lane(self, lowering: KernelLowering, value: ir.Value, source: ir.Value) -> ir.Value:
+        if number_of(source) is not None:
+            return call(lowering, "llvm.amdgcn.readlane.i32", I32, value, source)
+        builder = lowering.builder
+        address = builder.shl(source, i32(WORD_SHIFT))
+        near = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, value)
+        if not self._is_rdna or self.wave_size <= HALF_WAVE:
+            return near
+        swapped = call(lowering, "llvm.amdgcn.permlane64.i32", I32, value)
+        far = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, swapped)
+        differs = builder.and_(builder.xor(source, self.lane(lowering)), i32(HALF_WAVE))
+        return builder.select(builder.icmp_unsigned("==", differs, i32(0)), near, far)
+
+    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
+        return call(lowering, "llvm.exp2.f32", F32, value)
+
+    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
+        return call(lowering, "llvm.log2.f32", F32, value)
+
+    def mark_kernel(self, lowering: KernelLowering) -> None:
+        super().mark_kernel(lowering)
+        most = self.target.max_block_threads
+        threads = f"1,{most}" if lowering.block is None else f"{prod(lowering.block)},{prod(lowering.block)}"
+        add_attribute(lowering.function, "amdgpu-flat-work-group-size", threads)
+        add_attribute(lowering.function, "uniform-work-group-size", "true")
+        if self.features:
+            add_attribute(lowering.function, "target-features", self.features)
+
+    def finish_module(self, module: ir.Module) -> None:
+        flag = module.add_metadata([i32(1), "amdhsa_code_object_version", i32(CODE_OBJECT_VERSION)])
+        module.add_named_metadata("llvm.module.flags", flag)

@@ -1,0 +1,181 @@
+"""Atomic accesses of kernels, with their order and the scope that it holds in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr
+from xdsl.ir import Operation
+
+from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects._llvm_memory import AtomicKind as LlvmKind
+from tilewright.dialects.memref.access import AtomicKind, GenericAtomicRMWOp
+from tilewright.dialects.memref.access import AtomicRMWOp as MemrefUpdateOp
+from tilewright.dialects.memref.types import memref_type
+from tilewright.native.access import element_pointer
+from tilewright.native.arithmetic import combine_floats, combine_integers
+from tilewright.native.gpu_addresses import sharpened
+from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.updates import HANDLERS as PLAIN
+from tilewright.native.values import I32, I64, Untranslatable, value_type
+
+SYSTEM = ""
+"""The scope of everybody: other GPUs and the host too."""
+WAVE = "wavefront"
+"""The scope of the lanes of a wave, as AMD has it: they go in step, so that a fence is also a place to meet."""
+KINDS = {
+    AtomicKind.ASSIGN: "xchg",
+    AtomicKind.ADDI: "add",
+    AtomicKind.ADDF: "fadd",
+    AtomicKind.ANDI: "and",
+    AtomicKind.ORI: "or",
+    AtomicKind.MAXS: "max",
+    AtomicKind.MAXU: "umax",
+    AtomicKind.MINS: "min",
+    AtomicKind.MINU: "umin",
+}
+"""What LLVM calls the updates of memrefs; others are made of a loop."""
+WORDS = {I32.width: I32, I64.width: I64}
+
+
+def _machine(lowering: Lowering) -> KernelLowering:
+    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
+    return lowering
+
+
+def _ordering(op: Operation, name: str = "ordering") -> str:
+    found = op.properties.get(name)
+    number = found.value.data if isinstance(found, IntegerAttr) else 0
+    return Ordering(number).name if number else ""
+
+
+def _scope(op: Operation) -> str:
+    found = op.properties.get("syncscope")
+    return found.data if isinstance(found, StringAttr) else SYSTEM
+
+
+def _alignment(op: Operation) -> int | None:
+    found = op.properties.get("alignment")
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def _load(lowering: Lowering, op: Operation) -> None:
+    kernel, type = _machine(lowering), value_type(op.results[0].type)
+    pointer = sharpened(kernel, lowering[op.operands[0]])
+    ordering = _ordering(op)
+    if op in kernel.waiting.loads or "volatile_" in op.properties:
+        ordering = ordering or Ordering.monotonic.name
+    if ordering:
+        lowering[op.results[0]] = kernel.machine.atomic_load(lowering.builder, pointer, type, ordering, _scope(op))
+    else:
+        lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=_alignment(op))
+
+
+def _store(lowering: Lowering, op: Operation) -> None:
+    kernel, value = _machine(lowering), lowering[op.operands[0]]
+    pointer = sharpened(kernel, lowering[op.operands[1]])
+    ordering = _ordering(op)
+    if "volatile_" in op.properties:
+        ordering = ordering or Ordering.monotonic.name
+    if ordering:
+        kernel.machine.atomic_store(lowering.builder, value, pointer, ordering, _scope(op))
+    else:
+        lowering.builder.store(value, pointer, align=_alignment(op))
+
+
+def _update(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, AtomicRMWOp)
+    kind = LlvmKind(op.bin_op.value.data).name.removeprefix("_")
+    machine, operands = _machine(lowering).machine, (lowering[op.ptr], lowering[op.val])
+    lowering[op.res] = machine.update(lowering.builder, kind, *operands, _ordering(op), _scope(op))
+
+
+def _exchange(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, AtomicCmpXchgOp)
+    operands = lowering[op.ptr], lowering[op.cmp], lowering[op.val]
+    orderings = _ordering(op, "success_ordering"), _ordering(op, "failure_ordering")
+    machine = _machine(lowering).machine
+    lowering[op.res] = machine.exchange(lowering.builder, operands, orderings, _scope(op))
+
+
+def _fence(lowering: Lowering, op: Operation) -> None:
+    """One of a wave makes its lanes wait for each other, which on some machines takes more than an order."""
+    assert isinstance(op, FenceOp)
+    kernel = _machine(lowering)
+    if _scope(op) == WAVE:
+        kernel.machine.wave_fence(kernel, _ordering(op))
+    else:
+        kernel.machine.fence(lowering.builder, _ordering(op), _scope(op))
+
+
+def _memref_update(lowering: Lowering, op: Operation) -> None:
+    """In the order of both sides, for everybody: as MLIR lowers it."""
+    assert isinstance(op, MemrefUpdateOp)
+    builder, value = lowering.builder, lowering[op.value]
+    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    kind = KINDS.get(op.update)
+    if kind is not None:
+        machine = _machine(lowering).machine
+        lowering[op.result] = machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
+        return
+    combine = combine_floats if isinstance(op.value.type, AnyFloat) else None
+    name = f"arith.{op.update}"
+
+    def changed(old: ir.Value) -> ir.Value:
+        if combine is None:
+            return combine_integers(builder, name, old, value)
+        return combine(builder, name, op.value.type, old, value)
+
+    lowering[op.result] = _in_a_loop(lowering, pointer, value.type, changed)[0]
+
+
+def _generic_update(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, GenericAtomicRMWOp)
+    buffer, *indices = op.operands
+    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+
+    def changed(old: ir.Value) -> ir.Value:
+        (new,) = lowering.lower_region(op.regions[0], [old])
+        return cast(ir.Value, new)
+
+    lowering[op.results[0]] = _in_a_loop(lowering, pointer, value_type(op.results[0].type), changed)[1]
+
+
+def _in_a_loop(
+    lowering: Lowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
+) -> tuple[ir.Value, ir.Value]:
+    """Compute and try to exchange until nobody came in between; gives the old and the new value."""
+    machine, builder = _machine(lowering).machine, lowering.builder
+    width = 32 if type == ir.FloatType() else 64 if type == ir.DoubleType() else type.width
+    word = WORDS.get(width)
+    if word is None:
+        raise Untranslatable(f"values of {width} bits are not updated atomically, only those of 32 and 64")
+    first = machine.atomic_load(builder, pointer, word, Ordering.monotonic.name, SYSTEM)
+    loop, done = lowering.new_block("again"), lowering.new_block("updated")
+    before = lowering.branch(loop)
+    lowering.at(loop)
+    seen = builder.phi(word)
+    seen.add_incoming(first, before)
+    old = seen if word == type else builder.bitcast(seen, type)
+    new = change(old)
+    bits = new if word == type else builder.bitcast(new, word)
+    orderings = Ordering.acq_rel.name, Ordering.monotonic.name
+    got = machine.exchange(builder, (pointer, seen, bits), orderings, SYSTEM)
+    seen.add_incoming(builder.extract_value(got, 0), builder.block)
+    builder.cbranch(builder.extract_value(got, 1), done, loop)
+    lowering.at(done)
+    return old, new
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(PLAIN, _memref_update),
+    "memref.generic_atomic_rmw": _generic_update,
+    "llvm.load": _load,
+    "llvm.store": _store,
+    "llvm.atomicrmw": _update,
+    "llvm.cmpxchg": _exchange,
+    "llvm.fence": _fence,
+}

@@ -1,0 +1,249 @@
+"""A module of kernels as an LLVM module for a GPU.
+
+The operations are translated by the same table as those of cores and host programs; what a GPU does in its own way is
+in the rows of `gpu_operations` and in its `GpuMachine`. Buffers are generic pointers: LLVM finds out which memory they
+are in. Functions that kernels call are put in place of their calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation
+
+from tilewright.dialects._strides import strided_form
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
+from tilewright.dialects.memref.types import is_ranked
+from tilewright.ir.diagnostics import fail_op
+from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flattened_types
+from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
+from tilewright.native.gpu_loops import mark_short_loops
+from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
+from tilewright.native.gpu_spins import Waiting, find_waiting
+from tilewright.native.kernel_facts import KernelFacts
+from tilewright.native.lowering import Handler, Lowering, Unit
+from tilewright.native.values import (
+    I8,
+    I32,
+    POINTER,
+    MemRef,
+    Untranslatable,
+    Value,
+    constant_sizes,
+    index,
+    strides_of,
+    value_type,
+    whole_buffer,
+)
+
+VECTOR_BYTES = 16
+"""What the widest access of a lane is aligned to."""
+ENDLESS_BYTES = 1 << 62
+"""The size of buffers that nobody checks."""
+BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
+
+
+class KernelLowering(Lowering):
+    """Builds one kernel. Nothing is checked in it and no time is counted."""
+
+    def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
+        self.machine, self.op = machine, op
+        self.block = known_block_size(op)
+        self.waiting: Waiting = find_waiting(op)
+        types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
+        function = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), types), op.symbol)
+        super().__init__(unit, function, ir.Constant(POINTER, None))
+        self.builder = KernelBuilder(self.begin, machine.contract)
+        self.global_pointers: set[ir.Value] = set()
+        """Those made of numbers of which is known where they point."""
+        self.shared_bytes = 0
+        most, wanted = machine.declared_bytes, sum(_bytes_of(op, buffer) for buffer in op.workgroup_buffers)
+        self.is_asked_for = most is not None and wanted > most
+        """Whether memory of the block is more than code can declare."""
+        self.most_waves: int | None = None
+        self._parity: ir.Value | None = None
+        self._room: ir.Value | None = None
+
+    def leave(self, trap: int) -> None:
+        """Kernels have no traps."""
+
+    def leave_again(self) -> None: ...
+
+    def pause(self, often: bool) -> None: ...
+
+    def idle(self) -> None: ...
+
+    def spend(self) -> None:
+        self._unspent = 0
+
+    def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None: ...
+
+    def lower(self, op: Operation) -> None:
+        handler = self.unit.handlers.get(op.name)
+        if handler is None:
+            fail_op(op, "has no translation for a GPU", (op, f"code for {self.machine.chip} cannot be made of it"))
+        try:
+            handler(self, op)
+        except Untranslatable as error:
+            fail_op(op, f"has no translation for a GPU: {error}")
+        if op in self.waiting.joins:
+            self.machine.wave_barrier(self)
+
+    def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
+        if block in self.waiting.meetings:
+            self.machine.wave_barrier(self)
+        return super().lower_block(block, arguments)
+
+    def variable(self, type: ir.Type, count: int | None = None) -> ir.Value:
+        """Memory of the thread, as a generic pointer."""
+        space = self.machine.private_space
+        whole = type if count is None else ir.ArrayType(type, count)
+        builder = ir.IRBuilder(self.entry)
+        room = SpacedAlloca(builder.block, whole, space)
+        room.align = VECTOR_BYTES if count is not None else None
+        builder._insert(room)
+        return builder.addrspacecast(room, POINTER) if space else room
+
+    @contextmanager
+    def promised(self, alignment: int | None) -> Generator[None]:
+        """Accesses inside are aligned to so many bytes at least."""
+        self.builder.promised_alignment = alignment or 1
+        yield
+        self.builder.promised_alignment = 1
+
+    def shared(self, size_bytes: int, name: str) -> ir.Value:
+        """Memory of the block, in its own address space."""
+        size = -(-size_bytes // VECTOR_BYTES) * VECTOR_BYTES
+        self.shared_bytes += size
+        if self.is_asked_for:
+            place = ir.Constant(I32, self.shared_bytes - size)
+            return ir.IRBuilder(self.entry).gep(self.dynamic_shared(), [place], source_etype=I8)
+        full = self.unit.module.get_unique_name(f"{name}_{self.op.symbol}")
+        variable = ir.GlobalVariable(self.unit.module, ir.ArrayType(I8, size_bytes), full, addrspace=SHARED_SPACE)
+        variable.linkage, variable.align = "internal", VECTOR_BYTES
+        variable.initializer = ir.Constant(variable.value_type, ir.Undefined)
+        variable.type = ir.PointerType(addrspace=SHARED_SPACE)  # llvmlite would have one that knows what it points to
+        return variable
+
+    def dynamic_shared(self) -> ir.Value:
+        """The memory of the block that the launch asks for."""
+        found = self.unit.module.globals.get(DYNAMIC_SHARED)
+        if found is None:
+            type = ir.ArrayType(I8, 0)
+            found = ir.GlobalVariable(self.unit.module, type, DYNAMIC_SHARED, addrspace=SHARED_SPACE)
+            found.linkage, found.align = "external", VECTOR_BYTES
+            found.type = ir.PointerType(addrspace=SHARED_SPACE)
+        return found
+
+    @property
+    def parity(self) -> ir.Value:
+        """A variable of the thread that says which of two places is next; it begins as 0."""
+        if self._parity is None:
+            self._parity = self.variable(I32)
+            ir.IRBuilder(self.entry).store(ir.Constant(I32, 0), self._parity)
+        return self._parity
+
+    def exchange_room(self, size_bytes: int) -> ir.Value:
+        """Memory of the block that lanes read each other's values through."""
+        if self._room is None:
+            self._room = self.shared(size_bytes, "exchange")
+        return self._room
+
+    def build(self) -> KernelFacts:
+        """The whole kernel."""
+        self.lower_region(self.op.body, list(self._arguments()))
+        self.builder.ret_void()
+        self.close()
+        mark_short_loops(self.function)
+        self.machine.mark_kernel(self)
+        sizes = tuple(_size_of(parameter.type) for parameter in self.function.args)
+        asked = self.shared_bytes if self.is_asked_for else 0
+        return KernelFacts(self.op.symbol, sizes, self.shared_bytes, self.block, self.most_waves, asked)
+
+    def _arguments(self) -> Iterator[Value]:
+        parameters = iter(self.function.args)
+        for type in self.op.function_type.inputs.data:
+            yield self._assembled(type, [next(parameters) for _ in flattened_types(type)])
+        for buffer in self.op.workgroup_buffers:
+            base = self.shared(_bytes_of(self.op, buffer), "shared")
+            yield self._buffer(self.builder.addrspacecast(base, POINTER), buffer)
+        for buffer in self.op.private_buffers:
+            type = cast(MemRefType, buffer.type)
+            base = self.variable(value_type(type.element_type), element_count(type))
+            yield self._buffer(base, buffer)
+
+    def _buffer(self, base: ir.Value, buffer: BlockArgument) -> MemRef:
+        self.unit.apart.add(base)
+        return whole_buffer(base, index(ENDLESS_BYTES), cast(MemRefType, buffer.type))
+
+    def _assembled(self, type: Attribute, parts: Sequence[ir.Value]) -> Value:
+        """An argument from the parameters that it is passed as; what its type says is not read."""
+        if not is_ranked(type):
+            return parts[0]
+        rank = type.get_num_dims()
+        offsets = {ALIGNED: 1, OFFSET: 2, SIZES: 3, STRIDES: 3 + rank}
+        base = parts[offsets[ALIGNED]]
+        sizes = _known_or(constant_sizes(type), parts[offsets[SIZES] : offsets[STRIDES]])
+        strides = _known_or(strides_of(type), parts[offsets[STRIDES] :])
+        known = whole_offset(type)
+        offset = parts[offsets[OFFSET]] if known is None else index(known)
+        return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
+
+
+def whole_offset(type: MemRefType) -> int | None:
+    """Where the elements of a memref begin, if its type says so."""
+    form = strided_form(type)
+    return None if form is None else form.offset
+
+
+def _known_or(known: Sequence[int | None], parts: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
+    return tuple(part if number is None else index(number) for number, part in zip(known, parts, strict=True))
+
+
+def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
+    type = cast(MemRefType, buffer.type)
+    count = element_count(type)
+    if count is None:
+        fail_op(op, f"has a buffer {type} whose size is not known")
+    return count * element_bytes(type)
+
+
+def _size_of(type: ir.Type) -> int:
+    return 8 if isinstance(type, ir.PointerType | ir.DoubleType) else _SIZES.get(str(type)) or max(1, type.width // 8)
+
+
+_SIZES = {"float": 4, "half": 2}
+
+
+def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
+    """The threads of a block, if the program says how many there are."""
+    for name in BLOCK_SIZE_ATTRIBUTES:
+        found = op.properties.get(name) or op.attributes.get(name)
+        if isinstance(found, DenseArrayBase):
+            x, y, z = cast("DenseArrayBase[IntegerType]", found).get_values()
+            return x, y, z
+    return None
+
+
+def kernels_of(module: GPUModuleOp) -> list[GPUFuncOp]:
+    return [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
+
+
+def lower_kernels(
+    module: GPUModuleOp, machine: GpuMachine, handlers: Mapping[str, Handler]
+) -> tuple[ir.Module, list[KernelFacts]]:
+    """The LLVM module of a module of kernels, and what there is to know of each."""
+    native = ir.Module(module.sym_name.data)
+    unit = Unit(native, handlers, lambda op: 0, lambda op: None, suspends=lambda op: True)
+    facts: list[KernelFacts] = []
+    for op in kernels_of(module):
+        if op.function_type.outputs.data:
+            fail_op(op, "is a kernel with results")
+        facts.append(KernelLowering(unit, machine, op).build())
+    machine.finish_module(native)
+    return native, facts

@@ -1,0 +1,81 @@
+"""`math` on GPUs, which have no C library: powers and logarithms to base 2 from the chip, others made of them.
+
+The results are those of the chip's approximations: within a few units in the last place of `f32`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import log2, log10
+
+from llvmlite import ir
+from xdsl.ir import Operation
+
+from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.lanes import constant_like, each_lane
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.math_functions import LIBRARY, on_numbers
+from tilewright.native.values import F32, Untranslatable, element_of
+
+E = 2.718281828459045
+Function = Callable[[KernelLowering, ir.Value], ir.Value]
+
+
+def _exp2(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    return kernel.machine.exp2(kernel, value)
+
+
+def _log2(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    return kernel.machine.log2(kernel, value)
+
+
+def _exp(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    """2 to the power of x / log(2), the product in two parts: what rounding lost is put back."""
+    builder, factor = kernel.builder, ir.Constant(F32, log2(E))
+    product = builder.fmul(value, factor, flags=("reassoc",))
+    return _exp2(kernel, product)
+
+
+def _log(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    return kernel.builder.fmul(_log2(kernel, value), ir.Constant(F32, 1 / log2(E)))
+
+
+def _log10(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    return kernel.builder.fmul(_log2(kernel, value), ir.Constant(F32, log10(2)))
+
+
+def _tanh(kernel: KernelLowering, value: ir.Value) -> ir.Value:
+    """1 - 2 / (exp(2 x) + 1)."""
+    builder, one, two = kernel.builder, constant_like(value, 1.0), constant_like(value, 2.0)
+    power = _exp(kernel, builder.fadd(value, value))
+    return builder.fsub(one, builder.fdiv(two, builder.fadd(power, one)))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "math.exp": _exp,
+    "math.exp2": _exp2,
+    "math.log": _log,
+    "math.log2": _log2,
+    "math.log10": _log10,
+    "math.tanh": _tanh,
+}
+
+
+def _handler(name: str) -> Handler:
+    function = FUNCTIONS.get(name)
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        assert isinstance(lowering, KernelLowering)
+
+        def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
+            if function is None or element_of(values[0].type) != F32:
+                raise Untranslatable(f"GPUs compute {', '.join(FUNCTIONS)} of f32 and narrower numbers")
+            return each_lane(builder, partial(function, lowering), values[0])
+
+        on_numbers(build)(lowering, op)
+
+    return lower
+
+
+HANDLERS: dict[str, Handler] = {name: _handler(name) for name in LIBRARY}

@@ -1,0 +1,124 @@
+"""`memref`: buffers of a program that runs on this computer, from its C library, and globals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.ir import Operation
+
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.memref.types import memref_type
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.symbols import lookup_symbol
+from tilewright.native.access import count_elements, plus, times
+from tilewright.native.aggregates import spanned_bytes
+from tilewright.native.declarations import declared
+from tilewright.native.lanes import scalar_constant
+from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.values import (
+    I8,
+    I64,
+    POINTER,
+    MemRef,
+    Untranslatable,
+    index,
+    strides_of,
+    value_type,
+    whole_buffer,
+)
+from tilewright.native.views import mixed, row_major
+
+ALIGNMENT_BYTES = 64
+
+
+def sized_memref(lowering: Lowering, op: Operation, type: MemRefType, sizes: Sequence[ir.Value]) -> MemRef:
+    """A memref of these sizes, whose base is yet to be given: its limit says how many bytes it needs."""
+    if None in strides_of(type) and type.layout.name != "none":
+        raise Untranslatable(f"the strides of {type} are not known")
+    known = [index(stride) if stride is not None else None for stride in strides_of(type)]
+    strides = [stride or other for stride, other in zip(known, row_major(lowering.builder, sizes), strict=True)]
+    null = ir.Constant(POINTER, None)
+    limit = spanned_bytes(lowering.builder, index(0), sizes, strides, type)
+    return MemRef(null, limit, index(0), tuple(sizes), tuple(strides))
+
+
+def check_size(lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], type: MemRefType) -> None:
+    """Sizes that are no sizes are not to be asked of a library."""
+    builder = lowering.builder
+    for size in sizes:
+        fine = builder.icmp_signed(">=", size, index(0))
+        lowering.trap_unless(op, fine, "asks for a buffer with a dimension of {} elements", size)
+    total = times(builder, count_elements(builder, sizes), index(element_bytes(type)))
+    lowering.trap_unless(op, builder.icmp_signed(">=", total, index(0)), "asks for a buffer of {} bytes", total)
+
+
+def _allocate(lowering: Lowering, op: Operation) -> None:
+    """A cleared buffer, so that two runs of a program that forgets to fill it are alike."""
+    assert isinstance(op, memref.AllocOp)
+    builder, type = lowering.builder, op.memref.type
+    sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
+    check_size(lowering, op, sizes, type)
+    wanted = sized_memref(lowering, op, type, sizes)
+    calloc = declared(lowering.unit.module, "calloc", POINTER, [I64, I64])
+    base = builder.call(calloc, [index(1), plus(builder, wanted.limit, index(1))])
+    fine = builder.icmp_unsigned("!=", builder.ptrtoint(base, I64), index(0))
+    lowering.trap_unless(op, fine, "asks for {} bytes, which the host does not have", wanted.limit)
+    lowering[op.memref] = MemRef(base, wanted.limit, index(0), wanted.sizes, wanted.strides)
+
+
+def _deallocate(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, memref.DeallocOp)
+    free = declared(lowering.unit.module, "free", ir.VoidType(), [POINTER])
+    lowering.builder.call(free, [lowering.memref(op.memref).base])
+
+
+def _pointer(lowering: Lowering, op: Operation) -> None:
+    """Where a memref's buffer begins, whatever its offset is."""
+    lowering[op.results[0]] = lowering.builder.ptrtoint(lowering.memref(op.operands[0]).base, I64)
+
+
+def _get_global(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, memref.GetGlobalOp)
+    found = lookup_symbol(op, op.name_)
+    if not isinstance(found, memref.GlobalOp):
+        fail_op(op, f"refers to @{op.name_.string_value()}, which is no memref.global")
+    type = memref_type(op.memref)
+    size = (element_count(type) or 0) * element_bytes(type)
+    lowering[op.memref] = whole_buffer(_variable(lowering, found, type), index(size), type)
+
+
+def _variable(lowering: Lowering, op: memref.GlobalOp, type: MemRefType) -> ir.Value:
+    name = f"buffer.{op.sym_name.data}"
+    known = lowering.unit.module.globals.get(name)
+    if known is not None:
+        return known
+    native = ir.ArrayType(value_type(type.element_type), element_count(type) or 0)
+    variable = ir.GlobalVariable(lowering.unit.module, native, name)
+    variable.type = POINTER  # llvmlite would give it a type that says what it points to
+    variable.linkage, variable.align = "internal", ALIGNMENT_BYTES
+    variable.initializer = ir.Constant(native, _initial(op, type))
+    return variable
+
+
+def _initial(op: memref.GlobalOp, type: MemRefType) -> list[ir.Constant] | None:
+    value = op.initial_value
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    native = value_type(type.element_type)
+    if isinstance(native, ir.IntType) and native.width < I8.width:
+        fail_op(op, "has no native translation: its elements are smaller than a byte")
+    numbers = cast(Sequence[float], value.get_values())
+    written = [scalar_constant(type.element_type, number) for number in numbers]
+    return written * (element_count(type) or 0) if len(written) == 1 else written
+
+
+HANDLERS: dict[str, Handler] = {
+    "memref.alloc": _allocate,
+    "memref.dealloc": _deallocate,
+    "memref.get_global": _get_global,
+    "memref.extract_aligned_pointer_as_index": _pointer,
+}

@@ -1,0 +1,102 @@
+"""Where the elements of a transfer are in a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects._strides import strided_form
+from tilewright.dialects.air.accesses import Access
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.folding.strided_views import Mixed, known_int
+
+Indices: TypeAlias = "list[SSAValue]"
+
+
+def value_of(emitter: Emitter, entry: Mixed) -> SSAValue:
+    return emitter.constant(entry) if isinstance(entry, int) else entry
+
+
+def delinearized(emitter: Emitter, flat: SSAValue, sizes: Sequence[Mixed]) -> Indices:
+    """The place of the `flat`-th element, the last dimension counting fastest."""
+    indices: Indices = []
+    for size in reversed(sizes[1:]):
+        amount = value_of(emitter, size)
+        indices.append(emitter.arith("remui", flat, amount))
+        flat = emitter.arith("divui", flat, amount)
+    return [flat, *reversed(indices)] if sizes else []
+
+
+def _linearized(emitter: Emitter, position: Sequence[SSAValue], strides: Sequence[Mixed]) -> SSAValue:
+    """Where in memory a position is, in elements."""
+    terms = [
+        index if known_int(stride) == 1 else emitter.product(index, value_of(emitter, stride))
+        for index, stride in zip(position, strides, strict=True)
+    ]
+    return reduce(emitter.sum, terms) if terms else emitter.constant(0)
+
+
+def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indices, sizes: Sequence[Mixed]) -> Indices:
+    """The element of a buffer that is at `position` of the copy.
+
+    Offsets count in the buffer's own dimensions; strides count elements of the buffer in row-major order.
+    """
+    type = cast(MemRefType, access.memref.type)
+    if _is_direct(access, type, len(position), sizes):
+        return _direct(emitter, access, position)
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape:
+        fail_op(
+            op,
+            f"needs the shape of {type} to find its elements",
+            (op, "give offsets, sizes and strides for each dimension, the strides those of the buffer"),
+        )
+    row_major: list[Mixed] = list(_row_major(shape))
+    strides = _strides(op, access, len(position), sizes)
+    flat = _linearized(emitter, position, strides)
+    if len(access.offsets) > len(shape):
+        fail_op(op, f"has {len(access.offsets)} offsets into a buffer of {len(shape)} dimensions")
+    if access.offsets:
+        offsets = [value_of(emitter, offset) for offset in access.offsets]
+        flat = emitter.sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
+    return delinearized(emitter, flat, list(shape))
+
+
+def _strides(op: Operation, access: Access, rank: int, sizes: Sequence[Mixed]) -> list[Mixed]:
+    """How far apart the elements of the copy are in the buffer."""
+    if access.strides:
+        if len(access.strides) != rank:
+            fail_op(op, f"has {len(access.strides)} strides on one side and copies {rank} dimensions")
+        return access.strides
+    known = [known_int(size) for size in sizes]
+    if None in known[1:]:
+        fail_op(op, "copies a whole buffer in another shape of unknown size", (op, "give its strides"))
+    return list(_row_major([size or 0 for size in known]))
+
+
+def _row_major(shape: Sequence[int]) -> list[int]:
+    return [prod(shape[dimension + 1 :]) for dimension in range(len(shape))]
+
+
+def _is_direct(access: Access, type: MemRefType, rank: int, sizes: Sequence[Mixed]) -> bool:
+    """Whether the dimensions of the copy are those of the buffer."""
+    if type.get_num_dims() != rank or len(access.offsets) not in (0, rank):
+        return False
+    if not access.strides:
+        shape = type.get_shape()
+        return bool(access.offsets) or all(known_int(size) == extent for size, extent in zip(sizes, shape, strict=True))
+    form = strided_form(type)
+    return form is not None and [known_int(stride) for stride in access.strides] == list(form.strides)
+
+
+def _direct(emitter: Emitter, access: Access, position: Indices) -> Indices:
+    if not access.offsets:
+        return position
+    offsets = [value_of(emitter, offset) for offset in access.offsets]
+    return [emitter.sum(offset, index) for offset, index in zip(offsets, position, strict=True)]
