@@ -13,7 +13,8 @@ from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
-from tilewright.gpu.device import BACKENDS, DeviceOptions
+from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
+from tilewright.gpu.device import BACKENDS, DeviceError, DeviceOptions
 from tilewright.gpu.host.arguments import Argument, ArgumentError
 from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import RankReport, RunResult
@@ -38,6 +39,15 @@ DEFAULT_WAVES = {Vendor.NVIDIA: 64}
 """Lanes of a wave where nobody says it: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
+
+
+def default_chip(backend: str) -> str:
+    """The chip to lower for where nobody says it: that of this machine's GPU if the program shall run on it."""
+    found = nvidia_chip() if backend == "cuda" else amd_chip() if backend == "hip" else None
+    try:
+        return DEFAULT_CHIPS[backend] if found is None else compatible_chip(found)
+    except DeviceError as error:
+        fail(None, str(error))
 
 
 def lanes_of(target: GpuTarget, wanted: int | None) -> int:
@@ -152,7 +162,7 @@ class AirProgram:
         """Everything that ranks need to know to run, but for the arguments."""
         if backend not in BACKENDS:
             fail(None, f"unknown backend '{backend}'; there is {', '.join(BACKENDS)}")
-        target = find_target(chip or DEFAULT_CHIPS[backend])
+        target = find_target(chip or default_chip(backend))
         lanes = lanes_of(target, wave_size)
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})

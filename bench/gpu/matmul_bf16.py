@@ -153,9 +153,12 @@ class _Body:
         a_places = [self._sum32(base, place) for place in self.a_places]
         b_places = [self._sum32(base, place) for place in self.b_places]
         self._copy(following, text.binary("remui", text.add_index(turn, STAGES - 1), STAGES))
-        sums = names
-        for number, place in enumerate(a_places):
-            sums = self._multiply(place, b_places, number, sums)
+        sums, loaded = names, self._fragments(a_places[0], b_places, 0)
+        for number in range(len(a_places)):
+            present, following = loaded, number + 1
+            if following < len(a_places):
+                loaded = self._fragments(a_places[following], b_places, following)
+            sums = self._products(*present, sums)
         text.add(f"scf.yield {', '.join(sums)} : {types}")
         text.add("}")
         return [f"%done#{number}" for number in range(count)]
@@ -166,11 +169,13 @@ class _Body:
         got = text.let(f"{load} {place} : (i32) -> {FRAGMENT}")
         return [text.let(f"llvm.extractvalue {got}[{number}] : {FRAGMENT}") for number in range(4)]
 
-    def _multiply(self, a_place: str, b_places: list[str], step: int, sums: list[str]) -> list[str]:
-        """Sixteen columns of A times sixteen rows of B."""
+    def _fragments(self, a_place: str, b_places: list[str], step: int) -> tuple[list[list[str]], list[list[str]]]:
+        """Sixteen columns of A and sixteen rows of B; the next ones are loaded before these are multiplied."""
         a = [self._fragment(a_place, tile * 16 * 2 * DEPTH, "") for tile in range(4)]
         pairs = [self._fragment(place, step * 16 * 2 * TILE, ".trans") for place in b_places]
-        b = [half for pair in pairs for half in (pair[:2], pair[2:])]
+        return a, [half for pair in pairs for half in (pair[:2], pair[2:])]
+
+    def _products(self, a: list[list[str]], b: list[list[str]], sums: list[str]) -> list[str]:
         return [
             found
             for tile in range(4)

@@ -6,13 +6,13 @@ from tilewright.iron import Buffer, ObjectFifo, Program, Runtime, TaskGroup, Wor
 from tilewright.iron.controlflow import range_
 from tilewright.iron.device import NPU1Col1
 
-M_TILE, K_TILE, LARGEST, LONGEST = 32, 32, 1 << 18, 1 << 12
+M_TILE, K_TILE = 32, 32
 
 matvec = kernels.mv(M_TILE, K_TILE, vectorized=False)
 tile_a, tile_x, tile_y = matvec.arg_types()
-matrix = np.ndarray[(LARGEST,), np.dtype[np.int16]]
-vector_x = np.ndarray[(LONGEST,), np.dtype[np.int16]]
-vector_y = np.ndarray[(LONGEST,), np.dtype[np.int32]]
+matrix = np.ndarray[(None,), np.dtype[np.int16]]
+vector_x = np.ndarray[(None,), np.dtype[np.int16]]
+vector_y = np.ndarray[(None,), np.dtype[np.int32]]
 
 of_a = ObjectFifo(tile_a, name="A")
 of_x = ObjectFifo(tile_x, name="x")

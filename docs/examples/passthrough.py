@@ -6,10 +6,10 @@ from tilewright.iron import ObjectFifo, Program, Runtime, TaskGroup, Worker, ker
 from tilewright.iron.controlflow import if_
 from tilewright.iron.device import NPU1Col1
 
-LINE, LONGEST = 1024, 1 << 20
+LINE = 1024
 
 line = np.ndarray[(LINE,), np.dtype[np.uint8]]
-buffer = np.ndarray[(LONGEST,), np.dtype[np.uint8]]
+buffer = np.ndarray[(None,), np.dtype[np.uint8]]
 
 of_in = ObjectFifo(line, name="in")
 of_out = ObjectFifo(line, name="out")
@@ -27,14 +27,14 @@ worker = Worker(copy_line, [of_in.cons(), of_out.prod(), kernels.passthrough(LIN
 
 
 def sequence(a, b, rest, length, source, target):
-    """Copy `length` bytes of `a` to `b`. The core works on whole lines: what fills the last one up goes to `rest`."""
+    """Copy `length` bytes of `a` to `b`. The core works on whole lines: `rest` fills up the last one."""
     group = TaskGroup()
     source.fill(a, transfer_len=length, group=group)
     target.drain(b, transfer_len=length, wait=True, group=group)
     missing = (LINE - length % LINE) % LINE
     with if_(missing != 0, hasElse=False):
         end = TaskGroup()
-        source.fill(a, transfer_len=missing, group=end)
+        source.fill(rest, transfer_len=missing, group=end)
         target.drain(rest, transfer_len=missing, wait=True, group=end)
         end.finish()
     group.finish()

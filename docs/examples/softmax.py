@@ -6,11 +6,11 @@ from ml_dtypes import bfloat16
 from tilewright.iron import ObjectFifo, Program, Runtime, Worker, kernels
 from tilewright.iron.device import NPU2Col1
 
-WIDTH, CORES, MOST_ROWS = 1024, 2, 256
+WIDTH, CORES = 1024, 2
 
 row = np.ndarray[(WIDTH,), np.dtype[bfloat16]]
 rows_of_all = np.ndarray[(CORES * WIDTH,), np.dtype[bfloat16]]
-matrix = np.ndarray[(MOST_ROWS * WIDTH,), np.dtype[bfloat16]]
+matrix = np.ndarray[(None,), np.dtype[bfloat16]]
 parts = {"offsets": [WIDTH * core for core in range(CORES)], "obj_types": [row] * CORES}
 
 of_in = ObjectFifo(rows_of_all, name="in")

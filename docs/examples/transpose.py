@@ -6,9 +6,9 @@ from tilewright.iron import ObjectFifo, Program, Runtime, TaskGroup
 from tilewright.iron.controlflow import range_
 from tilewright.iron.device import NPU2Col1
 
-BLOCK, LARGEST = 32, 1 << 18
+BLOCK = 32
 
-matrix = np.ndarray[(LARGEST,), np.dtype[np.int32]]
+matrix = np.ndarray[(None,), np.dtype[np.int32]]
 block = np.ndarray[(BLOCK * BLOCK,), np.dtype[np.int32]]
 
 of_in = ObjectFifo(block, name="in")

@@ -6,10 +6,10 @@ from tilewright.iron import ObjectFifo, Program, Runtime, Worker
 from tilewright.iron.controlflow import range_
 from tilewright.iron.device import NPU1
 
-TILE, COLUMNS, LONGEST = 256, 4, 1 << 18
+TILE, COLUMNS = 256, 4
 
 tile = np.ndarray[(TILE,), np.dtype[np.int32]]
-vector = np.ndarray[(LONGEST,), np.dtype[np.int32]]
+vector = np.ndarray[(None,), np.dtype[np.int32]]
 
 of_a = [ObjectFifo(tile, name=f"a{column}") for column in range(COLUMNS)]
 of_b = [ObjectFifo(tile, name=f"b{column}") for column in range(COLUMNS)]

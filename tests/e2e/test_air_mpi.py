@@ -124,6 +124,7 @@ module attributes {gpu.container_module} {
       %c64 = arith.constant 64 : index
       %c4 = arith.constant 4 : i64
       %c0_i32 = arith.constant 0 : i32
+      %single = arith.constant 1 : i32
       %null = llvm.mlir.zero : !llvm.ptr
       %mine = func.call @mgpuSymmetricAlloc(%c4, %null) : (i64, !llvm.ptr) -> !llvm.ptr
       func.call @mgpuBarrier() : () -> ()
@@ -136,7 +137,9 @@ module attributes {gpu.container_module} {
       %is_first = arith.cmpi eq, %rank, %c0_i32 : i32
       scf.if %is_first {
         %format = llvm.mlir.addressof @line : !llvm.ptr
-        %count = llvm.load %mine : !llvm.ptr -> i32
+        %room = llvm.alloca %single x i32 : (i32) -> !llvm.ptr
+        func.call @mgpuMemcpy(%room, %mine, %c4, %null) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> ()
+        %count = llvm.load %room : !llvm.ptr -> i32
         %printed = llvm.call @printf(%format, %count) vararg(!llvm.func<i32 (ptr, ...)>) : (!llvm.ptr, i32) -> i32
       }
     }

@@ -149,7 +149,7 @@ def _value(name: str, type: Any, spec: str | None) -> Argument:
     from tilewright.dialects.memref.types import is_ranked
 
     if is_ranked(type):
-        return typed_buffer(name, spec or "zeros", type)
+        return typed_buffer(name, spec or "zeros", type, lambda: 0)
     if spec is None:
         raise usage(f"the function takes {name}, of type {type}; give it: --arg {name}=NUMBER")
     return number("--arg", name, spec)

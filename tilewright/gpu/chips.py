@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.gpu.device import DeviceError
 
 AMD_TOOLS = "amdgpu-arch", "/opt/rocm/llvm/bin/amdgpu-arch"
@@ -67,8 +68,25 @@ def _first_line(command: list[str]) -> str | None:
 
 
 def detect_chip() -> str:
-    """The chip of this machine's first GPU."""
+    """The chip of this machine's first GPU, or what code for it can be made for."""
     found = nvidia_chip() or amd_chip()
     if found is None:
         raise DeviceError("no GPU was found on this machine; name the one to compile for, such as --target sm_90")
-    return found
+    return compatible_chip(found)
+
+
+def compatible_chip(chip: str) -> str:
+    """A chip that is known here and whose code runs on another one: later GPUs of NVIDIA's run PTX for earlier ones."""
+    if chip in GPU_TARGETS:
+        return chip
+    version = _version(chip)
+    earlier = [known for known in GPU_TARGETS if version is not None and (_version(known) or version + 1) <= version]
+    if not earlier:
+        raise DeviceError(f"this machine's GPU is a {chip}, which is none of {', '.join(GPU_TARGETS)}")
+    return max(earlier, key=lambda known: _version(known) or 0)
+
+
+def _version(chip: str) -> int | None:
+    """The compute capability of a chip of NVIDIA's, as a number."""
+    number = chip.removeprefix("sm_")
+    return int(number) if chip.startswith("sm_") and number.isdigit() else None

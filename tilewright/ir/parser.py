@@ -82,7 +82,9 @@ class Parser(RegionParser):
 
     def _check_all_defined(self) -> None:
         uses = [value for values in self.forward_ssa_references.values() for value in values.values()]
-        offsets = sorted(use.offset for use in uses if isinstance(use, ForwardReference))
+        # An operation whose own body defines what it uses did not exist yet when that was resolved.
+        stale = [reference for reference in self.resolved_references if reference.first_use is not None]
+        offsets = sorted(use.offset for use in (*uses, *stale) if isinstance(use, ForwardReference))
         if offsets:
             raise DiagnosedError([self._error(offset, "use of undeclared SSA value name") for offset in offsets])
         self._check_all_blocks_defined()

@@ -57,6 +57,7 @@ class ValueParser(AttributeParser):
         super().__init__(ctx, input, name)
         self.ssa_values = {}
         self.forward_ssa_references = {}
+        self.resolved_references: list[ForwardReference] = []
         self.definition_offsets = {}
         self.names_in_region = []
 
@@ -153,3 +154,4 @@ class ValueParser(AttributeParser):
                     (used_at, f"previously used here with type '{reference.type}'"),
                 )
             reference.replace_all_uses_with(values[index])
+            self.resolved_references.append(cast(ForwardReference, reference))

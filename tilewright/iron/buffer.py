@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from tilewright.iron.build.location import refuse
 from tilewright.iron.build.types import array_dtype, array_shape, is_array_type
@@ -42,6 +43,8 @@ class Buffer(Emitted[Any]):
             type = np.ndarray[initial_value.shape, np.dtype[initial_value.dtype.type]]
         if not is_array_type(type):
             refuse(f"a buffer is an array, not {type!r}", (None, "such as np.ndarray[(16,), np.dtype[np.int32]]"))
+        if DYNAMIC_INDEX in array_shape(type):
+            refuse("a buffer has a size that is known", (None, "give each dimension of its type one"))
         self._arr_type: Any = type
         self._initial_value = initial_value
         self.name = name or f"buf_{next(_numbers)}"

@@ -15,7 +15,7 @@ from llvmlite.ir.instructions import ConditionalBranch, ICMPInstr, Instruction, 
 from tilewright.native.values import number_of
 
 MOST_ROUNDS = 64
-MOST_INSTRUCTIONS = 1 << 14
+MOST_INSTRUCTIONS = 1 << 15
 """Code has to fit the GPU's cache for instructions, and LLVM's passes take time for each."""
 
 

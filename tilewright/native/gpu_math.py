@@ -12,6 +12,7 @@ from math import log2, log10
 from llvmlite import ir
 from xdsl.ir import Operation
 
+from tilewright.native.floats import intrinsic
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
@@ -19,6 +20,10 @@ from tilewright.native.math_functions import LIBRARY, on_numbers
 from tilewright.native.values import F32, Untranslatable, element_of
 
 E = 2.718281828459045
+FACTOR_REST = 1.925963033500011e-08
+"""What log2(e) is above the nearest f32."""
+MOST_POWER = 126.0
+"""Powers of 2 up to this one are ordinary numbers, and so are their inverses."""
 Function = Callable[[KernelLowering, ir.Value], ir.Value]
 
 
@@ -31,10 +36,15 @@ def _log2(kernel: KernelLowering, value: ir.Value) -> ir.Value:
 
 
 def _exp(kernel: KernelLowering, value: ir.Value) -> ir.Value:
-    """2 to the power of x / log(2), the product in two parts: what rounding lost is put back."""
+    """2 to the power of x / log(2); what the product lost by rounding is put back, where the power is finite."""
     builder, factor = kernel.builder, ir.Constant(F32, log2(E))
-    product = builder.fmul(value, factor, flags=("reassoc",))
-    return _exp2(kernel, product)
+    product = builder.fmul(value, factor)
+    power = _exp2(kernel, product)
+    lost = intrinsic(builder, "llvm.fma", value, factor, builder.fneg(product))
+    lost = intrinsic(builder, "llvm.fma", value, ir.Constant(F32, FACTOR_REST), lost)
+    better = intrinsic(builder, "llvm.fma", power, builder.fmul(lost, ir.Constant(F32, 1 / log2(E))), power)
+    small = builder.fcmp_ordered("<", intrinsic(builder, "llvm.fabs", product), ir.Constant(F32, MOST_POWER))
+    return builder.select(small, better, power)
 
 
 def _log(kernel: KernelLowering, value: ir.Value) -> ir.Value:

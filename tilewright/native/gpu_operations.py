@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 from llvmlite import ir
@@ -11,18 +11,17 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
 from tilewright.dialects.aie.data_layout import element_count
-from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
-from tilewright.dialects.gpu.lanes import ShuffleOp
+from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native import aggregates, gpu_addresses, gpu_atomics, pointers
+from tilewright.native import aggregates, gpu_addresses, gpu_atomics, gpu_shuffles, gpu_vendor_operations, pointers
 from tilewright.native.access import element_pointer
 from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering
 from tilewright.native.gpu_machine import as_index, block_size, i32, thread_count, thread_number
 from tilewright.native.gpu_math import HANDLERS as MATH_HANDLERS
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
-from tilewright.native.values import I8, I32, POINTER, Untranslatable, index, number_of, value_type, whole_buffer
+from tilewright.native.values import I8, POINTER, Untranslatable, index, number_of, value_type, whole_buffer
 from tilewright.native.vector_memory import load_rows, store_rows
 
 
@@ -82,72 +81,6 @@ def _wave_count(lowering: Lowering, op: Operation) -> None:
 def _barrier(lowering: Lowering, op: Operation) -> None:
     kernel = _kernel(lowering)
     kernel.machine.barrier(kernel)
-
-
-SOURCES: dict[ShuffleMode, Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]] = {
-    ShuffleMode.IDX: lambda b, lane, first, offset: b.add(first, offset),
-    ShuffleMode.XOR: lambda b, lane, first, offset: b.xor(lane, offset),
-    ShuffleMode.UP: lambda b, lane, first, offset: b.sub(lane, offset),
-    ShuffleMode.DOWN: lambda b, lane, first, offset: b.add(lane, offset),
-}
-"""Which lane is read from, by the first lane of the group that a lane is in."""
-
-
-def _shuffle(lowering: Lowering, op: Operation) -> None:
-    """The value of another lane of the same group; its own if there is no such lane in the group."""
-    assert isinstance(op, ShuffleOp)
-    kernel, builder = _kernel(lowering), lowering.builder
-    machine, lane = kernel.machine, kernel.machine.lane(kernel)
-    written, offset = lowering[op.width], lowering[op.offset]
-    width = _clamped(builder, written, machine.wave_size)
-    first = builder.and_(lane, builder.sub(i32(0), width))
-    source = SOURCES[op.mode.data](builder, lane, first, offset)
-    valid = builder.icmp_unsigned("<", builder.sub(source, first), width)
-    chosen = builder.select(valid, source, lane)
-    lowering[op.shuffle_result] = _moved(kernel, lowering[op.value], chosen)
-    lowering[op.valid] = valid
-
-
-def _clamped(builder: ir.IRBuilder, width: ir.Value, wave_size: int) -> ir.Value:
-    """A group has no more lanes than the wave."""
-    known = number_of(width)
-    if known is not None:
-        return i32(min(known, wave_size))
-    fits = builder.icmp_unsigned("<=", width, i32(wave_size))
-    return builder.select(fits, width, i32(wave_size))
-
-
-def _moved(kernel: KernelLowering, value: ir.Value, source: ir.Value) -> ir.Value:
-    """A value of any size in pieces of 32 bits."""
-    builder, bits = kernel.builder, _bits(value.type)
-    whole = builder.bitcast(value, ir.IntType(bits)) if not isinstance(value.type, ir.IntType) else value
-    if bits <= I32.width:
-        word = builder.zext(whole, I32) if bits < I32.width else whole
-        got = kernel.machine.read_lane(kernel, word, source)
-        got = builder.trunc(got, ir.IntType(bits)) if bits < I32.width else got
-    elif bits % I32.width:
-        raise Untranslatable(f"lanes exchange multiples of 32 bits, not {bits}")
-    else:
-        got = _moved_words(kernel, whole, bits, source)
-    return got if got.type == value.type else builder.bitcast(got, value.type)
-
-
-def _moved_words(kernel: KernelLowering, whole: ir.Value, bits: int, source: ir.Value) -> ir.Value:
-    builder, wide = kernel.builder, ir.IntType(bits)
-    total: ir.Value = ir.Constant(wide, 0)
-    for shift in range(0, bits, I32.width):
-        word = builder.trunc(builder.lshr(whole, ir.Constant(wide, shift)), I32)
-        got = builder.zext(kernel.machine.read_lane(kernel, word, source), wide)
-        total = builder.or_(total, builder.shl(got, ir.Constant(wide, shift)))
-    return total
-
-
-def _bits(type: ir.Type) -> int:
-    if isinstance(type, ir.VectorType):
-        return type.count * _bits(type.element)
-    if isinstance(type, ir.IntType):
-        return type.width
-    return {"half": 16, "float": 32, "double": 64}[str(type)]
 
 
 def _private(lowering: Lowering, op: Operation) -> None:
@@ -244,6 +177,8 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     **MATH_HANDLERS,
     **gpu_atomics.HANDLERS,
     **gpu_addresses.HANDLERS,
+    **gpu_shuffles.HANDLERS,
+    **gpu_vendor_operations.HANDLERS,
     "gpu.thread_id": _register("thread"),
     "gpu.block_id": _register("block"),
     "gpu.block_dim": _register("threads"),
@@ -254,7 +189,6 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     "gpu.subgroup_id": _wave_id,
     "gpu.num_subgroups": _wave_count,
     "gpu.barrier": _barrier,
-    "gpu.shuffle": _shuffle,
     "gpu.dynamic_shared_memory": _dynamic_shared,
     "memref.alloca": _private,
     "memref.alloc": _no_heap,

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import scf
+from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.native.flow import reverse_postorder, writes
+from tilewright.native.gpu_uniformity import is_uniform
 
 LOADS = frozenset(("memref.load", "llvm.load", "vector.load", "affine.load"))
 
@@ -39,15 +40,19 @@ def find_waiting(function: GPUFuncOp) -> Waiting:
     for op in function.walk():
         if isinstance(op, scf.WhileOp):
             _collect(list(op.walk()), (), waiting)
-    for op in _top_level(function.body):
-        if isinstance(op, scf.IfOp) and any(isinstance(inner, scf.WhileOp) and _waits(inner) for inner in op.walk()):
-            waiting.joins.add(op)
+    waiting.joins.update(op for op in _top_level(function.body) if isinstance(op, scf.IfOp) and _some_wait(op))
     return waiting
 
 
 def _regions(op: Operation) -> Iterator[Region]:
     for inner in op.walk():
         yield from inner.regions
+
+
+def _some_wait(op: scf.IfOp) -> bool:
+    """Whether in a branch that not all lanes may take something is waited for."""
+    loops = (inner for inner in op.walk() if isinstance(inner, scf.WhileOp))
+    return any(_waits(loop) for loop in loops) and not is_uniform(op.cond)
 
 
 def _waits(loop: Operation) -> bool:
@@ -80,12 +85,16 @@ def _find_in_blocks(region: Region, waiting: Waiting) -> None:
         return
     blocks = reverse_postorder(region)
     order = {block: number for number, block in enumerate(blocks)}
-    behind = _postdominators(blocks, order)
+    after = _postdominators(blocks, order)
+    behind = {block: _nearest(block, after) for block in blocks}
     always = _chain(blocks[0], behind)
     for block in blocks:
         for target in _successors(block):
             if order[target] <= order[block]:
-                _visit_loop(_natural_loop(target, block, blocks), waiting, behind, always)
+                loop = _natural_loop(target, block, blocks)
+                if _collect_all(loop, waiting) and not _all_come(target, blocks, after):
+                    meeting = next((found for found in _chain(target, behind) if found in always), None)
+                    waiting.meetings.update([] if meeting is None else [meeting])
 
 
 def _successors(block: Block) -> Sequence[Block]:
@@ -103,17 +112,29 @@ def _natural_loop(header: Block, latch: Block, blocks: Sequence[Block]) -> list[
     return [header, *(found - {header})]
 
 
-def _visit_loop(
-    loop: Sequence[Block], waiting: Waiting, behind: dict[Block, Block | None], always: Sequence[Block]
-) -> None:
+def _collect_all(loop: Sequence[Block], waiting: Waiting) -> bool:
+    """Note the loads of a loop that wait; whether there are some that only some lanes may wait for."""
     ops = [inner for block in loop for op in block.ops for inner in op.walk()]
-    known = set(waiting.loads)
+    known = len(waiting.loads)
     _collect(ops, loop, waiting)
-    if waiting.loads == known or loop[0] in always or any(op.name in MEETING for op in ops):
-        return
-    meeting = next((block for block in _chain(loop[0], behind) if block in always), None)
-    if meeting is not None:
-        waiting.meetings.add(meeting)
+    return len(waiting.loads) > known and not any(op.name in MEETING for op in ops)
+
+
+def _all_come(header: Block, blocks: Sequence[Block], after: dict[Block, set[Block]]) -> bool:
+    """Whether all lanes come to a loop, or none: the branches that decide it are the same for all."""
+    open_blocks, seen = [header], set[Block]()
+    while open_blocks:
+        current = open_blocks.pop()
+        for block in blocks:
+            decides = current not in after[block] - {block} and any(current in after[s] for s in _successors(block))
+            if not decides or block in seen or block is current:
+                continue
+            seen.add(block)
+            end = block.last_op
+            if isinstance(end, cf.ConditionalBranchOp) and not is_uniform(end.cond):
+                return False
+            open_blocks.append(block)
+    return True
 
 
 def _chain(block: Block, behind: dict[Block, Block | None]) -> list[Block]:
@@ -126,8 +147,8 @@ def _chain(block: Block, behind: dict[Block, Block | None]) -> list[Block]:
     return found
 
 
-def _postdominators(blocks: Sequence[Block], order: dict[Block, int]) -> dict[Block, Block | None]:
-    """The next block after each that is passed whatever happens; by iteration over sets, blocks are few."""
+def _postdominators(blocks: Sequence[Block], order: dict[Block, int]) -> dict[Block, set[Block]]:
+    """The blocks that are passed after each, itself included, whatever happens; blocks are few."""
     everything = set(blocks)
     after = {block: set(everything) for block in blocks}
     changed = True
@@ -138,7 +159,7 @@ def _postdominators(blocks: Sequence[Block], order: dict[Block, int]) -> dict[Bl
             found = {block} | _common(sets)
             if found != after[block]:
                 after[block], changed = found, True
-    return {block: _nearest(block, after) for block in blocks}
+    return after
 
 
 def _common(sets: Sequence[set[Block]]) -> set[Block]:

@@ -16,6 +16,7 @@ from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd, ChannelGetOp
 from tilewright.dialects.gpu.kernels import CONTAINER
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.air.cacheline import LINE_WORDS
 from tilewright.passes.air.channel_links import Bundle
 from tilewright.passes.air.channel_memory import ChannelMemory
@@ -87,14 +88,15 @@ def _drop_unused_constants(function: FuncOp) -> None:
 
 def _bundles(module: ModuleOp) -> list[Bundle]:
     """The channels between ranks, with their puts and gets."""
-    ends: dict[str, list[ChannelEnd]] = {}
+    ends: dict[Operation | None, list[ChannelEnd]] = {}
     channels: list[ChannelOp] = []
-    for found in module.walk():
-        if isinstance(found, ChannelEnd):
-            ends.setdefault(found.channel_name.root_reference.data, []).append(found)
-        elif isinstance(found, ChannelOp) and found.channel_type.data == SYMMETRIC:
-            channels.append(found)
-    return [_bundle(channel, ends.get(channel.sym_name.data, [])) for channel in channels]
+    with unchanging_symbols():
+        for found in module.walk():
+            if isinstance(found, ChannelEnd):
+                ends.setdefault(found.channel, []).append(found)
+            elif isinstance(found, ChannelOp) and found.channel_type.data == SYMMETRIC:
+                channels.append(found)
+    return [_bundle(channel, ends.get(channel, [])) for channel in channels]
 
 
 def _bundle(channel: ChannelOp, ends: list[ChannelEnd]) -> Bundle:

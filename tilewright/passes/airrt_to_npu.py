@@ -20,8 +20,8 @@ from tilewright.dialects.airrt.metadata import ModuleMetadataOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.affine_loops import unroll_affine_loops
 from tilewright.passes.airrt_npu import cleanup, ordering, pacing
-from tilewright.passes.airrt_npu.affine_loops import unroll_affine_loops
 from tilewright.passes.airrt_npu.coalescing import coalesce_feeds
 from tilewright.passes.airrt_npu.launches import Launches, launches_of, number_waves
 from tilewright.passes.airrt_npu.limits import enforce_limits

@@ -242,6 +242,9 @@ class Tile:
     def count_iteration(self, bd: int, iteration: int) -> None:
         """A channel loads a descriptor, which counts how often."""
         self.check_length(bd)
+        self.set_iteration(bd, iteration)
+
+    def set_iteration(self, bd: int, iteration: int) -> None:
         field = BD_LAYOUTS[self.type].fields["iteration_current"]
         offset = self.table.bds[bd] + WORD_BYTES * field.word
         self._registers[offset] = self.register(offset) & ~field.mask | field.place(iteration)

@@ -57,6 +57,14 @@ def test_reductions_of_waves_and_of_clusters():
     assert found.tolist() == [lane // 4 * 4 + 3 for lane in range(64)]
 
 
+@pytest.mark.parametrize("threads", [64, 256, 320])
+def test_reductions_of_a_block(threads: int):
+    found = results("%r = gpu.all_reduce add %v {} : (i32) -> i32", threads)
+    assert set(found.tolist()) == {threads * (threads - 1) // 2}
+    found = results("%r = gpu.all_reduce maxsi %v {} : (i32) -> i32", threads, "sm_90")
+    assert set(found.tolist()) == {threads - 1}
+
+
 def test_ballots_tell_every_lane_who_said_yes():
     body = """%one = arith.constant 1 : i32 %b = arith.andi %v, %one : i32
       %odd = arith.cmpi eq, %b, %one : i32

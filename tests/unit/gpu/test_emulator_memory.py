@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from emulated import emulator, in_kernel, launch, loaded, run
 
+from tilewright.gpu.device import DeviceError
 from tilewright.ir.diagnostics import DiagnosedError
 
 ME = "%t = gpu.thread_id x %v = arith.index_cast %t : index to i32"
@@ -167,6 +168,19 @@ def test_what_a_target_cannot_hold_is_refused():
         run(in_kernel("", "", "workgroup(%big : memref<20000xf32, 3>)"))
     with pytest.raises(DiagnosedError, match=r"needs 800000 bytes of private memory for a thread"):
         run(in_kernel("", "", "private(%big : memref<200000xf32, 5>)"))
+
+
+def test_copies_stay_inside_of_what_was_allocated():
+    device = emulator()
+    place, host = device.allocate(64), np.arange(32, dtype=np.int32)
+    device.copy(place, host.ctypes.data, 64)
+    device.fill(place + 32, b"\x05\x00\x00\x00", 8)
+    device.copy(host.ctypes.data, place, 64)
+    assert host.tolist() == [*range(8), *[5] * 8, *range(16, 32)]
+    with pytest.raises(DeviceError, match="128 bytes to byte 0 of allocation 1, 64 bytes, are too many"):
+        device.copy(place, host.ctypes.data, 128)
+    with pytest.raises(DeviceError, match="has been freed"):
+        device.free(place + 4)
 
 
 def test_private_memory_that_no_register_can_hold_is_counted():

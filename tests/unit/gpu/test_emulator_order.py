@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from emulated import emulator, in_kernel, launch, loaded, run
 
+from tilewright.gpu.emulator import launch as launches
 from tilewright.gpu.emulator.hangs import Hang
 from tilewright.ir.diagnostics import DiagnosedError
 
@@ -190,6 +191,26 @@ def test_a_wait_for_nobody_is_explained():
     assert "it reads 0 from %flags (allocation 2, 256 bytes), byte 0" in text
     assert "and asks whether 0 is not equal to 1" in text
     assert "this could write to it, in kernel @k" in text
+
+
+def test_a_wait_that_counts_its_rounds_ends_as_well(monkeypatch: pytest.MonkeyPatch):
+    """A loop that gives up after a while is no hang; one that never does is, though each round is another one."""
+    monkeypatch.setattr(launches, "MAX_PASSES", 500)
+    body = """%c0 = arith.constant 0 : index %z = arith.constant 0 : i32 %one = arith.constant 1 : i32
+      %most = arith.constant MOST : i32
+      %rounds = scf.while (%n = %z) : (i32) -> i32 {
+        %x = memref.atomic_rmw addi %z, %f[%c0] : (i32, memref<1xi32>) -> i32
+        %unset = arith.cmpi eq, %x, %z : i32
+        %early = arith.cmpi slt, %n, %most : i32
+        %wait = arith.andi %unset, %early : i1
+        scf.condition(%wait) %n : i32
+      } do { ^bb0(%n: i32): %m = arith.addi %n, %one : i32 scf.yield %m : i32 }
+      memref.store %rounds, %out[%c0] : memref<1xi32>"""
+    text, out = in_kernel(body, "%f: memref<1xi32>, %out: memref<1xi32>"), np.zeros(1, np.int32)
+    run(text.replace("MOST", "100"), np.zeros(1, np.int32), out)
+    assert out[0] == 100
+    with pytest.raises(Hang, match="has gone round 500 times"):
+        run(text.replace("MOST", "1000000"), np.zeros(1, np.int32), out)
 
 
 def test_a_barrier_that_some_do_not_come_to_is_explained():

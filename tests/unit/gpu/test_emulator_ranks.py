@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tilewright import air
@@ -22,10 +23,10 @@ def talk(rank: int, ranks: int, folder: Path, seed: int, queue: multiprocessing.
     for number in range(5):
         with open(folder / "order", "a") as order:
             order.write(f"{rank}:{number} ")
-        turns.pause(True)
+        turns.pause(progress=True, idle=False)
     try:
         while True:
-            turns.pause(False)
+            turns.pause(progress=False, idle=True)
     except Stuck as stuck:
         seen = [f"rank {other} {state}" for other, state in sorted(stuck.others.items())]
     turns.leave()
@@ -72,10 +73,64 @@ def test_a_rank_that_dies_does_not_keep_its_turn(tmp_path: Path):
     turns.begin()
     with pytest.raises(Stuck) as caught:
         for _ in range(1000):
-            turns.pause(False)
+            turns.pause(progress=False, idle=True)
     process.join()
     assert caught.value.others == {0: "has ended"}
     turns.leave()
+
+
+QUEUE = """
+module attributes {gpu.container_module} {
+  func.func private @mgpuSymmetricHeapInit(i64)
+  func.func private @mgpuSymmetricHeapDestroy()
+  func.func private @mgpuGetHeapBase(i32) -> !llvm.ptr
+  func.func private @mgpuBarrier()
+  func.func @f(%out: memref<8xi32>) {
+    %size = arith.constant 65536 : i64
+    call @mgpuSymmetricHeapInit(%size) : (i64) -> ()
+    call @mgpuBarrier() : () -> ()
+    %first = arith.constant 0 : i32
+    %p = call @mgpuGetHeapBase(%first) : (i32) -> !llvm.ptr
+    %one = arith.constant 1 : index
+    %lanes = arith.constant 64 : index
+    %device = gpu.alloc () : memref<8xi32>
+    gpu.launch_func @m::@k blocks in (%one, %one, %one) threads in (%lanes, %one, %one)
+        args(%p : !llvm.ptr, %device : memref<8xi32>)
+    gpu.memcpy %out, %device : memref<8xi32>, memref<8xi32>
+    call @mgpuSymmetricHeapDestroy() : () -> ()
+    return
+  }
+  gpu.module @m {
+    gpu.func @k(%p: !llvm.ptr, %out: memref<8xi32>) kernel {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %one = arith.constant 1 : i32
+      %lane = gpu.lane_id
+      %leads = arith.cmpi eq, %lane, %c0 : index
+      scf.if %leads {
+        scf.for %k = %c0 to %c8 step %c1 {
+          %number = llvm.atomicrmw add %p, %one acq_rel : !llvm.ptr, i32
+          memref.store %number, %out[%k] : memref<8xi32>
+        }
+      }
+      gpu.return
+    }
+  }
+}"""
+"""All ranks draw numbers from a counter of rank 0."""
+
+
+def test_ranks_meet_in_the_same_order_under_the_same_seed():
+    def drawn(seed: int) -> tuple[tuple[int, ...], ...]:
+        result = air.compile(QUEUE).run(
+            np.zeros(8, np.int32), ranks=3, entry="f", seed=seed, settings={"reorder": "on"}
+        )
+        return tuple(tuple(rank.arrays[0].tolist()) for rank in result.ranks)
+
+    runs = [drawn(seed) for seed in (4, 4, 5)]
+    assert runs[0] == runs[1] != runs[2]
+    assert all(sorted(number for rank in run for number in rank) == list(range(24)) for run in runs)
 
 
 WAITING = """
@@ -111,6 +166,11 @@ module attributes {gpu.container_module} {
       } do { scf.yield }
       gpu.return
     }
+    gpu.func @never(%p: !llvm.ptr) kernel {
+      %five = arith.constant 5 : i32
+      llvm.store %five, %p atomic release {alignment = 4 : i64} : i32, !llvm.ptr
+      gpu.return
+    }
   }
 }"""
 
@@ -123,4 +183,5 @@ def test_a_rank_that_waits_for_one_that_sends_nothing_is_explained(settings: dic
     assert "<text>:30:9: error: rank 1, block (0, 0, 0), wave 0 waits in this loop for ever" in text
     assert "it reads 0 from %p (symmetric heap of rank 1), byte 0" in text
     assert "and asks whether 0 is not equal to 5" in text
+    assert "<text>:36:7: note: this could write to it, in kernel @never" in text
     assert "rank 0 waits for other ranks in the host program" in text

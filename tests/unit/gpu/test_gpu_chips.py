@@ -2,7 +2,8 @@
 
 import pytest
 
-from tilewright.gpu.chips import chips_in, kfd_chip
+from tilewright.gpu.chips import chips_in, compatible_chip, kfd_chip
+from tilewright.gpu.device import DeviceError
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,19 @@ from tilewright.gpu.chips import chips_in, kfd_chip
 )
 def test_the_drivers_number_names_the_chip(version, chip):
     assert kfd_chip(version) == chip
+
+
+@pytest.mark.parametrize(
+    "chip, known", [("sm_90", "sm_90"), ("sm_87", "sm_86"), ("sm_103", "sm_100"), ("gfx942", "gfx942")]
+)
+def test_later_gpus_run_code_for_earlier_ones(chip, known):
+    assert compatible_chip(chip) == known
+
+
+@pytest.mark.parametrize("chip", ["sm_52", "gfx803"])
+def test_gpus_that_nothing_can_be_made_for_are_named(chip):
+    with pytest.raises(DeviceError, match=f"this machine's GPU is a {chip}, which is none of gfx908"):
+        compatible_chip(chip)
 
 
 def test_processors_without_a_chip_are_no_gpus(tmp_path):

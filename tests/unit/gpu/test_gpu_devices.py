@@ -113,6 +113,12 @@ def test_the_compilers_words_come_with_the_error(tmp_path_factory, tmp_path, mon
         device.load_code(LoadableCode(b"nonsense", ()))
 
 
+def test_objects_that_nobody_linked_are_refused(tmp_path_factory, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FOLDER", str(tmp_path))
+    with pytest.raises(DeviceError, match=r"not linked: link them with ld.lld"):
+        open_one("hip", tmp_path_factory).load_code(LoadableCode(b"\x7fELF".ljust(16, b"\0") + b"\1\0", ()))
+
+
 @pytest.mark.parametrize("kind", ["cuda", "hip"])
 def test_ranks_share_a_gpu_only_when_asked_to_and_it_is_said(kind, tmp_path_factory, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("STAND_IN_FOLDER", str(tmp_path))

@@ -47,6 +47,8 @@ module { } garbage
 func.func @f() {⏎  %0 = arith.addi %x, %y : i32⏎ return }
   2:19: error: use of undeclared SSA value name
   2:23: error: use of undeclared SSA value name
+func.func @f(%a: index) {⏎  scf.for %i = %a to %x step %a {⏎    %x = arith.constant 1 : index }⏎ return }
+  2:22: error: use of undeclared SSA value name
 func.func @f(%a: i32) {⏎  %a = arith.addi %a, %a : i32⏎ return }
   2:3: error: redefinition of SSA value '%a'
   1:14: note: previously defined here

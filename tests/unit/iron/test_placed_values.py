@@ -12,6 +12,7 @@ from ml_dtypes import bfloat16
 from placed_programs import vector
 
 import tilewright as tw
+from tilewright.ir.diagnostics import file_position
 from tilewright.iron.build import InsertionPoint, MemRefValue, ModuleContext, ScalarValue, mlir_mod_ctx
 from tilewright.iron.dialects.aie import (
     AIEDevice,
@@ -28,10 +29,11 @@ from tilewright.iron.dialects.aie import (
 from tilewright.iron.dialects.aiex import npu_write32, runtime_sequence
 from tilewright.iron.extras import types as T
 from tilewright.iron.extras.dialects import arith, memref
+from tilewright.iron.extras.util import find_ops
 from tilewright.iron.helpers.dialects.func import func
 from tilewright.iron.helpers.dialects.scf import else_, if_, range_, yield_
 from tilewright.iron.helpers.util import np_ndarray_type_get_shape, try_convert_np_type_to_mlir_type
-from tilewright.iron.ir import Block
+from tilewright.iron.ir import Block, Location
 
 ADDRESS = 0x400
 
@@ -226,6 +228,13 @@ def built_device() -> tuple[ModuleContext, TileOp]:
     return ctx, place
 
 
+def test_operations_are_found():
+    ctx, place = built_device()
+    assert find_ops(ctx.module, lambda op: isinstance(op, TileOp)) == [place]
+    assert find_ops(ctx.module.operation, lambda op: op.name == "aie.tile", single=True) == place
+    assert find_ops(ctx.module, lambda op: op.name == "aie.lock", single=True) is None
+
+
 def test_operations_show_their_parts():
     ctx, place = built_device()
     assert ctx.module.operation.verify()
@@ -254,6 +263,15 @@ def test_arguments_are_named_as_the_function_names_them():
 
     assert sequence(named, np.int32, np.int32).scalars("sequence") == ["rows", "columns"]
     assert sequence(unnamed, np.int32, np.int32).scalars("sequence") == ["arg0", "arg1"]
+
+
+def test_a_place_can_be_given():
+    with mlir_mod_ctx(), Location.file("model.py", 7, 3):
+        place = tile(0, 2)
+    assert file_position(place.location) == ("model.py", 7, 3)
+    with mlir_mod_ctx():
+        place = tile(0, 2, loc=Location.file("other.py", 1, 2))
+    assert file_position(place.location) == ("other.py", 1, 2)
 
 
 def test_attributes_can_be_set():

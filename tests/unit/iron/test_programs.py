@@ -358,6 +358,24 @@ def test_a_sequence_in_place_has_the_names_of_its_statement():
     assert program.workers == [pipe.worker]
 
 
+def test_a_sequence_in_place_refers_to_what_is_built_later():
+    """Barriers have their locks only when the program is resolved, and may be resolved again."""
+    barrier, parameters = WorkerRuntimeBarrier(), Buffer(vector(4), name="p", use_write_rtp=True)
+    worker, runtime = Worker(lambda *_: None, [barrier, parameters]), Runtime()
+    with runtime.sequence(np.int32) as n:
+        runtime.start(worker)
+        runtime.write_rtp(parameters, 3, n)
+        runtime.set_barrier(barrier, 1)
+        runtime.inline_ops(lambda buffer: buffer.__setitem__(0, 5), [parameters])
+    program = Program(NPU1Col1(), runtime)
+    for _ in range(2):
+        assert matching(program, "rtp_write|set_lock|cast") == [
+            "aiex.npu.rtp_write(@p, 3, %arg0) : i32",
+            "aiex.set_lock(%0, 1)",
+            "aiex.npu.rtp_write(@p, 0, %c5_i32) : i32",
+        ]
+
+
 def test_an_end_on_a_shim_tile_of_choice():
     fifo = ObjectFifo(vector(64), name="in")
     runtime = Runtime(lambda end: None, [fifo.prod(tile=Tile(3, 0))])

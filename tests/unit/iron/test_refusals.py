@@ -47,6 +47,14 @@ def test_an_end_without_room():
     assert refused(lambda: fifo.cons(0)).text == "Depth must be > 0 but is 0"  # wrong
 
 
+OPEN = np.ndarray[(None, 4), np.dtype[np.int32]]
+
+
+def test_memory_of_a_tile_has_a_size():
+    assert refused(lambda: ObjectFifo(OPEN)).text.endswith("a size that is known, not memref<?x4xi32>")  # wrong
+    assert refused(lambda: Buffer(OPEN)).text == "a buffer has a size that is known"  # wrong
+
+
 def test_elements_of_another_size():
     pipe = Pipe()
 
@@ -237,6 +245,15 @@ def test_a_transfer_of_something_else():
     assert refused(Pipe().program(sequence, vector(64)).resolve_program).text.startswith(
         "fill() moves a buffer of this sequence"
     )
+
+
+def test_all_of_a_buffer_whose_size_is_open():
+    def sequence(a: Any, source: Any, target: Any) -> None:
+        source.fill(a)  # wrong
+
+    error = refused(Pipe().program(sequence, np.ndarray[(None,), np.dtype[np.int32]]).resolve_program)
+    assert error.text == "a host buffer of memref<?xi32> has as many elements as a run gives it"
+    assert advice(error) == "say which ones: sizes and strides, or transfer_len"
 
 
 def test_a_sequence_with_too_many_parameters():

@@ -101,6 +101,39 @@ def test_private_memory_becomes_registers():
     assert "scratch_" not in words(compiled(kernel(body, extra="private(%mine : memref<4xi32, 5>)"), "gfx942"))
 
 
+VENDORS = """
+  %a = {tid} : i32
+  %b = {block} : i32
+  %c = arith.addi %a, %b : i32
+  %at = arith.index_cast %a : i32 to index
+  {barrier}
+  memref.store %c, %data[%at] : memref<64xi32>
+"""
+
+
+def test_what_one_vendor_calls_it_works_on_the_other():
+    nvidia = VENDORS.format(tid="nvvm.read.ptx.sreg.tid.x", block="nvvm.read.ptx.sreg.ctaid.y", barrier="nvvm.barrier0")
+    amd = VENDORS.format(tid="rocdl.workitem.id.x", block="rocdl.workgroup.id.y", barrier="rocdl.barrier")
+    assert compiled(kernel(nvidia), "gfx942").assembly == compiled(kernel(amd), "gfx942").assembly
+    assert compiled(kernel(nvidia), "sm_90").assembly == compiled(kernel(amd), "sm_90").assembly
+
+
+def test_matrix_units_are_reached_by_intrinsics():
+    body = """
+      %t = gpu.thread_id x
+      %c4 = arith.constant 4 : index
+      %i = arith.muli %t, %c4 : index
+      %zero = arith.constant 0 : i32
+      %a = vector.load %x[%i] {alignment = 8 : i64} : memref<256xi16>, vector<4xi16>
+      %c = vector.load %y[%i] {alignment = 16 : i64} : memref<256xf32>, vector<4xf32>
+      %d = llvm.call_intrinsic "llvm.amdgcn.mfma.f32.16x16x16bf16.1k"(%a, %a, %c, %zero, %zero, %zero)
+          : (vector<4xi16>, vector<4xi16>, vector<4xf32>, i32, i32, i32) -> vector<4xf32>
+      vector.store %d, %y[%i] {alignment = 16 : i64} : memref<256xf32>, vector<4xf32>
+    """
+    code = compiled(kernel(body, "%x: memref<256xi16>, %y: memref<256xf32>"), "gfx942")
+    assert "v_mfma_f32_16x16x16_bf16" in words(code) and "global_load_dwordx4" in words(code)
+
+
 @pytest.mark.skipif(LLD is None, reason="no ld.lld")
 def test_lld_makes_a_code_object(tmp_path):
     code = linked_code(compiled(kernel(SHUFFLE), "gfx942"))

@@ -97,6 +97,23 @@ def test_stores_and_fences_keep_their_order_and_scope(operation, instruction):
     assert any(line.startswith(instruction) for line in instructions(compiled(kernel(ATOMIC_ADDRESS + operation))))
 
 
+def test_addresses_computed_from_those_of_buffers_are_global():
+    body = """
+      %at = memref.extract_aligned_pointer_as_index %data : memref<64xi32> -> index
+      %other = memref.load %bases[%at] : memref<?xindex>
+      %moved = arith.addi %at, %other : index
+      %number = arith.index_cast %moved : index to i64
+      %place = llvm.inttoptr %number : i64 to !llvm.ptr
+      %v = llvm.load %place : !llvm.ptr -> i32
+      %wild = arith.index_cast %other : index to i64
+      %w = llvm.inttoptr %wild : i64 to !llvm.ptr
+      llvm.store %v, %w : i32, !llvm.ptr
+    """
+    lines = instructions(compiled(kernel(body, "%data: memref<64xi32>, %bases: memref<?xindex>")))
+    assert any(line.startswith("ld.global.b32") for line in lines)
+    assert any(line.startswith("st.b32") for line in lines), "nothing is known of a number from elsewhere"
+
+
 def test_updates_of_memrefs_are_ordered_for_the_whole_system():
     body = """
       %c0 = arith.constant 0 : index
@@ -112,6 +129,44 @@ def test_updates_of_memrefs_are_ordered_for_the_whole_system():
 def test_a_load_that_waits_is_done_again_each_time():
     lines = instructions(compiled(kernel(SPIN)))
     assert any(line.startswith("ld.relaxed.sys") for line in lines)
+
+
+BRANCHES = """
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %t = gpu.lane_id
+  %first = arith.cmpi eq, %t, %c0 : index
+  cf.cond_br %first, ^wait, ^on
+^wait:
+  %flag = memref.load %data[%c0] : memref<64xi32>
+  %more = arith.cmpi eq, %flag, %zero : i32
+  cf.cond_br %more, ^again, ^on
+^again:
+  cf.br ^wait
+^on:
+  %v = memref.load %data[%t] : memref<64xi32>
+  memref.store %v, %out[%t] : memref<64xi32>
+"""
+
+
+def test_waiting_is_found_in_branches_too():
+    """What stands behind the loop, and writes, is not part of it."""
+    lines = instructions(compiled(kernel(BRANCHES, "%data: memref<64xi32>, %out: memref<64xi32>")))
+    wanted = "ld.relaxed.sys", "barrier.sync 1, 64", "ld.global.b32", "st.global.b32"
+    places = [next(n for n, line in enumerate(lines) if text in line) for text in wanted]
+    assert places == sorted(places)
+
+
+def test_lanes_that_all_wait_need_not_meet():
+    """Which of two blocks waits is the same for all of its lanes."""
+    text = BRANCHES.replace("%t = gpu.lane_id", "%t = gpu.block_id x")
+    assert "barrier" not in compiled(kernel(text, "%data: memref<64xi32>, %out: memref<64xi32>")).assembly
+    given = BRANCHES.replace("arith.cmpi eq, %t, %c0 : index", "arith.cmpi eq, %n, %c0 : index")
+    arguments = "%data: memref<64xi32>, %out: memref<64xi32>, %n: index"
+    assert "barrier" not in compiled(kernel(given, arguments)).assembly
+    lines = "%g = memref.load %data[%t] : memref<64xi32> \n %first = arith.cmpi eq, %g, %zero : i32"
+    loaded = BRANCHES.replace("%first = arith.cmpi eq, %t, %c0 : index", lines)
+    assert "barrier" in compiled(kernel(loaded, "%data: memref<64xi32>, %out: memref<64xi32>")).assembly
 
 
 def test_a_load_in_a_loop_that_writes_is_a_plain_one():

@@ -14,6 +14,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
 from tilewright.gpu.emulator.values import (
     I64,
+    LDS_WINDOW,
     PRIVATE_SHIFT,
     PRIVATE_WINDOW,
     Constant,
@@ -32,6 +33,8 @@ from tilewright.gpu.emulator.values import (
 )
 from tilewright.ir.diagnostics import fail_op
 
+LDS_ALIGNMENT = 16
+"""As LLVM aligns the variables of a block that vectors may be loaded from."""
 Handler = Callable[["Builder", Operation], None]
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
@@ -45,6 +48,8 @@ class Builder:
         self.registers: list[Register] = []
         self.inputs: dict[str, Register] = {}
         self.private: list[PrivateBuffer] = []
+        self.lds_bytes = 0
+        self.lds_names: list[tuple[int, str]] = []
         self.values: dict[SSAValue, Value] = {}
         self.entry = self.block = Block()
         self.where: LocationAttr = UNKNOWN_LOC
@@ -173,6 +178,13 @@ class Builder:
         """Memory of a thread; gives its address."""
         self.private.append(PrivateBuffer(kind, elements, where, name))
         return index(PRIVATE_WINDOW + ((len(self.private) - 1) << PRIVATE_SHIFT))
+
+    def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRef:
+        """Memory of a block."""
+        start = -(-self.lds_bytes // LDS_ALIGNMENT) * LDS_ALIGNMENT
+        self.lds_bytes = start + elements * kind.bytes
+        self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))
+        return MemRef(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
 
     # Control flow
 

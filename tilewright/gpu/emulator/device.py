@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,12 @@ from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.limits import check_kernel, check_launch, resident_blocks, spilled_bytes
-from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.shared_turns import Shared
 from tilewright.gpu.emulator.turns import Alone, Free, Turns
 from tilewright.gpu.emulator.values import Register
+from tilewright.ir.diagnostics import DiagnosedError
 
 SETTINGS = {"reorder": ("off", "on"), "check": ("off", "races")}
 """What a run may ask for, and the values of each; the first is the default."""
@@ -103,12 +104,30 @@ class EmulatorDevice:
         self.memory.remove(address)
 
     def copy(self, to: int, source: int, size_bytes: int) -> None:
-        ctypes.memmove(to, source, size_bytes)
-        self.changes[0] += 1
+        origin = self._within(source, size_bytes, "from")
+        if origin is not None and origin.remote is not None:
+            self._write(to, origin.remote.read(source, size_bytes))
+        else:
+            self._write(to, ctypes.string_at(source, size_bytes))
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
-        ctypes.memmove(address, pattern * count, len(pattern) * count)
+        self._write(address, pattern * count)
+
+    def _write(self, address: int, data: bytes) -> None:
+        target = self._within(address, len(data), "to")
+        if target is not None and target.remote is not None:
+            target.remote.write(address, data)
+        else:
+            ctypes.memmove(address, data, len(data))
         self.changes[0] += 1
+
+    def _within(self, address: int, size_bytes: int, way: str) -> Range | None:
+        """The range of the device that some bytes are in; None if they are the host's."""
+        found = self.memory.find(address)
+        if found is not None and address + size_bytes > found.base + found.size:
+            start = address - found.base
+            raise DeviceError(f"{size_bytes} bytes {way} byte {start} of {found.name}, are too many")
+        return found
 
     def make_heap(self, size_bytes: int) -> Heap:
         if self.world is None:
@@ -173,10 +192,18 @@ class EmulatorDevice:
             changes=self.changes,
             access=self.access,
             rank=self.world.rank if self.world is not None else None,
+            all_plans=self._all_plans,
         )
-        launch.plans = [plan for known in self.kernels for plan in known.plans.values()]
         launch.run()
         self._count(launch)
+
+    def _all_plans(self) -> list[Plan]:
+        """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""
+        plans = list[Plan]()
+        for kernel in self.kernels:
+            with suppress(DiagnosedError):
+                plans.append(kernel.plan(self.access is not None))
+        return plans
 
     def _count(self, launch: Launch) -> None:
         counted = {"launches": 1, "blocks": launch.blocks, "waves": launch.blocks * launch.block_waves}

@@ -70,6 +70,7 @@ class Gang(PlainAccess, LaneOperations):
         """The count of changes when this gang last went round a loop that waits without any effect; or -1."""
         self.last_changes = -1
         self.passes = 0
+        """Rounds of a loop that waits since anyone last changed anything."""
         self.carried: list[Any] = []
 
     def start(self) -> None:

@@ -124,7 +124,7 @@ def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
     kinds = {read.extra["kind"] for read in spin.reads}
     own = {id(read) for read in spin.reads}
     seen = set[LocationAttr]()
-    for plan in launch.plans:
+    for plan in launch.all_plans():
         for writer in plan.writers:
             if id(writer) in own or writer.extra["kind"] not in kinds or writer.extra["space"] not in spaces:
                 continue

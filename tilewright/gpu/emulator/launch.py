@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LANES_EACH = 1 << 14
 """Lanes of a gang: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
 MAX_PASSES = 200_000
-"""Rounds of a loop that waits after which it is taken for one that never ends, though it counts or writes."""
+"""Rounds of a loop that waits, while nobody changes anything, after which it never ends, though it counts."""
 SHARE = 16
 """Where turns are fine-grained, another rank gets one after about as many."""
 
@@ -54,6 +54,7 @@ class Launch:
         changes: list[int],
         access: AccessModel | None = None,
         rank: int | None = None,
+        all_plans: Callable[[], Sequence[Plan]] | None = None,
     ):
         self.plan, self.grid, self.block, self.lds_bytes = plan, grid, block, lds_bytes
         self.arguments, self.memory, self.wave_size = list(arguments), memory, wave_size
@@ -62,6 +63,8 @@ class Launch:
         self.block_waves = -(-self.block_threads // wave_size)
         self.blocks = grid.x * grid.y * grid.z
         self.resident_blocks, self.chip, self.lanes_are_free = resident_blocks, chip, lanes_are_free
+        self.all_plans = all_plans or (lambda: [plan])
+        """Of all kernels of the program, for reports."""
         self.rank_name = "" if rank is None else f"rank {rank}, "
         self.counts = [0] * len(plan.functions)
         self.barriers = 0
@@ -72,8 +75,6 @@ class Launch:
         self.ready: list[Gang] = []
         self.held: list[Gang] = []
         self.teams: list[Team] = []
-        self.plans: list[Plan] = [plan]
-        """Of all kernels of the device, for reports."""
 
     def run(self) -> None:
         """All blocks to their end."""
@@ -136,7 +137,7 @@ class Launch:
             if gang.passes > MAX_PASSES:
                 report_hang(self, f"has gone round {MAX_PASSES} times")
             if self.access is not None and self.chance.randrange(SHARE) == 0:
-                self._pause(True)
+                self._pause(idle=False)
         elif outcome is Outcome.HELD:
             self.held.append(gang)
             self._release()
@@ -174,17 +175,16 @@ class Launch:
         """Nobody here gets on before someone else does something."""
         if self.access is not None and self.access.let_arrive():
             self.changes[0] += 1
-            self._pause(True)
+            self._pause(idle=False)
             return
         if self.held and not self.ready and not self.turns.others:
             report_hang(self)
-        self._pause(False)
+        self._pause(idle=True)
 
-    def _pause(self, progress: bool) -> None:
+    def _pause(self, idle: bool) -> None:
         """Let other ranks have a turn; what happened here since the last time may be what they wait for."""
-        progress = progress or self.changes[0] != self._told
         try:
-            if self.turns.pause(progress):
+            if self.turns.pause(self.changes[0] != self._told, idle):
                 self.changes[0] += 1
         except Stuck as stuck:
             report_hang(self, others=stuck.others)

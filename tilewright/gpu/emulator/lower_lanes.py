@@ -12,11 +12,13 @@ from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
-from tilewright.gpu.emulator.lower_memory import Order
-from tilewright.gpu.emulator.program import Block
+from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
+from tilewright.gpu.emulator.lower_numbers import COMBINED
+from tilewright.gpu.emulator.program import Block, Edge
 from tilewright.gpu.emulator.values import (
     I1,
     I32,
+    I64,
     LDS_WINDOW,
     Constant,
     Operand,
@@ -26,6 +28,8 @@ from tilewright.gpu.emulator.values import (
     kind_of,
 )
 
+MOST_WAVES = 32
+"""Waves that a block can have: 1024 threads in waves of 32."""
 SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "workgroup", MemScope.GPU: "agent", MemScope.SYS: ""}
 """Scopes of PTX as LLVM names them for AMD."""
 
@@ -116,6 +120,31 @@ def _subgroup_reduce(b: Builder, op: Operation) -> None:
     value = b[op.value]
     stride = op.cluster_stride.value.data
     b[op.result] = b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
+
+
+def _all_reduce(b: Builder, op: Operation) -> None:
+    """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
+    assert isinstance(op, lanes.AllReduceOp)
+    if op.op is None:
+        raise Unsupported("a reduction by a body has no lanes of its own: name the operation")
+    value, combine = b[op.value], str(op.op.data)
+    part = b.emit("wavereduce", value.kind, value, combine=combine, size=b.wave_size, stride=1)
+    scratch = b.shared_buffer(value.kind, MOST_WAVES)
+    store_to(b, part, scratch, [b.input("subgroup_id")])
+    _barrier(b, op)
+    head, inside, after = Block(), Block(), Block()
+    counter, total = b.register(I64), b.register(value.kind)
+    first = load_value(b, scratch, [index(0)])
+    head.parameters = [counter, total]
+    b.goto(head, [index(1), first])
+    b.block = head
+    b.branch(b.emit("slt", I1, counter, b.input("num_subgroups")), Edge(inside), Edge(after))
+    b.block = inside
+    combined = b.emit(COMBINED[combine, value.kind.is_float], value.kind, total, load_value(b, scratch, [counter]))
+    b.goto(head, [b.plus(counter, index(1)), combined])
+    b.block = after
+    _barrier(b, op)
+    b[op.result] = total
 
 
 def _printf(b: Builder, op: Operation) -> None:
@@ -215,6 +244,7 @@ HANDLERS: dict[str, Handler] = {
     "rocdl.mbcnt.hi": _mbcnt(high=True),
     "nvvm.memory.barrier": _memory_barrier,
     "gpu.subgroup_reduce": _subgroup_reduce,
+    "gpu.all_reduce": _all_reduce,
     "gpu.printf": _printf,
     "gpu.dynamic_shared_memory": _dynamic_shared,
 }

@@ -92,8 +92,9 @@ def extent(buffer: MemRef) -> int | None:
     return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
-def load_from(b: Builder, op: Operation, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
-    result = b.register(kind_of(op.results[0].type))
+def load_value(b: Builder, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> Operand:
+    """An element of a buffer."""
+    result = b.register(buffer.kind)
     place = position(b, buffer, indices)
     b.effect(
         "load",
@@ -105,7 +106,7 @@ def load_from(b: Builder, op: Operation, buffer: MemRef, indices: Sequence[Opera
         limit=extent(buffer),
         order=order,
     )
-    b[op.results[0]] = result
+    return result
 
 
 def store_to(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
@@ -117,7 +118,7 @@ def store_to(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Opera
 
 def _load(b: Builder, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp)
-    load_from(b, op, b.memref(op.memref), [b[value] for value in op.indices])
+    b[op.res] = load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
 def _store(b: Builder, op: Operation) -> None:
@@ -127,7 +128,7 @@ def _store(b: Builder, op: Operation) -> None:
 
 def _affine_load(b: Builder, op: Operation) -> None:
     buffer, *indices = op.operands
-    load_from(b, op, b.memref(buffer), map_results(b, op, indices))
+    b[op.results[0]] = load_value(b, b.memref(buffer), map_results(b, op, indices))
 
 
 def _affine_store(b: Builder, op: Operation) -> None:

@@ -61,6 +61,24 @@ FLOAT = {
     f"arith.{name}f": f"f{name}"
     for name in ("add", "sub", "mul", "div", "rem", "maximum", "minimum", "maxnum", "minnum")
 }
+COMBINED = {
+    ("add", False): "add",
+    ("mul", False): "mul",
+    ("add", True): "fadd",
+    ("mul", True): "fmul",
+    ("and", False): "and",
+    ("or", False): "or",
+    ("xor", False): "xor",
+    ("minsi", False): "mins",
+    ("maxsi", False): "maxs",
+    ("minui", False): "minu",
+    ("maxui", False): "maxu",
+    ("minnumf", True): "fminnum",
+    ("maxnumf", True): "fmaxnum",
+    ("minimumf", True): "fminimum",
+    ("maximumf", True): "fmaximum",
+}
+"""Instructions that combine two values, by the name of a reduction and whether they are floats."""
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 FUNCTIONS = (
     *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "atan2"),

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.vector import shape
 from tilewright.gpu.emulator.builder import Builder, Handler
 from tilewright.gpu.emulator.lower_memory import PLAIN, extent, position
+from tilewright.gpu.emulator.lower_numbers import COMBINED
 from tilewright.gpu.emulator.values import Constant, MemRef, Operand, Unsupported, kind_of
 
 
@@ -146,27 +147,8 @@ def _reduction(b: Builder, op: Operation) -> None:
     kind, combine = kind_of(op.dest.type), str(op.kind.data[0] if isinstance(op.kind.data, tuple) else op.kind.data)
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)
     if op.acc is not None:
-        result = b.emit(_SCALAR[combine, kind.is_float], kind, result, b[op.acc])
+        result = b.emit(COMBINED[combine, kind.is_float], kind, result, b[op.acc])
     b[op.dest] = result
-
-
-_SCALAR = {
-    ("add", False): "add",
-    ("mul", False): "mul",
-    ("add", True): "fadd",
-    ("mul", True): "fmul",
-    ("and", False): "and",
-    ("or", False): "or",
-    ("xor", False): "xor",
-    ("minsi", False): "mins",
-    ("maxsi", False): "maxs",
-    ("minui", False): "minu",
-    ("maxui", False): "maxu",
-    ("minnumf", True): "fminnum",
-    ("maxnumf", True): "fmaxnum",
-    ("minimumf", True): "fminimum",
-    ("maximumf", True): "fmaximum",
-}
 
 
 def _fma(b: Builder, op: Operation) -> None:

@@ -111,7 +111,6 @@ class Program:
     registers: list[Register]
     arguments: list[Register | None]
     """By parameter of the kernel, flattened as for LLVM; None where the type already says the value."""
-    argument_names: list[str]
     inputs: dict[str, Register]
     """Ids and sizes that the kernel asks for."""
     private: list[PrivateBuffer]

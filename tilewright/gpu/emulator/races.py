@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tilewright.gpu.device import DeviceError
 from tilewright.gpu.emulator.lower_memory import Order
 from tilewright.ir.diagnostics import fail
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from tilewright.gpu.emulator.gang import Gang
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+MOST_WAVES = 4096
+"""A clock of each wave for each other one has to fit into memory."""
 
 
 @dataclass(slots=True)
@@ -41,8 +46,13 @@ class Races:
     """The order of one launch so far; everything before it is ordered anyway."""
 
     def __init__(self, waves: int, block_waves: int):
+        if waves > MOST_WAVES:
+            raise DeviceError(
+                f"a launch of {waves} waves is too large to be checked for races: at most {MOST_WAVES}; run it on"
+                " smaller data, or without check=races"
+            )
         self.block_waves = block_waves
-        self.clocks = np.zeros((waves, waves), np.int64)
+        self.clocks = np.zeros((waves, waves), np.int32)
         self.clocks[np.arange(waves), np.arange(waves)] = 1
         self.cells: dict[int, Cell] = {}
         self.released: dict[int, Array] = {}

@@ -25,7 +25,7 @@ class State(IntEnum):
 
 
 WORDS = struct.Struct("=qqq")
-"""Per rank: its state, its process, and the count of deeds when it last had nothing to do (or -1)."""
+"""Per rank: its state, its process, and the count of deeds since which it has nothing to do (or -1)."""
 HEADER = struct.Struct("=qqqq")
 """Turns so far, deeds so far, who has the turn (or -1), and whether everyone is stuck."""
 DESCRIBED = {
@@ -71,11 +71,11 @@ class Shared:
                 self._grant(turns, deeds, stuck)
         self._await()
 
-    def pause(self, progress: bool) -> bool:
+    def pause(self, progress: bool, idle: bool) -> bool:
         with self._locked():
             turns, deeds, _, _ = self._header()
             deeds += progress
-            self._set(self.rank, State.READY, -1 if progress else deeds)
+            self._set(self.rank, State.READY, deeds if idle else -1)
             stuck = self._all_stuck(deeds)
             self._grant(turns, deeds, stuck)
         self._await()
@@ -150,8 +150,10 @@ class Shared:
     # Turns
 
     def _grant(self, turns: int, deeds: int, stuck: bool) -> None:
-        """Choose who is next, and let it know."""
-        ready = [number for number in range(self.size) if self._state(number) is State.READY]
+        """Choose who is next, and let it know. Who had nothing to do since the last deed still has nothing."""
+        rows = [self._row(number) for number in range(self.size)]
+        ready = [number for number, row in enumerate(rows) if row[0] == State.READY]
+        ready = [number for number in ready if rows[number][2] != deeds] or ready
         chosen = ready[_mixed(self.seed, turns) % len(ready)] if ready else -1
         HEADER.pack_into(self._map, 0, turns + 1, deeds, chosen, stuck)
         if chosen >= 0:

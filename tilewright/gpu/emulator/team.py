@@ -155,9 +155,9 @@ class Team:
             return
         carried = [gang.frame[register.number] for register in spin.carried]
         now = self.changes[0]
-        same = gang.spinning_at == latch and gang.last_changes == now and _equal(carried, gang.carried)
-        gang.idle_since = now if same else -1
-        gang.passes = gang.passes + 1 if gang.spinning_at == latch else 0
+        again = gang.spinning_at == latch and gang.last_changes == now
+        gang.idle_since = now if again and _equal(carried, gang.carried) else -1
+        gang.passes = gang.passes + 1 if again else 0
         gang.spinning_at, gang.carried, gang.last_changes = latch, carried, now
 
 

@@ -24,7 +24,6 @@ from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, s
 from tilewright.gpu.emulator.program import Program
 from tilewright.gpu.emulator.values import (
     I64,
-    LDS_WINDOW,
     Operand,
     Register,
     Space,
@@ -33,9 +32,6 @@ from tilewright.gpu.emulator.values import (
     kind_of,
 )
 from tilewright.ir.diagnostics import fail
-
-LDS_ALIGNMENT = 16
-"""As LLVM aligns the variables of a block that vectors may be loaded from."""
 
 
 @cache
@@ -51,14 +47,14 @@ def handlers() -> Mapping[str, Handler]:
 def translate(kernel: GPUFuncOp, wave_size: int) -> Program:
     """The program of a kernel for waves of that size."""
     b = Builder(handlers(), wave_size)
-    arguments, names = list[Register | None](), list[str]()
+    arguments = list[Register | None]()
     inputs = len(kernel.function_type.inputs)
     for number, argument in enumerate(kernel.body.blocks[0].args[:inputs]):
-        name = argument.name_hint or f"arg{number}"
-        registers = _parameter(b, kernel, argument, name)
-        arguments += registers
-        names += [name] * len(registers)
-    size, lds_names = _shared(b, kernel)
+        arguments += _parameter(b, kernel, argument, argument.name_hint or f"arg{number}")
+    for argument in kernel.workgroup_buffers:
+        type = cast(MemRefType, argument.type)
+        made = b.shared_buffer(kind_of(type.element_type), _elements(kernel, type), argument.name_hint)
+        b[argument] = whole_memref(type, made.pointer, Space.LDS)
     for argument in kernel.private_buffers:
         type = cast(MemRefType, argument.type)
         elements = _elements(kernel, type)
@@ -68,7 +64,15 @@ def translate(kernel: GPUFuncOp, wave_size: int) -> Program:
     entry = b.block
     lower_flow.lower_region(b, kernel.body, values, lower_flow.leave_kernel(b))
     return Program(
-        kernel.symbol, kernel.location, entry, b.registers, arguments, names, b.inputs, b.private, size, lds_names
+        kernel.symbol,
+        kernel.location,
+        entry,
+        b.registers,
+        arguments,
+        b.inputs,
+        b.private,
+        b.lds_bytes,
+        b.lds_names,
     )
 
 
@@ -95,18 +99,6 @@ def _parameter(b: Builder, kernel: GPUFuncOp, argument: BlockArgument, name: str
             registers.append(None)
     b[argument] = memref_of_parts(buffer, parts)
     return [None, *registers]
-
-
-def _shared(b: Builder, kernel: GPUFuncOp) -> tuple[int, list[tuple[int, str]]]:
-    """Places for the buffers of a block; gives how many bytes they need, and where each of them is."""
-    size, names = 0, list[tuple[int, str]]()
-    for number, argument in enumerate(kernel.workgroup_buffers):
-        type = cast(MemRefType, argument.type)
-        size = -(-size // LDS_ALIGNMENT) * LDS_ALIGNMENT
-        b[argument] = whole_memref(type, index(LDS_WINDOW + size), Space.LDS)
-        names.append((size, argument.name_hint or f"shared{number}"))
-        size += _elements(kernel, type) * kind_of(type.element_type).bytes
-    return size, names
 
 
 def _elements(kernel: GPUFuncOp, type: MemRefType) -> int:

@@ -21,8 +21,11 @@ class Turns(Protocol):
     others: bool
     """Whether there are other ranks at all."""
 
-    def pause(self, progress: bool) -> bool:
-        """Let others have a turn; whether any of them did something. Raises `Stuck` if nobody can."""
+    def pause(self, progress: bool, idle: bool) -> bool:
+        """Let others have a turn; whether any of them did something. Raises `Stuck` if nobody can.
+
+        `progress` says that this rank did something since the last time, `idle` that it cannot do more by itself.
+        """
         ...
 
     def waiting(self) -> Generator[None]: ...
@@ -37,8 +40,8 @@ class Alone:
 
     others = False
 
-    def pause(self, progress: bool) -> bool:
-        if not progress:
+    def pause(self, progress: bool, idle: bool) -> bool:
+        if idle:
             raise Stuck
         return False
 
@@ -46,6 +49,10 @@ class Alone:
         yield
 
     def leave(self) -> None: ...
+
+
+SHORTEST_NAP_S, LONGEST_NAP_S = 0.0001, 0.005
+"""How long a rank sleeps that nobody can wake, the longer the more often it found nothing."""
 
 
 class Free:
@@ -56,17 +63,19 @@ class Free:
     def __init__(self, patience_s: float = 300.0):
         self.patience_s = patience_s
         self._since: float | None = None
+        self._nap_s = SHORTEST_NAP_S
 
-    def pause(self, progress: bool) -> bool:
+    def pause(self, progress: bool, idle: bool) -> bool:
         now = time.monotonic()
-        if progress:
-            self._since = None
+        if progress or not idle:
+            self._since, self._nap_s = None, SHORTEST_NAP_S
             return False
         if self._since is None:
             self._since = now
         if now - self._since > self.patience_s:
             raise Stuck
-        time.sleep(0.0002)
+        time.sleep(self._nap_s)
+        self._nap_s = min(2 * self._nap_s, LONGEST_NAP_S)
         return True
 
     def waiting(self) -> Generator[None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
 from tilewright.gpu.hip.library import COPY_BY_ADDRESS, LAZY_PEER_ACCESS, Hip, HipError, IpcHandle, open_library
 from tilewright.gpu.loading import LoadableCode, Packed, check_launch, choose_gpu
+from tilewright.native.elf import ET_REL
 from tilewright.native.kernel_facts import KernelFacts
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 SETS = {1: "hipMemsetD8", 2: "hipMemsetD16", 4: "hipMemsetD32"}
 """Functions that fill memory, by the bytes of a pattern."""
 MANAGED_GLOBALLY = 1
+E_TYPE = slice(16, 18)
+"""Where an ELF file says what it is."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class HipDevice:
 
     def load_code(self, code: LoadableCode) -> HipModule:
         """Load kernels that have been compiled before."""
+        if code.data[E_TYPE] == ET_REL.to_bytes(2, "little"):
+            raise DeviceError("the kernels are not linked: link them with ld.lld -shared NAME.o -o NAME.hsaco")
         with self._explained("load the kernels"):
             module = self.hip.handle("hipModuleLoadData", code.data)
             self._modules.append(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from functools import partial
 
@@ -15,6 +16,9 @@ from tilewright.gpu.host.processes import RankProcess
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
 from tilewright.ir.diagnostics import Diagnostic, Severity
+
+BAD_ACCESSES = -signal.SIGSEGV, -signal.SIGBUS
+"""Exit codes of processes that accessed memory which they do not have."""
 
 
 def run_ranks(job: Job, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> RunResult:
@@ -46,4 +50,8 @@ def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence:
     if program.sites:
         inside = "it is in this call" if process.context.is_inside else "this was the last call of the runtime"
         error.note(program.location(process.context.site), inside)
+    if process.exit_code in BAD_ACCESSES:
+        error.note(
+            None, "host code accessed memory that is not there, or on a real GPU not the host's: check its pointers"
+        )
     return RankReport(process.rank, FAILED, [Message.of(error)], is_consequence=is_consequence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from llvmlite import ir
 from xdsl.ir import Attribute, Operation
@@ -48,6 +49,12 @@ class FunctionPointer(ir.PointerType):
         return object.__new__(cls)
 
 
+class _Attributes(ir.FunctionAttributes):
+    """With an access through a null pointer being one that fails, where LLVM would take it for impossible."""
+
+    _known: ClassVar[frozenset[str]] = ir.FunctionAttributes._known | {"null_pointer_is_valid"}
+
+
 class HostBody(Body):
     """One function. Its loops may run as long as they like: who waits for it has a clock."""
 
@@ -55,6 +62,7 @@ class HostBody(Body):
         self, unit: HostUnit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
     ):
         super().__init__(unit, op, name, results, arguments)
+        self.function.attributes = _Attributes((*self.function.attributes, "null_pointer_is_valid"))
         self.host = unit
 
     def pause(self, often: bool) -> None:

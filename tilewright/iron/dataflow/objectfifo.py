@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
 from tilewright.iron.build.location import refuse
 from tilewright.iron.build.types import array_dtype, array_shape, convert_type, is_array_type, numpy_type
@@ -229,4 +229,6 @@ def _memref_type(obj_type: Any) -> MemRefType[Any]:
             f"an ObjectFifo holds arrays, not {obj_type!r}",
             (None, "give an array type: np.ndarray[(64,), np.dtype[np.int32]]"),
         )
+    if DYNAMIC_INDEX in type.get_shape():
+        refuse(f"objects of an ObjectFifo have a size that is known, not {type}", (None, "give each dimension one"))
     return cast("MemRefType[Any]", type)

@@ -27,7 +27,10 @@ def argument_type(given: Any) -> Attribute:
 
 
 class RuntimeData:
-    """A buffer of the host, as a runtime sequence sees it: what `fill` reads and `drain` writes."""
+    """A buffer of the host, as a runtime sequence sees it: what `fill` reads and `drain` writes.
+
+    Of `np.ndarray[(None,), np.dtype[np.int32]]` the host may give any number of elements.
+    """
 
     def __init__(self, arr_type: Any):
         self._arr_type = arr_type
@@ -73,7 +76,8 @@ class RuntimeData:
         """All of it, from the first element to the last."""
         from tilewright.iron.helpers.taplib import TensorAccessPattern
 
-        return TensorAccessPattern(self.shape, 0, [1, 1, 1, self.elements], [0, 0, 0, 1])
+        count = self.elements
+        return TensorAccessPattern((1, count), 0, [1, 1, 1, count], [0, 0, 0, 1])
 
     @property
     def op(self) -> Value:

@@ -81,16 +81,24 @@ class Herd:
     def _element(self, emitter: Emitter) -> SSAValue:
         """The number of the processing element, the first dimension counting fastest."""
         number = emitter.constant(0)
-        for identity, size in reversed(list(zip(self.herd.ids, self.herd.size_arguments, strict=True))):
+        for identity, size in reversed(list(zip(self.herd.ids, self._sizes(emitter), strict=True))):
             number = emitter.sum(emitter.product(number, size), identity)
         return number
+
+    def _sizes(self, emitter: Emitter) -> list[SSAValue]:
+        """The shape of the herd, as numbers where it is known."""
+        known = [scalar_int(size) for size in self.herd.extents]
+        return [
+            argument if number is None else emitter.constant(number)
+            for number, argument in zip(known, self.herd.size_arguments, strict=True)
+        ]
 
     def number(self, emitter: Emitter) -> SSAValue:
         first = emitter.product(self._element(emitter), emitter.constant(self.wave_size))
         return emitter.sum(first, lane_id(emitter))
 
     def count(self, emitter: Emitter) -> SSAValue:
-        return reduce(emitter.product, self.herd.size_arguments, emitter.constant(self.wave_size))
+        return reduce(emitter.product, self._sizes(emitter), emitter.constant(self.wave_size))
 
     def meet(self, emitter: Emitter) -> None:
         emitter.insert(BarrierOp.create())

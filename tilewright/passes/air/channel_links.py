@@ -16,7 +16,7 @@ from typing import NoReturn
 from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import DiagnosedError, fail_op
-from tilewright.passes.air.channel_visits import Element, Visit, Visits
+from tilewright.passes.air.channel_visits import Element, Visit, Visits, Workers, are_unordered
 from tilewright.passes.air.rank_inference import MAX_WORLD
 from tilewright.passes.folding.constants import scalar_int
 
@@ -145,7 +145,7 @@ class _Side:
         self.ranks: dict[Element, int] = {}
         self.times: dict[Element, int | None] = {}
         self.ends: dict[Element, ChannelEnd] = {}
-        self._workers: dict[Element, tuple[ChannelEnd, tuple[int, ...]]] = {}
+        self._workers: dict[Element, dict[Workers, ChannelEnd]] = {}
         self._bundle = bundle
         for end, visits in ends:
             for visit in visits:
@@ -157,16 +157,23 @@ class _Side:
         first = self.ends.setdefault(element, end)
         if other != visit.rank:
             _refuse_two_ranks(self._bundle, first, end, element, other, visit.rank)
-        owner, worker = self._workers.setdefault(element, (end, visit.worker))
-        if owner is end and worker != visit.worker:
-            fail_op(
-                end,
-                f"{ROLES[end.verb][1]} {shown(self._bundle, element)} from several blocks or processing elements of "
-                f"rank {visit.rank}, in no order",
-                (end, "index the bundle so that each of them has a channel of its own"),
-            )
+        self._check_order(end, visit, element)
         before = self.times.get(element, 0)
         self.times[element] = None if before is None or visit.times is None else before + visit.times
+
+    def _check_order(self, end: ChannelEnd, visit: Visit, element: Element) -> None:
+        """All who come to a channel on a rank come one after the other."""
+        others = self._workers.setdefault(element, {})
+        for workers, other in others.items():
+            if are_unordered(workers, visit.workers):
+                fail_op(
+                    end,
+                    f"{ROLES[end.verb][1]} {shown(self._bundle, element)} from several blocks or processing elements "
+                    f"of rank {visit.rank}, in no order",
+                    *(((other, "others come here"),) if other is not end else ()),
+                    (end, "index the bundle so that each of them has a channel of its own"),
+                )
+        others[visit.workers] = end
 
 
 def shown(bundle: Bundle, element: Element) -> str:
@@ -174,7 +181,8 @@ def shown(bundle: Bundle, element: Element) -> str:
     return f"@{bundle.name}[{', '.join(map(str, element))}]"
 
 
-def _cannot_tell(end: ChannelEnd, *notes: str) -> NoReturn:
+def refuse_rank(end: ChannelEnd, *notes: str) -> NoReturn:
+    """It cannot be told which one rank comes to an end."""
     fail_op(
         end,
         f"could not infer {ROLES[end.verb][0]} rank from rank-dispatch context; expected enclosing "
@@ -189,7 +197,7 @@ def _refuse_two_ranks(
     role, does = ROLES[end.verb]
     ways = "index a bundle of channels by the rank" + (", or declare a broadcast_shape" if end.verb == "get" else "")
     if first is end:
-        _cannot_tell(
+        refuse_rank(
             end,
             f"ranks {rank} and {other} both come here for {shown(bundle, element)}; a channel has one {role}",
             f"{ways}, or put a condition on the rank around it",
@@ -204,7 +212,7 @@ def _refuse_two_ranks(
 
 def _check_is_reached(end: ChannelEnd, visits: Sequence[Visit]) -> None:
     if not visits:
-        _cannot_tell(end, "the conditions around it hold on no rank of this world; it must be exactly one")
+        refuse_rank(end, "the conditions around it hold on no rank of this world; it must be exactly one")
 
 
 def _check_range(bundle: Bundle, end: ChannelEnd, visits: Sequence[Visit]) -> None:

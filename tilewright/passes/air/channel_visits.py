@@ -17,9 +17,10 @@ from tilewright.dialects.gpu.ids import GlobalIdOp, LaneIdOp, ThreadIdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.evaluation import evaluate, sources
 from tilewright.passes.air.rank_inference import enclosing_rank, points
-from tilewright.passes.folding.constants import scalar_int
 
 Element: TypeAlias = "tuple[int, ...]"
+Workers: TypeAlias = "tuple[tuple[Hierarchy, tuple[int, ...]], ...]"
+"""Where in the launch and the herd around it: the ids that decide about the channel; none if all come together."""
 MAX_VISITS = 1 << 18
 
 
@@ -29,8 +30,7 @@ class Visit:
 
     rank: int
     element: Element
-    worker: tuple[int, ...]
-    """Which block and which processing element, where that decides about the channel."""
+    workers: Workers
     times: int | None
     """How often; None if that is not known."""
 
@@ -41,7 +41,7 @@ class _State:
 
     rank: int
     known: Mapping[SSAValue, int]
-    worker: tuple[int, ...] = ()
+    workers: Workers = ()
     times: int | None = 1
 
     def setting(self, values: Sequence[SSAValue], numbers: Sequence[int]) -> _State:
@@ -94,7 +94,7 @@ class Visits:
         for op, _ in self._path:
             if not isinstance(op, LaunchOp | HerdOp):
                 continue
-            several = [number for number, size in enumerate(op.extents) if scalar_int(size) != 1]
+            several = [number for number, size in enumerate(op.extents) if evaluate(size, {}) != 1]
             missing = [number for number in several if op.ids[number] not in self._relevant]
             if isinstance(op, LaunchOp) and missing:
                 fail_op(
@@ -111,7 +111,7 @@ class Visits:
 
     def in_world(self, sizes: Sequence[int]) -> list[Visit]:
         """All visits in a world of this shape."""
-        found: dict[tuple[int, Element, tuple[int, ...]], Visit] = {}
+        found: dict[tuple[int, Element, Workers], Visit] = {}
         for number, point in points(sizes):
             known: dict[SSAValue, int] = dict(zip(self.rank.ids, point, strict=True))
             for value, size in zip(self.rank.extents, sizes, strict=True):
@@ -120,14 +120,14 @@ class Visits:
                 self._add(found, state)
         return list(found.values())
 
-    def _add(self, found: dict[tuple[int, Element, tuple[int, ...]], Visit], state: _State) -> None:
+    def _add(self, found: dict[tuple[int, Element, Workers], Visit], state: _State) -> None:
         element = self._element(state)
-        key = state.rank, element, state.worker
+        key = state.rank, element, state.workers
         before = found.get(key)
         times = state.times
         if before is not None:
             times = None if times is None or before.times is None else times + before.times
-        found[key] = Visit(state.rank, element, state.worker, times)
+        found[key] = Visit(state.rank, element, state.workers, times)
         if len(found) > MAX_VISITS:
             fail_op(self.end, f"is for more than {MAX_VISITS} channels of its bundle", (self.end, "use smaller loops"))
 
@@ -193,7 +193,13 @@ class Visits:
             )
         for place in product(*(range(size) for size in known)):
             inner = state.setting([op.ids[number] for number in chosen], place)
-            yield replace(inner, worker=(*inner.worker, *place))
+            yield replace(inner, workers=(*inner.workers, (op, place)))
+
+
+def are_unordered(one: Workers, other: Workers) -> bool:
+    """Whether nothing says which of two comes first: they are at different places of one launch or herd."""
+    places = dict(one)
+    return any(places.get(level, place) != place for level, place in other)
 
 
 def _path(rank: RankOp, end: ChannelEnd) -> Iterator[tuple[Operation, Region]]:

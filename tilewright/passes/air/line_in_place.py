@@ -17,7 +17,7 @@ from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.cacheline import LINE_WORDS, Line
 from tilewright.passes.air.channel_groups import group_of
-from tilewright.passes.air.channel_links import ROLES, Bundle
+from tilewright.passes.air.channel_links import Bundle, refuse_rank
 from tilewright.passes.air.channel_plans import enclosing_herd
 from tilewright.passes.air.channel_transfers import Transfers, blocking
 from tilewright.passes.air.emitter import Emitter
@@ -58,12 +58,7 @@ def lower_in_place(bundle: Bundle, transfers: Transfers) -> None:
 def _rank_of(end: ChannelEnd) -> int:
     rank = rank_of(end)
     if rank is None:
-        fail_op(
-            end,
-            f"could not infer {ROLES[end.verb][0]} rank from rank-dispatch context; expected enclosing "
-            "`scf.if (arith.cmpi eq, %rid, %const : index)`",
-            (end, f"{_ranks_text(end)}; it must be exactly one"),
-        )
+        refuse_rank(end, f"{_ranks_text(end)}; it must be exactly one")
     return rank
 
 

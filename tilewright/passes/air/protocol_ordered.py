@@ -16,6 +16,7 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.passes.air.channel_endpoints import Endpoint
 from tilewright.passes.air.channel_groups import lead
 from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.shared_copies import Copy, share
 
 
 def put(emitter: Emitter, end: Endpoint) -> None:
@@ -48,16 +49,17 @@ def _put_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     end.wait_for_room(emitter, number, Ordering.acquire)
     place = end.place(emitter, number)
 
-    def move(inner: Emitter, at: SSAValue) -> None:
-        value = end.message.load(inner, inner.sum(first, at))
-        end.peer.store(inner, value, _element(inner, end, place, at))
+    copy = Copy(
+        lambda inner, at: end.message.load(inner, inner.sum(first, at)),
+        lambda inner, at, value: end.peer.store(inner, value, _element(inner, end, place, at)),
+    )
 
     def finish(inner: Emitter) -> None:
         counted = inner.arith("addi", number, inner.i64(1))
         end.announce(inner, counted, Ordering.release)
         end.count_sent(inner, counted)
 
-    _share(emitter, end, count, move)
+    share(emitter, end.group, count, copy)
     end.group.meet(emitter)
     lead(end.group, emitter, finish)
 
@@ -71,9 +73,10 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     emitter.spin(lambda inner: inner.compare("eq", end.own.load(inner, counter, i64, Ordering.acquire), number))
     place = end.place(emitter, number)
 
-    def move(inner: Emitter, at: SSAValue) -> None:
-        value = end.own.load(inner, _element(inner, end, place, at), end.message.wire)
-        end.message.store(inner, inner.sum(first, at), value)
+    copy = Copy(
+        lambda inner, at: end.own.load(inner, _element(inner, end, place, at), end.message.wire),
+        lambda inner, at, value: end.message.store(inner, inner.sum(first, at), value),
+    )
 
     def finish(inner: Emitter) -> None:
         counted = inner.arith("addi", number, inner.i64(1))
@@ -82,16 +85,11 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
         end.count_received(inner, counted)
 
     if end.message.is_private:
-        emitter.loop(emitter.constant(0), count, emitter.constant(1), move)
+        emitter.loop(emitter.constant(0), count, emitter.constant(1), copy.move)
     else:
-        _share(emitter, end, count, move)
+        share(emitter, end.group, count, copy)
     end.group.meet(emitter)
     lead(end.group, emitter, finish)
-
-
-def _share(emitter: Emitter, end: Endpoint, count: SSAValue, move: Callable[[Emitter, SSAValue], None]) -> None:
-    """All threads of the group move elements, neighbours next to each other."""
-    emitter.loop(end.group.number(emitter), count, end.group.count(emitter), move)
 
 
 def _element(emitter: Emitter, end: Endpoint, place: SSAValue, number: SSAValue) -> SSAValue:

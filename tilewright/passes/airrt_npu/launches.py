@@ -13,7 +13,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.airrt.events import WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
-from tilewright.passes.airrt_npu.affine_loops import constant_bounds
+from tilewright.passes.affine_loops import constant_bounds
 from tilewright.passes.airrt_npu.markers import LAUNCH_END, LAUNCH_WAVE
 
 CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})

@@ -32,7 +32,7 @@ class Uncuttable(Exception):
 
     def __init__(self, index: int, size: int, limit: int, alignment: int):
         super().__init__(
-            f"cannot tile dim {index} of size {size} into shim-legal chunks: no factor in [{alignment}, {limit - 1}] "
+            f"cannot tile dim {index} of size {size} into shim-legal chunks: no factor in [{max(2, alignment)}, {limit - 1}] "
             f"is a multiple of {alignment} elements. Reshape the transfer or pad the inner dimension."
         )
 
@@ -79,7 +79,7 @@ def _split(spans: list[Span], alignment: int) -> list[Span]:
 
 def _halves(index: int, span: Span, limit: int, alignment: int) -> list[Span]:
     inner = largest_factor(span.size, limit - 1, alignment)
-    if inner is None:
+    if inner is None or inner == 1:
         raise Uncuttable(index, span.size, limit, alignment)
     outer = span.size // inner
     if span.stride * inner > MAX_STRIDE and index != 0:

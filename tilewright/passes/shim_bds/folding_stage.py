@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from xdsl.dialects import scf
+from xdsl.dialects import affine, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.passes.affine_loops import counted_loop
 from tilewright.passes.folding import FunctionPattern, patterns_of
 from tilewright.passes.folding.air_bodies import fold_execute
 from tilewright.passes.folding.air_tokens import fold_wait_all
@@ -61,6 +62,9 @@ def fold_region(op: Operation, limits: Limits, rest: Rest) -> None:
     """Say what the transfers in an operation move with wraps and strides instead of loops."""
     for loop in [found for found in op.walk() if isinstance(found, scf.ParallelOp)]:
         unroll_parallel(loop)
+    for loop in [found for found in op.walk() if isinstance(found, affine.ForOp)]:
+        if any(isinstance(inner, ChannelEnd) for inner in loop.walk()):
+            counted_loop(loop)
     rewrite_with(op, lambda inner: _TOKENS.get(inner.name, ()), _FOLD)
     _canonicalize_transfers(op, limits)
     for loop in list(loops_innermost_first(op)):

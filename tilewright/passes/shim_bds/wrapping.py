@@ -93,7 +93,7 @@ def _extended(transfer: ChannelEnd, loop: scf.ForOp, counting: Counting, limits:
     if not dims or not _has_room(dims, limits, 1) or not _is_known(transfer, dims, loop):
         return None
     outer = _outer_dimension(dims, loop, counting)
-    if outer.stride < 0 or not _can_step(outer, dims, buffer, limits):
+    if outer.stride < 0 or not _can_step(outer, dims, buffer):
         return None
     inner = [_at_start(dim, loop, counting) for dim in dims]
     found = canonical([outer, *inner], buffer, limits)
@@ -128,9 +128,9 @@ def _outer_dimension(dims: Pattern, loop: scf.ForOp, counting: Counting) -> Dime
     return Dimension(ZERO, counting.trips, stride)
 
 
-def _can_step(outer: Dimension, dims: Pattern, buffer: Buffer, limits: Limits) -> bool:
+def _can_step(outer: Dimension, dims: Pattern, buffer: Buffer) -> bool:
     """Whether a descriptor can count such steps, or the dimension joins the next one."""
-    if limits.dims is None or -(-outer.stride * buffer.element_bits // WORD_BITS) <= MAX_STRIDE:
+    if -(-outer.stride * buffer.element_bits // WORD_BITS) <= MAX_STRIDE:
         return True
     return outer.stride == dims[0].size * dims[0].stride
 

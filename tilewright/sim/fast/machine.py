@@ -303,7 +303,7 @@ class FastMachine(Machine):
         """Native code counts iterations; what Python does with a descriptor begins with that count."""
         number = self.numbering.first_bd[tile.place] + bd
         if self.state.bd_known[number]:
-            tile.count_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))
+            tile.set_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))
             self.state.bd_known[number] = 0
 
     def register_written(self, tile: Tile, role: RegisterRole) -> None:

@@ -12,7 +12,7 @@ func.func @groups(%buffer: memref<4x100xi8>) {
     air.launch (%b) in (%bs=%c1) args(%lm=%me, %l=%r) : index, memref<4x100xi8> {
       air.segment args(%sm=%lm, %s=%l) : index, memref<4x100xi8> {
         %c4 = arith.constant 4 : index
-        // CHECK: air.herd tile (%[[X:.+]]) in (%[[WAVES:[^=]+]]=%
+        // CHECK: air.herd tile (%[[X:[^)]+]]) in
         air.herd tile (%x) in (%nx=%c4) args(%hm=%sm, %h=%s) : index, memref<4x100xi8> {
           %one = arith.constant 1 : index
           %other = arith.xori %hm, %one : index
@@ -21,8 +21,7 @@ func.func @groups(%buffer: memref<4x100xi8>) {
           // CHECK:      %[[FIRST:.+]] = arith.muli %[[X]], %c64
           // CHECK-NEXT: %[[LANE:.+]] = gpu.lane_id
           // CHECK-NEXT: %[[NUMBER:.+]] = arith.addi %[[FIRST]], %[[LANE]]
-          // CHECK:      %[[COUNT:.+]] = arith.muli %c64{{.*}}, %[[WAVES]]
-          // CHECK-NEXT: scf.for %{{.+}} = %[[NUMBER]] to %c400{{.*}} step %[[COUNT]]
+          // CHECK:      scf.for %{{.+}} = %[[NUMBER]] to %c400{{.*}} step %c256
           // CHECK:      gpu.barrier
           // CHECK:      llvm.store {{.+}} atomic release
           air.channel.put @together[%other] (%h[] [] []) : (memref<4x100xi8>)

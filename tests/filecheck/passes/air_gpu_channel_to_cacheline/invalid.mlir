@@ -521,6 +521,33 @@ func.func @some_lanes(%m: memref<8xi32>) {
 
 // -----
 
+// Two waves of a herd, by different puts.
+air.channel @C [] {channel_type = "gpu_symmetric_heap"}
+func.func @two_waves(%m: memref<8xi32>) {
+  %world = arith.constant 2 : index
+  air.rank (%r) in (%rs=%world) args(%rm=%m) : memref<8xi32> {
+    %two = arith.constant 2 : index
+    air.herd tile (%x) in (%nx=%two) args(%me=%r, %h=%rm) : index, memref<8xi32> {
+      %c0 = arith.constant 0 : index
+      %sends = arith.cmpi eq, %me, %c0 : index
+      %first = arith.cmpi eq, %x, %c0 : index
+      scf.if %sends {
+        scf.if %first {
+          air.channel.put @C[] (%h[] [] []) : (memref<8xi32>)
+        } else {
+          // expected-error @+1 {{'air.channel.put' op puts into @C[] from several blocks or processing elements of rank 0, in no order}}
+          air.channel.put @C[] (%h[] [] []) : (memref<8xi32>)
+        }
+      } else {
+        air.channel.get @C[] (%h[] [] []) : (memref<8xi32>)
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Upstream's form keeps the message in the program's own buffer, so a rank cannot send to itself.
 // expected-error @+1 {{'air.channel' op is put and got by the same rank, 0}}
 air.channel @C [] {channel_type = "gpu_symmetric_heap"}

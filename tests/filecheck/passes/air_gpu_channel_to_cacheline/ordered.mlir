@@ -89,7 +89,8 @@ func.func @pair(%in: memref<10xf32>, %out: memref<10xf32>) {
   return
 }
 
-// A large message has no place to spare: its memory is given back at the end of the get.
+// A large message has no place to spare: its memory is given back at the end of the get. A lane loads eight elements
+// before it stores the first; 2048 elements are four times 64 lanes with eight each.
 air.channel @large [2] {channel_type = "gpu_symmetric_heap"}
 // CHECK-LABEL: func.func @large_pair
 // CHECK:       arith.constant 8704 : i64
@@ -98,7 +99,10 @@ func.func @large_pair(%m: memref<2048xf32>) {
   air.rank (%r) in (%ranks=%c2) args(%rm=%m) : memref<2048xf32> {
     %one = arith.constant 1 : index
     air.herd tile (%x) in (%n=%one) args(%me=%r, %h=%rm) : index, memref<2048xf32> {
-      // CHECK: llvm.store {{.+}} atomic release
+      // CHECK:           scf.for %[[K:.+]] = %{{.+}} to %{{.+}} step %c512
+      // CHECK-COUNT-8:     memref.load
+      // CHECK-COUNT-8:     llvm.store {{.+}} : f32, !llvm.ptr
+      // CHECK:           llvm.store {{.+}} atomic release
       air.channel.put @large[%me] (%h[] [] []) : (memref<2048xf32>)
       // CHECK:      air.translate
       // CHECK-NOT:  atomic release

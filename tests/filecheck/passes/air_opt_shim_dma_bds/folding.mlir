@@ -50,7 +50,7 @@ func.func @whole(%a: memref<4x64xi32>) {
 // CHECK-LABEL: func.func @two_channels
 // CHECK-DAG:  %[[A:.+]] = air.channel.put async [%{{.+}}] @a[] (%arg0[] [] [])
 // CHECK-DAG:  %[[B:.+]] = air.channel.get async [%{{.+}}] @b[] (%arg1[] [] [])
-// CHECK:      air.wait_all [%{{.*}}%[[A]], %[[B]]{{.*}}] {air.launch_end}
+// CHECK:      air.wait_all [%[[A]], %[[B]]] {air.launch_end}
 func.func @two_channels(%a: memref<256xi32>, %b: memref<256xi32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

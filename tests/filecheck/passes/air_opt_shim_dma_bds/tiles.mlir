@@ -10,13 +10,16 @@
 // FOUR:       %[[B:.+]] = air.channel.put async [%{{.+}}] @c[] (%arg0[%c0, %c128] [%c4, %c8] [%c32, %c1])
 // FOUR:       air.wait_all [%[[B]]] {air.launch_end}
 // FOUR-NOT:   air.channel.put
+// FOUR:       return
 // FIVE-LABEL: func.func @rows
 // FIVE-COUNT-2: {air.launch_end}
 // FIVE-NOT:   {air.launch_end}
+// FIVE:       return
 
 // ONE-LABEL:   func.func @rows
 // ONE-COUNT-8: {air.launch_end}
 // ONE-NOT:     {air.launch_end}
+// ONE:         return
 func.func @rows(%a: memref<256xi32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

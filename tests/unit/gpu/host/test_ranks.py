@@ -118,6 +118,14 @@ def test_a_rank_that_crashes_is_named(run_host: Run):
     assert [rank.is_consequence for rank in result.ranks] == [True, False]
 
 
+def test_a_wrong_pointer_does_not_end_the_command(run_host: Run):
+    """The rank is lost, the run says so, and what it may be."""
+    result = run_host(by_rank("", "llvm.store %rank, %null : i32, !llvm.ptr"), ranks=2)
+    (error,) = result.ranks[1].messages
+    assert error.text == "rank 1 was ended by SIGSEGV"
+    assert "host code accessed memory that is not there" in error.notes[-1].text
+
+
 def test_allocations_must_be_the_same_on_all_ranks(run_host: Run):
     allocate = "%p = func.call @mgpuSymmetricAlloc({}, %null) : (i64, !llvm.ptr) -> !llvm.ptr"
     result = run_host(by_rank(allocate.format("%c8"), allocate.format("%c512")), ranks=2)

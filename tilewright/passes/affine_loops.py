@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import affine
+from xdsl.dialects import affine, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
@@ -10,7 +10,7 @@ from xdsl.rewriter import Rewriter
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.airrt_npu.walking import innermost_first
 from tilewright.passes.folding.constants import INDEX, make_constant, number_attr
-from tilewright.passes.folding.regions import only_block
+from tilewright.passes.folding.regions import only_block, take_contents, terminator
 from tilewright.passes.insertion import building_before
 from tilewright.passes.shim_bds.chains import copy_body
 
@@ -43,4 +43,23 @@ def _unroll(loop: affine.ForOp, bounds: range) -> None:
         values = copy_body(only_block(loop.body), [counter, *values], build)
     for result, value in zip(loop.results, values, strict=True):
         result.replace_all_uses_with(value)
+    Rewriter.erase_op(loop)
+
+
+def counted_loop(loop: affine.ForOp) -> None:
+    """Count with `scf.for` instead, where the bounds are constants."""
+    bounds = constant_bounds(loop)
+    if bounds is None:
+        return
+    build = building_before(loop)
+    lower, upper, step = (
+        build.insert(make_constant(number_attr(number, INDEX))).results[0]
+        for number in (bounds.start, bounds.stop, bounds.step)
+    )
+    body = take_contents(loop.body)
+    end = terminator(body)
+    Rewriter.replace_op(end, scf.YieldOp(*end.operands))
+    new = build.insert(scf.ForOp(lower, upper, step, list(loop.inits), body))
+    for old, result in zip(loop.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
     Rewriter.erase_op(loop)
