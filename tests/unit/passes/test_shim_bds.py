@@ -11,9 +11,12 @@ import numpy as np
 from air_nests import DEVICE, Access, Nest, design_of, fits, folded, moves_of, nests, plan_in, run, sent
 from hypothesis import given, settings
 
+from tilewright.design import compile_text
 from tilewright.device import model
 from tilewright.device.timing import timing_of
+from tilewright.ir.printer import module_text
 from tilewright.passes.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
+from tilewright.passes.air_shim_endpoints import AirShimEndpointsPass
 from tilewright.passes.shim_bds.cost import Cost, Start, cost_of, in_tiles
 from tilewright.passes.shim_bds.tile_sizes import EmptyTile
 
@@ -96,3 +99,33 @@ def _seconds(transfers: int) -> float:
     begin = process_time()
     run(text, AUTO)
     return process_time() - begin
+
+
+LAUNCHES = """
+func.func @host(%a: memref<512xi32>, %b: memref<512xi32>, %c: memref<512xi32>) {
+  %c2 = arith.constant 2 : index
+  %0 = air.launch async (%i) in (%n=%c2) args(%x=%a, %y=%b) : memref<512xi32>, memref<512xi32> {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c64 = arith.constant 64 : index
+    %start = air.wait_all async
+    %end = scf.for %j = %c0 to %c4 step %c1 iter_args(%t = %start) -> (!air.async.token) {
+      %row = affine.apply affine_map<(d0)[s0] -> (d0 * 64 + s0 * 256)>(%j)[%i]
+      %1 = air.channel.put async [%t] @cascade[] (%x[%row] [%c64] [%c1]) : (memref<512xi32>)
+      %2 = air.channel.put async [%1] @cascade[] (%y[%row] [%c64] [%c1]) : (memref<512xi32>)
+      scf.yield %2 : !air.async.token
+    }
+  }
+  %3 = air.launch async [%0] () in () args(%z=%c) : memref<512xi32> {
+    %4 = air.channel.get async @result[] (%z[] [] []) : (memref<512xi32>)
+  }
+  return
+}
+"""
+
+
+def test_a_module_with_host_code_compiles_to_a_design_that_runs():
+    module = run(LAUNCHES, AirShimEndpointsPass(DEVICE))
+    design = compile_text(module_text(module), "launches.mlir")
+    assert design.run(*(np.zeros(512, np.int32) for _ in range(3))).cycles > 0

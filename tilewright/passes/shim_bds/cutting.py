@@ -31,8 +31,9 @@ class Uncuttable(Exception):
     """A dimension has no divisor that a descriptor can count."""
 
     def __init__(self, index: int, size: int, limit: int, alignment: int):
+        least = max(2, alignment)
         super().__init__(
-            f"cannot tile dim {index} of size {size} into shim-legal chunks: no factor in [{max(2, alignment)}, {limit - 1}] "
+            f"cannot tile dim {index} of size {size} into shim-legal chunks: no factor in [{least}, {limit - 1}] "
             f"is a multiple of {alignment} elements. Reshape the transfer or pad the inner dimension."
         )
 
