@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.iron.build import ModuleContext
+from tilewright.iron.builders import ModuleContext
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     DMAChannelDir,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from matmul import matmul_f32, tiles_for
 from matmul_bf16 import TILE, matmul_bf16
-from messages import all_to_all_writes, round_trips
+from messages import all_to_all_writes, round_trips, weakened_exchanges
 
 from tilewright.cli.main import main
 
@@ -64,6 +64,7 @@ def build(folder: Path) -> None:
     for protocol in ("line", "ordered"):
         compile_text(round_trips(protocol, ROUNDS), folder, f"round_trips_{protocol}")
     compile_file(HERE / "exchange.mlir", folder / "exchange", 32)
+    compile_text(weakened_exchanges(), folder, "weakened")
     compile_text(all_to_all_writes(RANKS, MESSAGE_WORDS // RANKS, BLOCKS, REPEATS), folder, "allgather")
     shutil.copy(HERE / "kernels.cu", folder)
     if nvcc := shutil.which("nvcc"):

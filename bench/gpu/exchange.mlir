@@ -1,5 +1,5 @@
 // Two blocks of one wave send each other messages in turn, without channels: the bare protocols, to be compared with the
-// same in kernels.cu. `weakened` is `ordered` without any order: what goes wrong is counted.
+// same in kernels.cu.
 module attributes {gpu.container_module} {
   gpu.module @exchange {
     gpu.func @line(%lines: memref<2x32xi32>, %wrong: memref<1xi32>, %rounds: index) kernel
@@ -102,52 +102,6 @@ module attributes {gpu.container_module} {
               }
             }
             gpu.barrier
-          }
-        }
-      }
-      gpu.return
-    }
-
-    // The payload is spread over 32 lines, of which some are likely to come later than the counter.
-    gpu.func @weakened(%data: memref<2x32x32xi32>, %counters: memref<2x16xi64>, %wrong: memref<1xi32>, %rounds: index)
-        kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %one = arith.constant 1 : i32
-      %one64 = arith.constant 1 : i64
-      %me = gpu.block_id x
-      %lane = gpu.lane_id
-      %peer = arith.subi %c1, %me : index
-      %is_leader = arith.cmpi eq, %lane, %c0 : index
-      %mine = func.call @counter(%counters, %me) : (memref<2x16xi64>, index) -> !llvm.ptr
-      %theirs = func.call @counter(%counters, %peer) : (memref<2x16xi64>, index) -> !llvm.ptr
-      %two = arith.constant 2 : index
-      scf.for %round = %c0 to %rounds step %c1 {
-        %number = arith.index_cast %round : index to i64
-        %next = arith.addi %number, %one64 : i64
-        %number32 = arith.trunci %number : i64 to i32
-        %lane32 = arith.index_cast %lane : index to i32
-        %value = arith.addi %number32, %lane32 : i32
-        scf.for %half = %c0 to %two step %c1 {
-          %is_turn = arith.cmpi eq, %half, %me : index
-          scf.if %is_turn {
-            memref.store %value, %data[%peer, %lane, %lane] : memref<2x32x32xi32>
-            scf.if %is_leader {
-              llvm.store %next, %theirs atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
-            }
-          } else {
-            scf.while : () -> () {
-              %seen = llvm.load %mine atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
-              %more = arith.cmpi eq, %seen, %number : i64
-              scf.condition(%more)
-            } do {
-              scf.yield
-            }
-            %got = memref.load %data[%me, %lane, %lane] : memref<2x32x32xi32>
-            %differs = arith.cmpi ne, %got, %value : i32
-            scf.if %differs {
-              %old = memref.atomic_rmw addi %one, %wrong[%c0] : (i32, memref<1xi32>) -> i32
-            }
           }
         }
       }

@@ -73,6 +73,7 @@ extern "C" __global__ __launch_bounds__(256) void upstream_matmul(const float *A
     for (int i = thread; i < 1024; i += 256) As[i / 8][i % 8] = A[(row0 + i / 8) * size + k + i % 8];
     for (int i = thread; i < 1024; i += 256) Bs[i / 128][i % 128] = B[(k + i / 128) * size + column0 + i % 128];
     __syncthreads();
+#pragma unroll
     for (int kk = 0; kk < 8; kk++) {
       for (int i = 0; i < 8; i++) a[i] = As[row + i][kk];
       for (int i = 0; i < 8; i++) b[i] = Bs[kk][column + i];

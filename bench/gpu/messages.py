@@ -220,3 +220,88 @@ def all_to_all_writes(ranks: int, words: int, blocks: int, repeats: int, waves: 
   }}
 }}
 """
+
+
+WEAKENED = {
+    "whole": ("release", "acquire"),
+    "no_release": ("monotonic", "acquire"),
+    "no_acquire": ("release", "monotonic"),
+    "neither": ("monotonic", "monotonic"),
+}
+"""Kernels that exchange messages, and how they store and load the counter that says that one is there."""
+
+
+def weakened_exchanges() -> str:
+    """Exchanges with orderings left out; `whole` has them all, to compare with.
+
+    Errors are counted without any order: an acquire there would put right what the next round reads.
+    """
+    kernels = "".join(_weakened(name, *orders) for name, orders in WEAKENED.items())
+    return f"module attributes {{gpu.container_module}} {{\n  gpu.module @weakened {{\n{COUNTER}{kernels}  }}\n}}\n"
+
+
+COUNTER = """
+    func.func private @counter(%counters: memref<2x16xi64>, %rank: index) -> !llvm.ptr {
+      %at = memref.extract_aligned_pointer_as_index %counters : memref<2x16xi64> -> index
+      %bytes = arith.constant 128 : index
+      %offset = arith.muli %rank, %bytes : index
+      %place = arith.addi %at, %offset : index
+      %number = arith.index_cast %place : index to i64
+      %pointer = llvm.inttoptr %number : i64 to !llvm.ptr
+      return %pointer : !llvm.ptr
+    }
+"""
+
+
+def _weakened(name: str, store: str, load: str) -> str:
+    return f"""
+    // The payload is spread over 32 lines, of which some are likely to come later than the counter.
+    gpu.func @{name}(%data: memref<2x32x32xi32>, %counters: memref<2x16xi64>, %wrong: memref<1xi32>, %rounds: index)
+        kernel attributes {{known_block_size = array<i32: 32, 1, 1>}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %one = arith.constant 1 : i32
+      %one64 = arith.constant 1 : i64
+      %me = gpu.block_id x
+      %lane = gpu.lane_id
+      %peer = arith.subi %c1, %me : index
+      %is_leader = arith.cmpi eq, %lane, %c0 : index
+      %mine = func.call @counter(%counters, %me) : (memref<2x16xi64>, index) -> !llvm.ptr
+      %theirs = func.call @counter(%counters, %peer) : (memref<2x16xi64>, index) -> !llvm.ptr
+      %errors_at = memref.extract_aligned_pointer_as_index %wrong : memref<1xi32> -> index
+      %errors_number = arith.index_cast %errors_at : index to i64
+      %errors = llvm.inttoptr %errors_number : i64 to !llvm.ptr
+      %two = arith.constant 2 : index
+      scf.for %round = %c0 to %rounds step %c1 {{
+        %number = arith.index_cast %round : index to i64
+        %next = arith.addi %number, %one64 : i64
+        %number32 = arith.trunci %number : i64 to i32
+        %lane32 = arith.index_cast %lane : index to i32
+        %value = arith.addi %number32, %lane32 : i32
+        scf.for %half = %c0 to %two step %c1 {{
+          %is_turn = arith.cmpi eq, %half, %me : index
+          scf.if %is_turn {{
+            memref.store %value, %data[%peer, %lane, %lane] : memref<2x32x32xi32>
+            gpu.barrier
+            scf.if %is_leader {{
+              llvm.store %next, %theirs atomic {store} {{alignment = 8 : i64}} : i64, !llvm.ptr
+            }}
+          }} else {{
+            scf.while : () -> () {{
+              %seen = llvm.load %mine atomic {load} {{alignment = 8 : i64}} : !llvm.ptr -> i64
+              %more = arith.cmpi eq, %seen, %number : i64
+              scf.condition(%more)
+            }} do {{
+              scf.yield
+            }}
+            %got = memref.load %data[%me, %lane, %lane] : memref<2x32x32xi32>
+            %differs = arith.cmpi ne, %got, %value : i32
+            scf.if %differs {{
+              %old = llvm.atomicrmw add %errors, %one monotonic : !llvm.ptr, i32
+            }}
+          }}
+        }}
+      }}
+      gpu.return
+    }}
+"""

@@ -63,7 +63,7 @@ def exchanges(draw: st.DrawFn, ranks: int) -> tuple[str, Program, tuple[int, ...
     return topology, replace(program, waves=draw(st.integers(1, 3))), shape, element
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(exchanges(8), st.integers(0, 1000))
 def test_all_ranks_of_eight_exchange_messages(drawn: tuple[str, Program, tuple[int, ...], str], seed: int):
     topology, program, shape, element = drawn
@@ -100,11 +100,11 @@ def stream(messages: int, protocol: str, depth: int) -> Program:
     return Program(2, bundle(protocol=f'"{protocol}"', buffer_resources=str(depth)), body, type, type)
 
 
-@pytest.mark.parametrize("protocol, messages", [("ordered", 1000), ("line", 200)])
-def test_many_messages_through_one_channel(protocol: str, messages: int):
+@pytest.mark.parametrize("protocol", ["ordered", "line"])
+def test_a_thousand_messages_through_one_channel(protocol: str):
     """None is lost, none comes twice, nobody waits for ever."""
-    data = np.arange(3 * messages, dtype=np.int32).reshape(messages, 3)
-    _, received = run(stream(messages, protocol, 2), data, np.zeros_like(data), settings=LATE, wave_size=32)
+    data = np.arange(3000, dtype=np.int32).reshape(1000, 3)
+    _, received = run(stream(1000, protocol, 2), data, np.zeros_like(data), settings=LATE, wave_size=32)
     assert (received == data).all()
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tilewright.iron import algorithms as algorithms
     from tilewright.iron import kernels as kernels
     from tilewright.iron.buffer import Buffer as Buffer
-    from tilewright.iron.build.location import UsageError as UsageError
+    from tilewright.iron.builders.location import UsageError as UsageError
     from tilewright.iron.dataflow import Acquire as Acquire
     from tilewright.iron.dataflow import Bd as Bd
     from tilewright.iron.dataflow import BdIteration as BdIteration
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "tilewright.iron.buffer": ("Buffer",),
-    "tilewright.iron.build.location": ("UsageError",),
+    "tilewright.iron.builders.location": ("UsageError",),
     "tilewright.iron.dataflow": (
         "Acquire",
         "Bd",

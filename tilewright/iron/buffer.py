@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.types import array_dtype, array_shape, is_array_type
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from tilewright.iron.build.control import else_, for_, if_
-from tilewright.iron.build.control import yield_ as _yield
+from tilewright.iron.builders.control import else_, for_, if_
+from tilewright.iron.builders.control import yield_ as _yield
 from tilewright.iron.runtime.dmataskhandle import Task
 
 __all__ = ["else_", "if_", "range_", "yield_"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 
 dtype_map: dict[str, type[Any]] = {
     "bf16": bfloat16,

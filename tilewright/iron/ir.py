@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.ir.diagnostics import DiagnosedError as MLIRError
-from tilewright.iron.build.handles import OpView, Value
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import Location
-from tilewright.iron.build.module import Module
-from tilewright.iron.build.regions import BlockFactory as Block
+from tilewright.iron.builders.handles import OpView, Value
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import Location
+from tilewright.iron.builders.module import Module
+from tilewright.iron.builders.regions import BlockFactory as Block
 
 
 class Context:

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Attribute
 
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.functions import FuncOp, call
-from tilewright.iron.build.handles import OpView, Value
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.types import array_dtype, array_shape, convert_type, is_array_type
+from tilewright.iron.builders.functions import FuncOp, call
+from tilewright.iron.builders.handles import OpView, Value
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type
 from tilewright.iron.resolvable import Emitted, NotResolvedError, current_resolution
 from tilewright.kernels.declaration import Declaration
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
-from tilewright.iron.build.handles import ssa_of
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import refuse, user_location
-from tilewright.iron.build.scalars import as_index
+from tilewright.iron.builders.handles import ssa_of
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse, user_location
+from tilewright.iron.builders.scalars import as_index
 from tilewright.iron.dialects import arith
 
 Size: TypeAlias = "int | type[Any]"

@@ -7,9 +7,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.iron.build.functions import PythonFunction
-from tilewright.iron.build.location import at, refuse, user_location
-from tilewright.iron.build.module import Module, mlir_mod_ctx
+from tilewright.iron.builders.functions import PythonFunction
+from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.module import Module, mlir_mod_ctx
 from tilewright.iron.dataflow.links import ObjectFifoLink
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.device.device import Device

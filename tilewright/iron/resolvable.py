@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
-from tilewright.iron.build.insertion import InsertionPoint, is_building
-from tilewright.iron.build.location import at, user_location
+from tilewright.iron.builders.insertion import InsertionPoint, is_building
+from tilewright.iron.builders.location import at, user_location
 
 if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile

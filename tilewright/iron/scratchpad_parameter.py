@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.iron.build.types import scalar_type
+from tilewright.iron.builders.types import scalar_type
 from tilewright.iron.resolvable import Emitted
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
 from tilewright.ir.diagnostics import DiagnosedError, fail
-from tilewright.iron.build.module import Module, ModuleContext, collect_modules, finished
+from tilewright.iron.builders.module import Module, ModuleContext, collect_modules, finished
 from tilewright.sources import BuiltSource, Source, TextSource, is_program, texts_of
 
 MAIN = "__main__"

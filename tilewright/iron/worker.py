@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import LockAction, TileType
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.checks import bind
-from tilewright.iron.build.location import at, refuse, user_location
+from tilewright.iron.builders.checks import bind
+from tilewright.iron.builders.location import at, refuse, user_location
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.objectfifo import ObjectFifo

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
@@ -23,7 +24,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air_host.host_transfers import host_transfers
 from tilewright.passes.air_host.shim_channels import ShimChannels
 from tilewright.passes.folding.regions import only_block
-from tilewright.passes.shim_bds.draining import drain
+from tilewright.passes.shim_bds.draining import drain, hand_on_tokens
 from tilewright.passes.shim_bds.explaining import explain
 from tilewright.passes.shim_bds.folding_stage import Rest, fold_region, isolate
 from tilewright.passes.shim_bds.launches import launches_in, serialize_launch
@@ -64,6 +65,8 @@ class AirOptShimDmaBdsPass(Pass):
             _fold(op, LINEAR_SHIM, Rest.KEEP)
             return
         for launch in launches_in(op):
+            for switch in [found for found in launch.block.ops if isinstance(found, scf.IndexSwitchOp)]:
+                hand_on_tokens(switch)
             serialize_launch(launch)
         tiled = self._tile(op)
         waits = waits_of_single_tiles(op) if self._is_automatic else {}

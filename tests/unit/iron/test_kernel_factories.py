@@ -11,8 +11,8 @@ from ml_dtypes import bfloat16
 
 import tilewright.iron as iron
 from tilewright.iron import kernels
-from tilewright.iron.build.module import mlir_mod_ctx
-from tilewright.iron.build.types import convert_type
+from tilewright.iron.builders.module import mlir_mod_ctx
+from tilewright.iron.builders.types import convert_type
 from tilewright.iron.device import from_name
 from tilewright.iron.kernels.library import LibraryFunction
 from tilewright.iron.resolvable import resolving

@@ -10,7 +10,7 @@ import placed_programs as programs
 import pytest
 
 import tilewright as tw
-from tilewright.iron.build import Module, ModuleContext
+from tilewright.iron.builders import Module, ModuleContext
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAIRS = [

@@ -12,8 +12,8 @@ from placed_programs import vector
 import tilewright as tw
 from tilewright.cli.main import main
 from tilewright.ir.diagnostics import DiagnosedError, file_position
-from tilewright.iron.build import UsageError, building
-from tilewright.iron.build.module import Module
+from tilewright.iron.builders import UsageError, building
+from tilewright.iron.builders.module import Module
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     DMAChannelDir,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.iron.build import ModuleContext
+from tilewright.iron.builders import ModuleContext
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     DMAChannelDir,

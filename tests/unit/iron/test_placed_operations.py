@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from placed_programs import vector
 
-from tilewright.iron.build import mlir_mod_ctx
+from tilewright.iron.builders import mlir_mod_ctx
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     AIETileType,

@@ -13,7 +13,7 @@ from placed_programs import vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
-from tilewright.iron.build import InsertionPoint, MemRefValue, ModuleContext, ScalarValue, mlir_mod_ctx
+from tilewright.iron.builders import InsertionPoint, MemRefValue, ModuleContext, ScalarValue, mlir_mod_ctx
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     Device,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.iron.algorithms.elementwise import Elementwise, chosen_device
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 
 SHIM_CHANNELS = 2
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.types import array_dtype, array_shape, is_array_type
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.controlflow import range_
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.device.device import Device

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.iron.algorithms.elementwise import array_type, chosen_device, vector
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.kernel import BaseKernel
 from tilewright.iron.program import Program

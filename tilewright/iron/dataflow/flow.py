@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.device import DmaDirection, WireBundle
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.device.tile import SHIM_TYPES, Tile
 from tilewright.iron.resolvable import Emitted
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import ObjectFifoPort
-from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.linkable import Linkable
 from tilewright.iron.device.tile import Tile

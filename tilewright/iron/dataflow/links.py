@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import TileType
-from tilewright.iron.build.location import at, refuse, user_location
+from tilewright.iron.builders.location import at, refuse, user_location
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.device.tile import AnyMemTile, Tile
 from tilewright.iron.resolvable import Resolvable, current_resolution

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.types import array_dtype, array_shape, convert_type, is_array_type, numpy_type
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type, numpy_type
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.links import ObjectFifoLink

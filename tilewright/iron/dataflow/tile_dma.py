@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import DmaDirection, LockAction, TileType
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.device.tile import SHIM_TYPES, Tile
 from tilewright.iron.lock import Lock
 from tilewright.iron.resolvable import Emitted
@@ -165,7 +165,7 @@ class TileDma(Emitted[Any]):
 
 
 def _build_chain(block: Any, number: int, bds: list[Bd]) -> None:
-    from tilewright.iron.build.location import at
+    from tilewright.iron.builders.location import at
     from tilewright.iron.dialects.aie import EndOp, next_bd
 
     for position, bd in enumerate(bds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.device import DEVICES, DeviceName
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.device import device as _devices
 from tilewright.iron.device.device import CLASSES, Device, KnownDevice
 from tilewright.iron.device.tile import AnyComputeTile, AnyMemTile, AnyShimTile, Tile

@@ -6,7 +6,7 @@ import re
 from typing import Any, ClassVar
 
 from tilewright.device import DEVICES, Arch, DeviceName, TileType, model
-from tilewright.iron.build.location import at, refuse
+from tilewright.iron.builders.location import at, refuse
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Resolvable, current_resolution
 

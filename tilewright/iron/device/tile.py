@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 
 from tilewright.device import TileType
-from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.resolvable import current_resolution
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from tilewright.device import LockBlocking
-from tilewright.iron.build.attributes import bd_dim_layout, bd_pad_layout
-from tilewright.iron.build.functions import call, external_func
-from tilewright.iron.build.memrefs import MemRefValue
-from tilewright.iron.build.scalars import ScalarValue, constant
+from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout
+from tilewright.iron.builders.functions import call, external_func
+from tilewright.iron.builders.memrefs import MemRefValue
+from tilewright.iron.builders.scalars import ScalarValue, constant
 from tilewright.iron.extras import types as T
 from tilewright.iron.placed.buffers import (
     BufferOp,

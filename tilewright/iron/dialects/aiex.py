@@ -3,7 +3,7 @@
 import numpy as np
 
 from tilewright.device import LockAction
-from tilewright.iron.build.types import v8bfp16ebs8, v16bfp16ebs16
+from tilewright.iron.builders.types import v8bfp16ebs8, v16bfp16ebs16
 from tilewright.iron.dialects import aie
 from tilewright.iron.extras import types as T
 from tilewright.iron.extras.dialects import arith

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from tilewright.dialects import arith as ops
-from tilewright.iron.build.casts import cast_to
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.scalars import ScalarValue, binary, cmpf, cmpi, index_cast
-from tilewright.iron.build.scalars import constant as _constant
+from tilewright.iron.builders.casts import cast_to
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.scalars import ScalarValue, binary, cmpf, cmpi, index_cast
+from tilewright.iron.builders.scalars import constant as _constant
 
 
 class CmpIPredicate(IntEnum):

@@ -1,7 +1,7 @@
 """The `memref` dialect for Python programs."""
 
-from tilewright.iron.build.memrefs import MemRefValue, load, store
-from tilewright.iron.build.views import alloc, alloca, cast, collapse_shape, get_global, global_, subview
+from tilewright.iron.builders.memrefs import MemRefValue, load, store
+from tilewright.iron.builders.views import alloc, alloca, cast, collapse_shape, get_global, global_, subview
 
 __all__ = [
     "MemRefValue",

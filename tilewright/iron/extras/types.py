@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.python_values import is_list
-from tilewright.iron.build.types import convert_type
-from tilewright.iron.build.types import memref as _memref
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.python_values import is_list
+from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import memref as _memref
 
 index = IndexType
 f16 = Float16Type

@@ -7,9 +7,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import user_location
-from tilewright.iron.build.module import Module
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import user_location
+from tilewright.iron.builders.module import Module
 
 
 def find_ops(op: OpView | Module, pred: Callable[[OpView], Any], single: bool = False) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from ml_dtypes import bfloat16
 
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.types import (
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.types import (
     array_dtype,
     array_shape,
     convert_type,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernels.library import LibraryFunction, array, i32s, source_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernels.library import LibraryFunction, array, bit_width, need_tile_size, source_of
 
 

@@ -11,7 +11,7 @@ from ml_dtypes import bfloat16
 
 from tilewright.device import Arch
 from tilewright.device.vector_unit import VectorUnit, vector_unit
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernel import ExternalFunction, Kernel
 from tilewright.iron.resolvable import current_resolution
 from tilewright.iron.utils.hostruntime.current_device import get_current_device

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernel import Kernel
 from tilewright.iron.kernels.library import ELEMENTS, LibraryFunction, array, current_unit, source_of
 from tilewright.kernels.cascade import CASCADED

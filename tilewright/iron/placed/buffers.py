@@ -10,16 +10,16 @@ from tilewright.device import LockAction
 from tilewright.dialects.aie import buffers as ops
 from tilewright.dialects.aie import locks as lock_ops
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
-from tilewright.iron.build.attributes import symbol_name
-from tilewright.iron.build.casts import as_i32
-from tilewright.iron.build.elements import elements
-from tilewright.iron.build.handles import OpView, Value, value_of
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.memrefs import Indexable, MemRefValue, store
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.python_values import is_integer
-from tilewright.iron.build.scalars import INDEX
-from tilewright.iron.build.types import convert_type, is_buffer_type
+from tilewright.iron.builders.attributes import symbol_name
+from tilewright.iron.builders.casts import as_i32
+from tilewright.iron.builders.elements import elements
+from tilewright.iron.builders.handles import OpView, Value, value_of
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.memrefs import Indexable, MemRefValue, store
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.python_values import is_integer
+from tilewright.iron.builders.scalars import INDEX
+from tilewright.iron.builders.types import convert_type, is_buffer_type
 
 
 class buffer(Indexable, OpView):

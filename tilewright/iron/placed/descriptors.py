@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.aie.dma_bd import DmaBdOp
-from tilewright.iron.build.casts import as_integer
-from tilewright.iron.build.checks import as_list
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.python_values import is_integer
+from tilewright.iron.builders.casts import as_integer
+from tilewright.iron.builders.checks import as_list
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.python_values import is_integer
 
 
 class DMABDOp(OpView):

@@ -14,14 +14,14 @@ from xdsl.irdl import IRDLOperation
 from tilewright.device import DmaDirection
 from tilewright.device.architecture import AIE2
 from tilewright.dialects.aie import dma as ops
-from tilewright.iron.build.checks import as_int, call_body
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.parts import AttributeView
-from tilewright.iron.build.regions import new_block
-from tilewright.iron.build.scalars import INDEX
+from tilewright.iron.builders.checks import as_int, call_body
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.parts import AttributeView
+from tilewright.iron.builders.regions import new_block
+from tilewright.iron.builders.scalars import INDEX
 from tilewright.iron.placed.generated import builder
 
 DMAChannelDir = DmaDirection

@@ -11,12 +11,12 @@ from tilewright.device import CascadeDirection, WireBundle
 from tilewright.dialects.aie import cascade, core
 from tilewright.dialects.aie import flows as ops
 from tilewright.dialects.aie import switchbox as switches
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.regions import new_block, region_op
-from tilewright.iron.build.scalars import INDEX
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.regions import new_block, region_op
+from tilewright.iron.builders.scalars import INDEX
 from tilewright.iron.placed.generated import builder
 from tilewright.iron.placed.tiles import EndOp
 

@@ -9,10 +9,10 @@ from typing import Any
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 
-from tilewright.iron.build.handles import value_of, view_of
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.types import convert_type
+from tilewright.iron.builders.handles import value_of, view_of
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.types import convert_type
 
 
 def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = "", result: Any = None) -> Any:

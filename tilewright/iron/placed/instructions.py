@@ -8,10 +8,10 @@ from tilewright.dialects.aiex import control, queue
 from tilewright.dialects.aiex import instructions as ops
 from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
-from tilewright.iron.build.casts import as_i32
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
+from tilewright.iron.builders.casts import as_i32
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
 from tilewright.iron.placed.generated import builder
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
-from tilewright.iron.build.checks import as_list
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
+from tilewright.iron.builders.checks import as_list
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
 from tilewright.iron.placed.descriptors import split_mixed
 from tilewright.iron.placed.patterns import tap_pattern
 

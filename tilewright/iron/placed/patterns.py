@@ -10,11 +10,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, i32, i64
 
-from tilewright.iron.build.casts import as_integer
-from tilewright.iron.build.checks import as_list
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.python_values import is_integer
-from tilewright.iron.build.scalars import ScalarValue
+from tilewright.iron.builders.casts import as_integer
+from tilewright.iron.builders.checks import as_list
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.python_values import is_integer
+from tilewright.iron.builders.scalars import ScalarValue
 
 DESCRIPTOR_DIMENSIONS = 3  # the dimension beyond them repeats the transfer
 

@@ -10,11 +10,11 @@ from xdsl.ir import Region
 from tilewright.dialects.aie import sequence as ops
 from tilewright.dialects.aiex import configure as configure_ops
 from tilewright.dialects.aiex import firmware, scratchpad
-from tilewright.iron.build.checks import call_body
-from tilewright.iron.build.handles import OpView, value_of
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.regions import fill, new_block, region_op
-from tilewright.iron.build.types import convert_type
+from tilewright.iron.builders.checks import call_body
+from tilewright.iron.builders.handles import OpView, value_of
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.regions import fill, new_block, region_op
+from tilewright.iron.builders.types import convert_type
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.generated import builder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.device import Arch, DeviceModel, DeviceName, model
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 
 AIEArch = Arch
 

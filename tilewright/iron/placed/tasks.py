@@ -11,12 +11,12 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects.aiex import bd_chains
 from tilewright.dialects.aiex import tasks as ops
-from tilewright.iron.build.casts import as_integer
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.python_values import is_integer
-from tilewright.iron.build.scalars import INDEX, ScalarValue
+from tilewright.iron.builders.casts import as_integer
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.python_values import is_integer
+from tilewright.iron.builders.scalars import INDEX, ScalarValue
 from tilewright.iron.placed.descriptors import dma_bd
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.patterns import Pattern, pattern_of

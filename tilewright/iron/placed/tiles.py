@@ -9,11 +9,11 @@ from xdsl.ir import Region
 from tilewright.device import DeviceName, TileType
 from tilewright.dialects.aie import core as core_ops
 from tilewright.dialects.aie import tiles as ops
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.regions import region_op
-from tilewright.iron.build.scalars import INDEX
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.regions import region_op
+from tilewright.iron.builders.scalars import INDEX
 from tilewright.iron.placed.generated import builder
 
 AIEDevice = DeviceName

@@ -10,10 +10,10 @@ from xdsl.ir import Region
 from tilewright.dialects.aie import trace as ops
 from tilewright.dialects.aie import trace_config as config
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
-from tilewright.iron.build.handles import OpView
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.operations import build
-from tilewright.iron.build.regions import region_op
+from tilewright.iron.builders.handles import OpView
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.regions import region_op
 from tilewright.iron.placed.generated import builder
 from tilewright.iron.placed.tiles import EndOp
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 
 if TYPE_CHECKING:
     from tilewright.iron.runtime.sequence import ActiveSequence

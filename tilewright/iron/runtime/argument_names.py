@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.ir.diagnostics import file_position
-from tilewright.iron.build.location import user_location
+from tilewright.iron.builders.location import user_location
 
 
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.iron.build.handles import Value, value_of
-from tilewright.iron.build.location import refuse
-from tilewright.iron.build.scalars import ScalarValue
-from tilewright.iron.build.types import array_dtype, array_shape, convert_type, is_array_type, is_type
+from tilewright.iron.builders.handles import Value, value_of
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.scalars import ScalarValue
+from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type, is_type
 
 
 def argument_type(given: Any) -> Attribute:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.device import TileType
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.device.tile import SHIM_TYPES, AnyShimTile, Tile
 

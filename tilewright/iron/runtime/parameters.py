@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr, i32
 
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.placed.descriptors import as_integer
 from tilewright.iron.runtime._context import active_sequence
 

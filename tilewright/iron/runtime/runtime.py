@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import LocationAttr, i32
 from xdsl.ir import Block
 
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.build.checks import bind
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import at, refuse, user_location
-from tilewright.iron.build.scalars import constant
-from tilewright.iron.build.types import is_array_type, is_type
+from tilewright.iron.builders.checks import bind
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.scalars import constant
+from tilewright.iron.builders.types import is_array_type, is_type
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.resolvable import Resolvable
 from tilewright.iron.runtime._context import active_sequence, active_sequence_scope

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import LocationAttr, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation
 
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import refuse, user_location
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.runtime._context import active_sequence_scope
 from tilewright.iron.runtime.data import RuntimeData
 from tilewright.iron.runtime.taskgroup import TaskGroup

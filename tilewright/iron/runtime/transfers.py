@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes
-from tilewright.iron.build.location import refuse
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.placed.descriptors import dma_bd
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.tasks import dma_configure_task_for, dma_start_task, shim_dma_single_bd_task

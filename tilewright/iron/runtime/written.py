@@ -8,9 +8,9 @@ from typing import Any
 from xdsl.ir import Block, Operation, Region
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.iron.build.insertion import InsertionPoint
-from tilewright.iron.build.location import at
-from tilewright.iron.build.operations import build
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import at
+from tilewright.iron.builders.operations import build
 from tilewright.iron.runtime.sequence import ActiveSequence
 
 

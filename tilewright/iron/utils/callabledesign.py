@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.design import Design
-from tilewright.iron.build.module import Module
+from tilewright.iron.builders.module import Module
 from tilewright.iron.utils.compile.jit.compilabledesign import CompilableDesign, Generator
 from tilewright.iron.utils.npukernel import KernelResult, NPUKernel
 from tilewright.iron.utils.trace.config import TraceConfig

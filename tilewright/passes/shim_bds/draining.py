@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.passes.folding.regions import recreate
 from tilewright.passes.insertion import building_before
 
 LAUNCH_END = "air.launch_end"
@@ -35,3 +38,20 @@ def drain(block: Block) -> None:
 
 def blocking_wait(tokens: list[SSAValue]) -> WaitAllOp:
     return WaitAllOp.create(operands=tokens, attributes={LAUNCH_END: UnitAttr()})
+
+
+def hand_on_tokens(switch: scf.IndexSwitchOp) -> None:
+    """Let a switch give a token for what the branch that is taken leaves open, for the code around it to wait for."""
+    has_token = any(isinstance(result.type, AsyncTokenType) for result in switch.results)
+    blocks = [block for region in switch.regions for block in region.blocks]
+    if has_token or not any(open_tokens(block) for block in blocks):
+        return
+    for block in blocks:
+        token = join_open_tokens(block)
+        end = block.last_op
+        assert end is not None
+        end.operands = [*end.operands, token]
+    new = building_before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
+    for old, result in zip(switch.results, new.results, strict=False):
+        old.replace_all_uses_with(result)
+    Rewriter.erase_op(switch)

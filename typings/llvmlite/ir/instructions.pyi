@@ -14,4 +14,3 @@ class ICMPInstr(Instruction):
 class AllocaInstr(Instruction):
     align: int | None
     def __init__(self, parent: Block, typ: Type, count: Value | None, name: str) -> None: ...
-

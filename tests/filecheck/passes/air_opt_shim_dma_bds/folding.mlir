@@ -82,3 +82,22 @@ func.func @not_linear(%a: memref<256xi32>) {
   }
   return
 }
+
+// The launch waits for what the branch that is chosen has started.
+// CHECK-LABEL: func.func @branches
+// CHECK:      %[[TOKEN:.+]] = scf.index_switch %{{.+}} -> !air.async.token
+// CHECK:        %[[PUT:.+]] = air.channel.put async @a[]
+// CHECK-NEXT:   scf.yield %[[PUT]]
+// CHECK:      air.wait_all [%[[TOKEN]]] {air.launch_end}
+func.func @branches(%a: memref<64xi32>, %mode: index) {
+  %0 = air.launch async () in () args(%x=%a, %m=%mode) : memref<64xi32>, index {
+    scf.index_switch %m
+    case 0 {
+      %1 = air.channel.put async @a[] (%x[] [] []) : (memref<64xi32>)
+      scf.yield
+    }
+    default {
+    }
+  }
+  return
+}

@@ -1,7 +1,7 @@
 """Functions of the program and calls of them."""
 
-from tilewright.iron.build.functions import FuncOp, PythonFunction, call
-from tilewright.iron.build.functions import python_function as func
+from tilewright.iron.builders.functions import FuncOp, PythonFunction, call
+from tilewright.iron.builders.functions import python_function as func
 
 FuncBase = PythonFunction
 

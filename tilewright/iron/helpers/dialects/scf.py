@@ -1,6 +1,6 @@
 """Loops and choices of the program."""
 
-from tilewright.iron.build.control import IfOp, else_, for_, if_, yield_
+from tilewright.iron.builders.control import IfOp, else_, for_, if_, yield_
 
 _for = for_
 range_ = for_

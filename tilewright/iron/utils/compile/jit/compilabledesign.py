@@ -16,7 +16,7 @@ from tilewright.design import Design
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.ir.context import make_context
 from tilewright.ir.printer import module_text
-from tilewright.iron.build.module import Module, mlir_mod_ctx
+from tilewright.iron.builders.module import Module, mlir_mod_ctx
 from tilewright.iron.scripts import built
 from tilewright.iron.utils.compile.jit.context import compile_context
 from tilewright.iron.utils.compile.jit.design_cache import compiled_design, design_file, program_key

@@ -1,0 +1,134 @@
+"""Control flow that the program itself takes: loops and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Block, Operation, Region
+
+from tilewright.dialects import scf
+from tilewright.ir.diagnostics import Diagnostic, Severity, diagnose
+from tilewright.iron.builders.handles import OpView, Value, ssa_of, value_of
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.module import deferred_errors
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.parts import RegionView
+from tilewright.iron.builders.python_values import is_list
+from tilewright.iron.builders.regions import is_terminated
+from tilewright.iron.builders.scalars import INDEX, as_index, constant, index_cast
+
+
+def for_(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    iter_args: Sequence[Any] | None = None,
+    insert_yield: bool = True,
+    *,
+    loc: Any = None,
+    ip: Any = None,
+) -> Generator[Any]:
+    """`scf.for` as a Python loop whose body runs once: `for i in range_(n):`.
+
+    With `iter_args` it gives `(i, arguments, results)`, where one argument or result stands for itself, and the body
+    ends with `yield_([...])` (`insert_yield=False` leaves even an empty one to the body).
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    bounds = [_bound(number) for number in (start, stop, 1 if step is None else step)]
+    initial = [ssa_of(value) for value in iter_args or ()]
+    types = [value.type for value in initial]
+    body = Block(arg_types=[INDEX, *types])
+    op = build(
+        scf.ForOp,
+        results=types,
+        regions=[Region(body)],
+        lb=bounds[0],
+        ub=bounds[1],
+        step=bounds[2],
+        iter_args=initial,
+        loc=loc,
+        ip=ip,
+    )
+    variable, *carried = map(value_of, body.args)
+    errors = deferred_errors()
+    try:
+        with InsertionPoint(body):
+            yield (variable, _one_or_all(carried), _one_or_all([*map(value_of, op.results)])) if types else variable
+            if insert_yield and not is_terminated(body):
+                yield_([])
+    except GeneratorExit:
+        errors.append(_left_early(op))
+
+
+def _left_early(loop: Operation) -> Diagnostic:
+    text = "`break` and `return` do not leave a loop of the program"
+    remedy = "this loop always runs to its end; use `if_` inside it to skip work"
+    return diagnose(Severity.ERROR, loop, text).note(loop, remedy)
+
+
+def _bound(given: Any) -> Value:
+    if not isinstance(given, int | np.integer | Value | OpView):
+        refuse(f"MLIR SCF for loops can only use integer types, not {type(given)}")
+    return as_index(given)
+
+
+def _one_or_all(values: list[Value]) -> Any:
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def yield_(values: Sequence[Any] | Any = (), *, loc: Any = None, ip: Any = None) -> None:
+    """`scf.yield`: what a loop carries to its next turn, or what a choice results in."""
+    given = values if is_list(values) else [values]
+    build(scf.YieldOp, arguments=list(given), loc=loc, ip=ip)
+
+
+class IfOp(OpView):
+    """An `scf.if` under construction."""
+
+    OP = scf.IfOp
+
+    @property
+    def thenRegion(self) -> RegionView:
+        return self.regions[0]
+
+    @property
+    def elseRegion(self) -> RegionView:
+        return self.regions[1]
+
+
+def make_if(cond: Any, has_else: bool, results: Sequence[Any] = (), loc: Any = None, ip: Any = None) -> IfOp:
+    condition = ssa_of(cond, "the condition")
+    if condition.type != i1:
+        refuse(f"a condition is a comparison, of type i1, not {condition.type}")
+    regions = [Region(Block()), Region(Block()) if has_else else Region()]
+    return IfOp(build(scf.IfOp, results=list(results), regions=regions, cond=condition, loc=loc, ip=ip))
+
+
+@contextmanager
+def if_(cond: Any, hasElse: bool = True, insert_yield: bool = True, loc: Any = None, ip: Any = None) -> Generator[IfOp]:
+    """`with if_(condition) as choice:`, and then `with else_(choice):`."""
+    op = make_if(cond, hasElse, loc=loc, ip=ip)
+    with InsertionPoint(op.thenRegion.blocks[0]):
+        yield op
+        if insert_yield:
+            yield_([])
+    if hasElse and insert_yield:
+        with InsertionPoint(op.elseRegion.blocks[0]):
+            yield_([])
+
+
+@contextmanager
+def else_(if_op: IfOp, insert_yield: bool = True) -> Generator[None]:
+    """The other side of a choice; `if_` has made its region."""
+    if not len(if_op.elseRegion.blocks):
+        refuse("this choice has no other side", (if_op.location, "it is made here with hasElse=False"))
+    with InsertionPoint.at_block_terminator(if_op.elseRegion.blocks[0]):
+        yield
+
+
+__all__ = ["IfOp", "constant", "else_", "for_", "if_", "index_cast", "make_if", "yield_"]

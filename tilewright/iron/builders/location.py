@@ -1,0 +1,105 @@
+"""Which of the user's lines is being executed: the location of what it builds, and of what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any, NoReturn
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, Where, diagnose
+
+_BETWEEN = ("tilewright.iron", "contextlib", "functools")
+"""Modules whose frames stand between the user's line and us."""
+
+
+class UsageError(DiagnosedError, ValueError):
+    """A line of the user's program asks for what cannot be built."""
+
+
+_fixed: ContextVar[LocationAttr | None] = ContextVar("location", default=None)
+
+
+@contextmanager
+def at(location: LocationAttr | None) -> Generator[None]:
+    """Give what is built inside the block this location, instead of the line that is being executed; None changes
+    nothing."""
+    token = _fixed.set(_fixed.get() if location is None else location)
+    try:
+        yield
+    finally:
+        _fixed.reset(token)
+
+
+class Location:
+    """A place for what is built inside its `with`; an unknown one leaves it to the line that builds."""
+
+    def __init__(self, location: LocationAttr | None = None):
+        self.location = location
+        self._entered: list[Any] = []
+
+    @classmethod
+    def unknown(cls, context: Any = None) -> Location:
+        return cls()
+
+    @classmethod
+    def file(cls, filename: str, line: int, col: int, context: Any = None) -> Location:
+        return cls(FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(col)))
+
+    def __enter__(self) -> Location:
+        self._entered.append(at(self.location))
+        self._entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+
+def user_location() -> LocationAttr:
+    """The line and column of the innermost call that is not ours."""
+    fixed = _fixed.get()
+    if fixed is not None:
+        return fixed
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return UNKNOWN_LOC if frame is None else _location(frame.f_code, frame.f_lasti)
+
+
+def given_location(given: LocationAttr | Location | None) -> LocationAttr:
+    """The location that a caller asks for, or the user's line."""
+    asked = given.location if isinstance(given, Location) else given
+    return user_location() if asked is None else asked
+
+
+def refuse(text: str, *notes: tuple[Where, str], at: LocationAttr | None = None) -> NoReturn:
+    """Raise a `UsageError` about the user's line."""
+    raise usage_error(text, *notes, at=at)
+
+
+def usage_error(text: str, *notes: tuple[Where, str], at: LocationAttr | None = None) -> UsageError:
+    where = user_location() if at is None else at
+    error: Diagnostic = diagnose(Severity.ERROR, where, text)
+    for place, note in notes:
+        error.note(where if place is None else place, note)
+    return UsageError([error])
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith(_BETWEEN) and not module.startswith("tilewright.iron.examples")
+
+
+@lru_cache(1 << 13)
+def _location(code: CodeType, instruction: int) -> LocationAttr:
+    line, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+    return FileLineColLoc(
+        StringAttr(code.co_filename),
+        IntAttr(line or code.co_firstlineno),
+        IntAttr(1 if column is None else column + 1),
+    )

@@ -1,0 +1,152 @@
+"""Buffers of the program: indexing loads, item assignment stores, slices are views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, MemRefType
+from xdsl.ir import Attribute
+
+from tilewright.dialects import memref
+from tilewright.iron.builders.checks import as_list
+from tilewright.iron.builders.handles import VALUE_CLASSES, Value, ssa_of, value_of
+from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.python_values import is_integer, is_number
+from tilewright.iron.builders.scalars import ScalarValue, as_index
+
+
+def load(
+    mem: Any, indices: Sequence[Any], *, loc: LocationAttr | None = None, ip: InsertionPoint | None = None
+) -> Value:
+    """`memref.load`; indices may be Python numbers or integers of the program."""
+    op = build(
+        memref.LoadOp,
+        results=[element_type(mem)],
+        memref=mem,
+        indices=_indices(mem, indices),
+        loc=loc,
+        ip=ip,
+    )
+    return value_of(op.results[0])
+
+
+def store(
+    value: Any,
+    mem: Any,
+    indices: Sequence[Any],
+    *,
+    loc: LocationAttr | None = None,
+    ip: InsertionPoint | None = None,
+) -> None:
+    """`memref.store`; a Python number becomes a constant of the buffer's element type."""
+    wanted, places = element_type(mem), _indices(mem, indices)
+    stored = ScalarValue(value, dtype=wanted) if is_number(value) else value
+    if ssa_of(stored).type != wanted:
+        refuse(f"cannot store {ssa_of(stored).type} in a buffer of {wanted}")
+    build(memref.StoreOp, value=stored, memref=mem, indices=places, loc=loc, ip=ip)
+
+
+def memref_type(mem: Any) -> MemRefType[Any]:
+    type = ssa_of(mem).type
+    if not isinstance(type, MemRefType):
+        refuse(f"expected a buffer, not a value of type {type}")
+    return cast("MemRefType[Any]", type)
+
+
+def element_type(mem: Any) -> Attribute:
+    return memref_type(mem).element_type
+
+
+def _indices(mem: Any, indices: Sequence[Any]) -> list[ScalarValue]:
+    shape, indices = memref_type(mem).get_shape(), as_list(indices, "indices")
+    if len(indices) != len(shape):
+        refuse(f"a buffer of {len(shape)} dimensions takes as many indices, not {len(indices)}")
+    for index, size in zip(indices, shape, strict=True):
+        if is_integer(index) and size >= 0 and not 0 <= index < size:
+            refuse(f"index {index} is outside a dimension of {size}")
+    return [as_index(index) for index in indices]
+
+
+class Indexable:
+    """Item access of a buffer."""
+
+    @property
+    def memref_type(self) -> MemRefType[Any]:
+        return memref_type(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.memref_type.get_shape()
+
+    @property
+    def dtype(self) -> Attribute:
+        """The type of its elements."""
+        return self.memref_type.element_type
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def n_elements(self) -> int:
+        return int(np.prod(self.shape))
+
+    def has_rank(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = _keys(key)
+        if all((isinstance(part, slice) and part == slice(None)) or part is Ellipsis for part in keys):
+            return self
+        if any(isinstance(part, slice) for part in keys):
+            return _subview(self, keys)
+        return load(self, keys)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        keys = _keys(key)
+        if any(isinstance(part, slice) or part is Ellipsis for part in keys):
+            refuse("only single elements can be assigned to", (None, "assign in a `range_` loop, or call a kernel"))
+        store(value, self, keys)
+
+    def __iter__(self) -> Any:
+        refuse("a buffer's elements are not known while the program is being built", (None, "loop with `range_`"))
+
+
+def _keys(key: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+
+
+def _subview(mem: Any, keys: Sequence[Any]) -> Value:
+    """`memref.subview` of Python slices; a plain number takes one element of its dimension."""
+    shape = memref_type(mem).get_shape()
+    if len(keys) > len(shape):
+        refuse(f"a buffer of {len(shape)} dimensions takes as many indices, not {len(keys)}")
+    whole = [slice(None)] * (len(shape) - len(keys))
+    offsets, sizes, strides = list[int](), list[int](), list[int]()
+    for part, size in zip((*keys, *whole), shape, strict=True):
+        start, stop, step = _bounds(part, size)
+        offsets.append(start)
+        sizes.append(len(range(start, stop, step)))
+        strides.append(step)
+    from tilewright.iron.builders.views import subview
+
+    return subview(mem, offsets, sizes, strides)
+
+
+def _bounds(part: Any, size: int) -> tuple[int, int, int]:
+    if isinstance(part, slice):
+        return cast("slice[Any, Any, Any]", part).indices(size)
+    if not is_integer(part):
+        refuse("slices of a buffer have constant bounds")
+    return int(part), int(part) + 1, 1
+
+
+class MemRefValue(Indexable, Value):
+    """A buffer: `mem[i, j]` loads, `mem[i, j] = x` stores."""
+
+
+VALUE_CLASSES[MemRefType] = MemRefValue
