@@ -64,7 +64,7 @@ PASSES: dict[str, str] = {
     "air-rank-to-mgpu": "air_rank_to_mgpu:AirRankToMgpuPass",
     "air-shim-endpoints": "air_shim_endpoints:AirShimEndpointsPass",
     "air-shim-explain": "air_shim_explain:AirShimExplainPass",
-    "air-specialize-channel-wrap-and-stride": "air_specialize_channel_wrap_and_stride:SpecializeChannelWrapAndStridePass",
+    "air-specialize-channel-wrap-and-stride": "air_specialize_channel_wrap_and_stride:SpecializeWrapAndStridePass",
     "air-symmetric-alloc-to-mgpu": "air_symmetric_alloc_to_mgpu:AirSymmetricAllocToMgpuPass",
     "air-to-nvvm": "air_to_rocdl:AirToNvvmPass",
     "air-to-rocdl": "air_to_rocdl:AirToRocdlPass",

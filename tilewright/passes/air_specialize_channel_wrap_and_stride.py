@@ -14,7 +14,7 @@ from tilewright.passes.shim_bds.scopes import operations_in_scope
 
 
 @dataclass(frozen=True)
-class SpecializeChannelWrapAndStridePass(Pass):
+class SpecializeWrapAndStridePass(Pass):
     name = "air-specialize-channel-wrap-and-stride"
 
     scope: str = field(default="func", metadata={"help": "where to look for loops: segment, launch or func"})
