@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tilewright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tilewright import air as air
@@ -50,12 +51,5 @@ _HOMES = {
     "load": "tilewright.artifacts:load",
     "txn": "tilewright.txn",
 }
-"""Where each name comes from; imported when it is first used, so that importing the package costs nothing."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    found = import_module(module)
-    return getattr(found, attribute) if attribute else found
+"""Where each name comes from."""
+__getattr__ = lazy_names(__name__, _HOMES)

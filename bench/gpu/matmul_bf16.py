@@ -26,22 +26,33 @@ MULTIPLY = (
 def matmul_bf16(m: int, n: int, k: int) -> str:
     """The program for sizes that are multiples of the tiles; C holds two elements in each i32."""
     assert m % TILE == 0 and n % TILE == 0 and k % DEPTH == 0 and k >= STAGES * DEPTH
-    types = f"memref<{m}x{k}xbf16>, memref<{k}x{n}xbf16>, memref<{m}x{n // 2}xi32>"
-    a, b, c = types.split(", ")
-    body = "\n".join(_Body(n, k, (a, b, c)).text.lines)
+    types = matrix_types(m, n, k)
+    return tiled_program(types, (n // TILE, m // TILE), WAVES, SHARED, _Body(n, k, types).text)
+
+
+def matrix_types(m: int, n: int, k: int) -> tuple[str, str, str]:
+    """Of A, B and C."""
+    return f"memref<{m}x{k}xbf16>", f"memref<{k}x{n}xbf16>", f"memref<{m}x{n // 2}xi32>"
+
+
+def tiled_program(matrices: tuple[str, str, str], grid: tuple[int, int], waves: int, shared: str, body: Text) -> str:
+    """A program whose waves have the body, which knows A, B, C, their block's bx, by and its memory S."""
+    a, b, c = matrices
+    types = ", ".join(matrices)
+    lines = "\n".join(body.lines)
     return f"""module attributes {{gpu.container_module}} {{
 func.func @matmul(%a: {a}, %b: {b}, %c: {c}) {{
-  %gx = arith.constant {n // TILE} : index
-  %gy = arith.constant {m // TILE} : index
+  %gx = arith.constant {grid[0]} : index
+  %gy = arith.constant {grid[1]} : index
   air.launch (%lx, %ly) in (%nx = %gx, %ny = %gy) args(%la = %a, %lb = %b, %lc = %c) : {types} {{
     air.segment @tile args(%sx = %lx, %sy = %ly, %sa = %la, %sb = %lb, %sc = %lc) : index, index, {types} {{
-      %places = memref.alloc() : {SHARED}
-      %waves = arith.constant {WAVES} : index
+      %places = memref.alloc() : {shared}
+      %waves = arith.constant {waves} : index
       %one = arith.constant 1 : index
       air.herd @compute tile (%wave, %unused) in (%w = %waves, %u = %one)
           args(%bx = %sx, %by = %sy, %A = %sa, %B = %sb, %C = %sc, %S = %places)
-          : index, index, {types}, {SHARED} {{
-{body}
+          : index, index, {types}, {shared} {{
+{lines}
       }}
     }}
   }}

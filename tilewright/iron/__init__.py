@@ -7,8 +7,9 @@ everything themselves.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tilewright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tilewright.iron import algorithms as algorithms
@@ -69,69 +70,32 @@ if TYPE_CHECKING:
     from tilewright.iron.worker import WorkerRuntimeBarrier as WorkerRuntimeBarrier
 
 _HOMES = {
-    "tilewright.iron.buffer": ("Buffer",),
-    "tilewright.iron.builders.location": ("UsageError",),
-    "tilewright.iron.dataflow": (
-        "Acquire",
-        "Bd",
-        "BdIteration",
-        "CascadeFlow",
-        "DmaChannel",
-        "Flow",
-        "ObjectFifo",
-        "PacketDest",
-        "PacketFlow",
-        "PadDims",
-        "Release",
-        "StreamDims",
-        "TileDma",
-    ),
-    "tilewright.iron.dtype": ("dtype_to_str", "str_to_dtype"),
-    "tilewright.iron.kernel": ("ExternalFunction", "Kernel"),
-    "tilewright.iron.lock": ("Lock",),
-    "tilewright.iron.program": ("Program",),
-    "tilewright.iron.runtime": ("Runtime", "RuntimeData", "RuntimeScalar", "Task", "TaskGroup", "sync_parameters"),
-    "tilewright.iron.scratchpad_parameter": ("ScratchpadParameter",),
-    "tilewright.iron.utils": (
-        "arange",
-        "ceildiv",
-        "ensure_current_device",
-        "full",
-        "get_current_device",
-        "ones",
-        "rand",
-        "randint",
-        "set_current_device",
-        "set_tensor_class",
-        "tensor",
-        "zeros",
-        "zeros_like",
-    ),
-    "tilewright.iron.utils.callabledesign": ("CallableDesign",),
-    "tilewright.iron.utils.compile.jit": (
-        "CompilableDesign",
-        "CompileTime",
-        "In",
-        "InOut",
-        "Out",
-        "RunTime",
-        "compile_context",
-        "compileconfig",
-        "get_compile_arg",
-    ),
-    "tilewright.iron.utils.jit": ("jit",),
-    "tilewright.iron.worker": ("Worker", "WorkerRuntimeBarrier"),
+    "buffer": "Buffer",
+    "builders.location": "UsageError",
+    "dataflow": """
+        Acquire Bd BdIteration CascadeFlow DmaChannel Flow ObjectFifo PacketDest PacketFlow PadDims Release StreamDims
+        TileDma
+    """,
+    "dtype": "dtype_to_str str_to_dtype",
+    "kernel": "ExternalFunction Kernel",
+    "lock": "Lock",
+    "program": "Program",
+    "runtime": "Runtime RuntimeData RuntimeScalar Task TaskGroup sync_parameters",
+    "scratchpad_parameter": "ScratchpadParameter",
+    "utils": """
+        arange ceildiv ensure_current_device full get_current_device ones rand randint set_current_device
+        set_tensor_class tensor zeros zeros_like
+    """,
+    "utils.callabledesign": "CallableDesign",
+    "utils.compile.jit": """
+        CompilableDesign CompileTime In InOut Out RunTime compile_context compileconfig get_compile_arg
+    """,
+    "utils.jit": "jit",
+    "worker": "Worker WorkerRuntimeBarrier",
 }
-"""Where names come from; imported when they are first used."""
-_NAMES = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("algorithms", "kernels")
+"""Names by the module that they come from."""
+_NAMES = {name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
+_MODULES = {name: f"{__name__}.{name}" for name in ("algorithms", "kernels")}
 
 __all__ = [*_NAMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"tilewright.iron.{name}")
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_NAMES[name]), name)
+__getattr__ = lazy_names(__name__, _NAMES | _MODULES)

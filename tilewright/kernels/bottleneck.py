@@ -10,13 +10,10 @@ import numpy as np
 from tilewright.kernels.convolution import (
     SIZES,
     Sums,
-    as_i8,
-    line_of,
+    define_pointwise,
     square,
     square_parameters,
-    square_sums,
-    store_line,
-    weights_of,
+    with_skip,
 )
 from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
 from tilewright.kernels.numbers import wide
@@ -35,35 +32,8 @@ def _cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
     return cycles
 
 
-def _pointwise_sums(call: Call, source: Array, weights: Array, width: int, inputs: int, outputs: int) -> Sums:
-    return line_of(call, source, width, inputs) @ weights_of(call, weights, inputs, outputs)[0]
-
-
-def _pointwise(
-    call: Call, source: Array, weights: Array, output: Array, width: int, inputs: int, outputs: int, scale: int
-) -> None:
-    store_line(call, output, _pointwise_sums(call, source, weights, width, inputs, outputs), scale, _EVEN)
-
-
-def _skip(
-    call: Call,
-    source: Array,
-    weights: Array,
-    output: Array,
-    skip: Array,
-    width: int,
-    inputs: int,
-    outputs: int,
-    scale: int,
-    skip_scale: int,
-) -> None:
-    sums = as_i8(_pointwise_sums(call, source, weights, width, inputs, outputs), scale, _EVEN)
-    store_line(call, output, sums + line_of(call, skip, width, outputs), skip_scale, _EVEN)
-
-
 for _name, _source, _output in (("conv2dk1_relu_i8_ui8", "i8", "ui8"), ("conv2dk1_ui8_i8", "ui8", "i8")):
-    _memory = [Memory("input", _source), Memory("kernels", "i8"), Memory("output", _output)]
-    define(_name, [*_memory, *SIZES, Scalar("scale")], _cost(1), "output = 1 x 1 convolution of input")(_pointwise)
+    define_pointwise(_name, _source, _output, _EVEN, _cost(1))
 for _element in ("ui8", "i8"):
     _memory = [Memory("input0", "ui8"), Memory("kernels", "i8"), Memory("output", "i8"), Memory("skip", _element)]
     define(
@@ -71,7 +41,7 @@ for _element in ("ui8", "i8"):
         [*_memory, *SIZES, Scalar("scale"), Scalar("skip_scale")],
         _cost(1),
         "output = 1 x 1 convolution of input0, and skip",
-    )(_skip)
+    )(with_skip(_EVEN))
 
 
 define(
@@ -82,30 +52,10 @@ define(
 )(square(stride=2, rounding=_EVEN))
 
 
-def _depthwise(stride: int) -> Callable[..., None]:
-    def function(
-        call: Call,
-        first: Array,
-        second: Array,
-        third: Array,
-        weights: Array,
-        output: Array,
-        width: int,
-        _inputs: int,
-        channels: int,
-        _kernel_width: int,
-        _kernel_height: int,
-        check: int,
-        scale: int,
-        _channel_offset: int,
-    ) -> None:
-        """Each channel with weights of its own, which stand as (channels / 8, 3, 3, 8)."""
-        taps = wide(call.part(weights, channels * _TAPS)).reshape(channels // 8, 3, 3, 8)
-        own = np.eye(channels, dtype=np.int64) * taps.transpose(1, 2, 0, 3).reshape(3, 3, 1, channels)
-        lines = [line_of(call, line, width, channels) for line in (first, second, third)]
-        store_line(call, output, square_sums(lines, own, check, stride), scale, _EVEN)
-
-    return function
+def _depthwise_taps(call: Call, weights: Array, _inputs: int, channels: int, *_: Any) -> Sums:
+    """Each channel with weights of its own, which stand as (channels / 8, 3, 3, 8)."""
+    taps = wide(call.part(weights, channels * _TAPS)).reshape(channels // 8, 3, 3, 8)
+    return np.eye(channels, dtype=np.int64) * taps.transpose(1, 2, 0, 3).reshape(3, 3, 1, channels)
 
 
 for _stride, _places in ((1, "every place"), (2, "every other place")):
@@ -114,4 +64,4 @@ for _stride, _places in ((1, "every place"), (2, "every other place")):
         square_parameters("ui8"),
         _cost(_TAPS, with_inputs=False),
         f"output = 3 x 3 convolution of each channel of three lines, at {_places}",
-    )(_depthwise(_stride))
+    )(square(_stride, _EVEN, _depthwise_taps))

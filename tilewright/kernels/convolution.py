@@ -6,7 +6,7 @@ width, 8 inputs, 8 outputs). Sums are shifted, rounded and saturated to the type
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,13 @@ _UP = "positive_inf"
 Sums = npt.NDArray[np.int64]
 
 
-def line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
+def _line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
     """A line as (width, channels)."""
     grouped = wide(call.part(line, width * channels)).reshape(channels // _GROUP, width, _GROUP)
     return grouped.swapaxes(0, 1).reshape(width, channels)
 
 
-def weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int = 1, first: int = 0) -> Sums:
+def _weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int = 1, first: int = 0) -> Sums:
     """Weights as (taps, inputs, outputs), from an output channel on."""
     skipped = first * inputs * taps
     found = wide(call.part(weights, skipped + outputs * inputs * taps)[skipped:])
@@ -37,7 +37,7 @@ def weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int 
     return grouped.transpose(2, 1, 3, 0, 4).reshape(taps, inputs, outputs)
 
 
-def store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
+def _store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
     """Sums of (width, channels) to where a line stands."""
     width, channels = sums.shape
     grouped = sums.reshape(width, channels // _GROUP, _GROUP).swapaxes(0, 1).reshape(-1)
@@ -49,25 +49,35 @@ def pointwise_cost(call: Call, *arguments: Any) -> int:
     return cost.products(call, "i8", int(np.prod(numbers[:3], dtype=np.int64)))
 
 
-def _pointwise(rounding: str) -> Any:
+def _pointwise_sums(
+    call: Call, sources: Sequence[Array], weights: Array, width: int, inputs: int, outputs: int
+) -> Sums:
+    """A 1 x 1 convolution of channels that come in one piece or in two halves."""
+    lines = [_line_of(call, source, width, inputs // len(sources)) for source in sources]
+    return np.concatenate(lines, axis=1) @ _weights_of(call, weights, inputs, outputs)[0]
+
+
+def _pointwise(rounding: str) -> Function:
     def function(
         call: Call, source: Array, weights: Array, output: Array, width: int, inputs: int, outputs: int, scale: int
     ) -> None:
-        sums = line_of(call, source, width, inputs) @ weights_of(call, weights, inputs, outputs)[0]
-        store_line(call, output, sums, scale, rounding)
+        _store_line(call, output, _pointwise_sums(call, [source], weights, width, inputs, outputs), scale, rounding)
 
     return function
 
 
-def _define_pointwise(name: str, source: str, output: str, rounding: str) -> None:
+def define_pointwise(
+    name: str, source: str, output: str, rounding: str, cycles: Callable[..., int] = pointwise_cost
+) -> None:
+    """Put a 1 x 1 convolution into the library."""
     memory = [Memory("input", source), Memory("kernels", "i8"), Memory("output", output)]
     summary = "output = 1 x 1 convolution of input"
-    define(name, [*memory, *SIZES, Scalar("scale")], pointwise_cost, summary)(_pointwise(rounding))
+    define(name, [*memory, *SIZES, Scalar("scale")], cycles, summary)(_pointwise(rounding))
 
 
-_define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
-_define_pointwise("conv2dk1_ui8", "ui8", "ui8", _UP)
-_define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
+define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
+define_pointwise("conv2dk1_ui8", "ui8", "ui8", _UP)
+define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
 
 
 def square_parameters(element: str) -> list[Parameter]:
@@ -81,8 +91,15 @@ def _square_cost(call: Call, *arguments: Any) -> int:
     return 9 * pointwise_cost(call, *arguments)
 
 
-def square(stride: int = 1, rounding: str = _UP) -> Function:
-    """A 3 x 3 convolution at every place, or every other one."""
+def _dense_taps(
+    call: Call, weights: Array, inputs: int, outputs: int, kernel: tuple[int, int], channel_offset: int
+) -> Sums:
+    taps = _weights_of(call, weights, inputs, outputs, kernel[0] * kernel[1], channel_offset)
+    return taps.reshape(*kernel, inputs, outputs)
+
+
+def square(stride: int = 1, rounding: str = _UP, read_taps: Callable[..., Sums] = _dense_taps) -> Function:
+    """A 3 x 3 convolution at every place, or every other one; taps are (height, width, inputs, outputs)."""
 
     def function(
         call: Call,
@@ -100,15 +117,14 @@ def square(stride: int = 1, rounding: str = _UP) -> Function:
         scale: int,
         channel_offset: int,
     ) -> None:
-        taps = weights_of(call, weights, inputs, outputs, kernel_height * kernel_width, channel_offset)
-        taps = taps.reshape(kernel_height, kernel_width, inputs, outputs)
-        lines = [line_of(call, line, width, inputs) for line in (first, second, third)]
-        store_line(call, output, square_sums(lines, taps, check, stride), scale, rounding)
+        taps = read_taps(call, weights, inputs, outputs, (kernel_height, kernel_width), channel_offset)
+        lines = [_line_of(call, line, width, taps.shape[2]) for line in (first, second, third)]
+        _store_line(call, output, _square_sums(lines, taps, check, stride), scale, rounding)
 
     return function
 
 
-def square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
+def _square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
     """Outside of the picture are zeros: beside each line, above the top and below the bottom."""
     width = len(lines[0]) // stride
     total = np.zeros((width, taps.shape[-1]), np.int64)
@@ -125,32 +141,20 @@ for _element in ("i8", "ui8"):
     define(f"conv2dk3_{_element}", square_parameters(_element), _square_cost, _summary)(square())
 
 
-def _halves(call: Call, first: Array, second: Array, weights: Array, width: int, inputs: int, outputs: int) -> Sums:
-    """A 1 x 1 convolution of channels that come in two halves."""
-    source = np.concatenate([line_of(call, half, width, inputs // 2) for half in (first, second)], axis=1)
-    return source @ weights_of(call, weights, inputs, outputs)[0]
-
-
-def as_i8(sums: Sums, scale: int, rounding: str = _UP) -> Sums:
+def _as_i8(sums: Sums, scale: int, rounding: str = _UP) -> Sums:
     """Sums that go through a register of eight bits."""
     return wide(saturated(shifted(sums, scale, rounding), DTYPES["i8"]))
 
 
-def _skip(
-    call: Call,
-    first: Array,
-    second: Array,
-    weights: Array,
-    output: Array,
-    skip: Array,
-    width: int,
-    inputs: int,
-    outputs: int,
-    scale: int,
-    skip_scale: int,
-) -> None:
-    sums = as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
-    store_line(call, output, sums + line_of(call, skip, width, outputs), skip_scale, _UP)
+def with_skip(rounding: str = _UP) -> Function:
+    """A 1 x 1 convolution of one source or two halves, and a line that is added to it."""
+
+    def function(call: Call, *arguments: Any) -> None:
+        *sources, weights, output, skip, width, inputs, outputs, scale, skip_scale = arguments
+        sums = _as_i8(_pointwise_sums(call, sources, weights, width, inputs, outputs), scale, rounding)
+        _store_line(call, output, sums + _line_of(call, skip, width, outputs), skip_scale, rounding)
+
+    return function
 
 
 def _projected_skip(
@@ -169,10 +173,9 @@ def _projected_skip(
     skip_conv_scale: int,
 ) -> None:
     """What is added is a 1 x 1 convolution itself; its weights follow the others."""
-    sums = as_i8(_halves(call, first, second, weights, width, inputs, outputs), scale)
-    own = weights[inputs * outputs :]
-    added = line_of(call, skip, width, skip_inputs) @ weights_of(call, own, skip_inputs, outputs)[0]
-    store_line(call, output, sums + as_i8(added, skip_conv_scale), skip_scale, _UP)
+    sums = _as_i8(_pointwise_sums(call, [first, second], weights, width, inputs, outputs), scale)
+    added = _pointwise_sums(call, [skip], weights[inputs * outputs :], width, skip_inputs, outputs)
+    _store_line(call, output, sums + _as_i8(added, skip_conv_scale), skip_scale, _UP)
 
 
 for _element in ("i8", "ui8"):
@@ -189,7 +192,7 @@ for _element in ("i8", "ui8"):
         [*_memory, *SIZES, *_scales],
         pointwise_cost,
         "output = 1 x 1 convolution of both inputs, and skip",
-    )(_skip)
+    )(with_skip())
 define(
     "conv2dk1_skip_init_i8",
     [*_memory[:4], Memory("skip", "i8"), *SIZES, Scalar("skip_channels"), *_scales, Scalar("scale_skip_conv")],

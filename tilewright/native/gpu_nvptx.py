@@ -27,8 +27,8 @@ NAMED_BARRIERS = 15
 """A block has 16; number 0 is for the whole block."""
 PTX_VERSION = "+ptx80"
 """CUDA 12.0: the first with all that code for sm_90 needs, known to drivers from 525 on."""
-NEWER_PTX = {"sm_100": "+ptx86", "sm_120": "+ptx87"}
-"""Chips that came later need a later version."""
+NEWER_PTX = {"sm_90a": "+ptx83", "sm_100": "+ptx86", "sm_120": "+ptx87"}
+"""Chips that came later need a later version; sm_90a has all instructions that are Hopper's alone."""
 REGISTERS = {"thread": "tid", "block": "ctaid", "threads": "ntid", "blocks": "nctaid"}
 ORDERINGS = {"monotonic": "relaxed", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
 PTX_SCOPES = {"": "sys", "device": "gpu", "block": "cta", "singlethread": "cta"}

@@ -311,6 +311,15 @@ def test_what_a_gpu_cannot_do_is_said_where_it_is(body, text):
 
 
 @needs_ptxas
+def test_instructions_of_hopper_alone_are_those_of_its_own_target(tmp_path):
+    text = kernel('llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "~{memory}" : () -> ()', threads=128)
+    code = compiled(text, "sm_90a")
+    assert ".target sm_90a" in code.assembly and "registers" in assembled(code, tmp_path)
+    with pytest.raises(AssertionError, match="wgmma"):
+        assembled(compiled(text, "sm_90"), tmp_path)
+
+
+@needs_ptxas
 @pytest.mark.parametrize("chip", ["sm_75", "sm_90", "sm_120"])
 @pytest.mark.parametrize(
     "body", [SPIN, SHUFFLE, ATOMIC_ADDRESS + "llvm.fence acq_rel"], ids=["spin", "shuffle", "fence"]

@@ -37,6 +37,7 @@ RUNTIME_MODULES = (
     "gpu/cuda/device",
     "gpu/cuda/driver",
     "gpu/device",
+    "gpu/driver_device",
     "gpu/hip/__init__",
     "gpu/hip/device",
     "gpu/hip/library",

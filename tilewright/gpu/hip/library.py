@@ -14,8 +14,6 @@ from typing import Any
 LIBRARIES = "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so"
 COPY_BY_ADDRESS = 4
 """hipMemcpyDefault: the runtime tells memory of host and device apart."""
-LAZY_PEER_ACCESS = 1
-"""hipIpcMemLazyEnablePeerAccess."""
 REMEDIES = {
     2: "the GPU has no memory left for it",
     100: "the runtime is there, but it sees no GPU",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tilewright.device import LockBlocking
+from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout
 from tilewright.iron.builders.functions import call, external_func
 from tilewright.iron.builders.memrefs import MemRefValue
@@ -102,9 +103,6 @@ from tilewright.iron.placed.tiles import (
     tile,
 )
 from tilewright.iron.placed.trace import (
-    ComboLogic,
-    EdgeTrigger,
-    TraceMode,
     TracePacketType,
     TraceShimRouting,
     trace,

@@ -9,7 +9,6 @@ from xdsl.ir import Region
 
 from tilewright.dialects.aie import trace as ops
 from tilewright.dialects.aie import trace_config as config
-from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
@@ -71,23 +70,3 @@ def trace_host_config(
         ip=ip,
     )
     return OpView(op)
-
-
-__all__ = [
-    "ComboLogic",
-    "EdgeTrigger",
-    "TraceMode",
-    "TracePacketType",
-    "TraceShimRouting",
-    "trace",
-    "trace_combo_event",
-    "trace_edge_event",
-    "trace_event",
-    "trace_host_config",
-    "trace_mode",
-    "trace_packet",
-    "trace_port",
-    "trace_start",
-    "trace_start_config",
-    "trace_stop",
-]

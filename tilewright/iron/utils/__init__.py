@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tilewright.iron.utils.hostruntime.current_device import (
@@ -22,6 +21,7 @@ from tilewright.iron.utils.tensor_factory import (
     zeros,
     zeros_like,
 )
+from tilewright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tilewright.iron.utils.npukernel import HostRuntime as HostRuntime
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.trace.config import TraceConfig as TraceConfig
 
 _HOMES = {
-    "HostRuntime": "tilewright.iron.utils.npukernel",
-    "NPUKernel": "tilewright.iron.utils.npukernel",
-    "TraceConfig": "tilewright.iron.utils.trace.config",
-    "DEFAULT_TENSOR_CLASS": "tilewright.iron.utils.tensor_factory",
+    "HostRuntime": "tilewright.iron.utils.npukernel:HostRuntime",
+    "NPUKernel": "tilewright.iron.utils.npukernel:NPUKernel",
+    "TraceConfig": "tilewright.iron.utils.trace.config:TraceConfig",
+    "DEFAULT_TENSOR_CLASS": "tilewright.iron.utils.tensor_factory:DEFAULT_TENSOR_CLASS",
 }
-"""Imported when they are first used."""
+_lazy = lazy_names(__name__, _HOMES)
 _runtime: Any = None
 has_xrt = has_hrx = False
 
@@ -74,8 +74,4 @@ def cleanup_npu_runtime() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DefaultNPURuntime":
-        return _get_default_npu_runtime()
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _get_default_npu_runtime() if name == "DefaultNPURuntime" else _lazy(name)

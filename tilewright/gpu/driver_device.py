@@ -1,0 +1,223 @@
+"""A GPU behind a driver that is a library for C, for the process of one rank: what CUDA and HIP have in common.
+
+HIP has CUDA's functions under names of its own, with the same parameters. Needs nothing but Python and the driver.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
+from tilewright.gpu.loading import LoadableCode, Packed, check_launch
+from tilewright.native.kernel_facts import KernelFacts
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import LocationAttr
+
+    from tilewright.dialects.gpu.kernels import GPUModuleOp
+
+ATTACH_GLOBALLY = 1
+"""CU_MEM_ATTACH_GLOBAL and hipMemAttachGlobal: memory that is shared with the host, for all streams."""
+LAZY_PEER_ACCESS = 1
+"""CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS and hipIpcMemLazyEnablePeerAccess."""
+
+
+class Library(Protocol):
+    """A driver's functions by name. Calls that fail raise the driver's error."""
+
+    def call(self, name: str, *arguments: Any) -> None: ...
+
+    def handle(self, name: str, *arguments: Any) -> int:
+        """What a function writes through its first parameter."""
+        ...
+
+
+@dataclass(frozen=True)
+class Functions:
+    """What a driver calls its functions, and where it differs."""
+
+    error: type[Exception]
+    ipc_handle: type[ctypes.Structure]
+    allocate: str
+    allocate_shared: str
+    free: str
+    copy: str
+    fill: Mapping[int, str]
+    """By the bytes of a pattern."""
+    find_kernel: str
+    launch: str
+    synchronize: str
+    unload: str
+    share: str
+    open_shared: str
+    close_shared: str
+    copy_kind: tuple[int, ...] = ()
+    """What a copy is told besides addresses and size."""
+    heap_granule_bytes: int = 1
+    """Allocations that are shared between processes are whole multiples of it."""
+
+
+@dataclass(frozen=True)
+class DriverKernel:
+    """A kernel in the GPU's memory."""
+
+    name: str
+    handle: int
+    facts: KernelFacts
+
+
+@dataclass(frozen=True)
+class DriverModule:
+    """Kernels that were loaded together."""
+
+    kernels: Mapping[str, DriverKernel]
+
+    def kernel(self, name: str) -> DriverKernel:
+        return self.kernels[name]
+
+
+_Library = TypeVar("_Library", bound=Library)
+
+
+class DriverDevice(ABC, Generic[_Library]):
+    """Implements `tilewright.gpu.device.Device`. Launches, copies and fills happen one after the other."""
+
+    functions: ClassVar[Functions]
+
+    def __init__(self, world: World, options: DeviceOptions, driver: _Library, number: int):
+        self.world, self.options, self.driver, self.number = world, options, driver, number
+        with self._explained("open the GPU"):
+            self._start()
+        self._modules: list[int] = []
+        self._launches = 0
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Make this GPU the one that calls are about."""
+
+    @abstractmethod
+    def _compiled(self, module: GPUModuleOp) -> LoadableCode:
+        """What the driver takes, from kernels."""
+
+    @abstractmethod
+    def _load_module(self, data: bytes) -> int:
+        """The handle of code that has been loaded."""
+
+    @contextmanager
+    def _explained(self, what: str) -> Generator[None]:
+        try:
+            yield
+        except self.functions.error as error:
+            raise DeviceError(f"cannot {what}: {error}") from error
+
+    def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
+        with self._explained(f"allocate {size_bytes} bytes"):
+            if host_shared:
+                return self.driver.handle(self.functions.allocate_shared, max(size_bytes, 1), ATTACH_GLOBALLY)
+            return self.driver.handle(self.functions.allocate, max(size_bytes, 1))
+
+    def free(self, address: int) -> None:
+        if address:
+            with self._explained("free memory"):
+                self.driver.call(self.functions.free, address)
+
+    def copy(self, to: int, source: int, size_bytes: int) -> None:
+        if size_bytes:
+            with self._explained(f"copy {size_bytes} bytes"):
+                self.driver.call(self.functions.copy, to, source, size_bytes, *self.functions.copy_kind)
+                self.driver.call(self.functions.synchronize)
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        if count:
+            with self._explained("fill memory"):
+                function = self.functions.fill[len(pattern)]
+                self.driver.call(function, address, int.from_bytes(pattern, "little"), count)
+
+    def load(self, module: GPUModuleOp) -> DriverModule:
+        """Compile kernels and load them."""
+        return self.load_code(self._compiled(module))
+
+    def load_code(self, code: LoadableCode) -> DriverModule:
+        """Load kernels that have been compiled before."""
+        with self._explained("load the kernels"):
+            module = self._load_module(code.data)
+            self._modules.append(module)
+            return DriverModule({facts.name: self._kernel(module, facts) for facts in code.kernels})
+
+    def _kernel(self, module: int, facts: KernelFacts) -> DriverKernel:
+        handle = self.driver.handle(self.functions.find_kernel, module, facts.name.encode())
+        return DriverKernel(facts.name, handle, facts)
+
+    def launch(
+        self,
+        kernel: Any,
+        grid: Size3,
+        block: Size3,
+        shared_bytes: int,
+        arguments: Sequence[bytes],
+        where: LocationAttr | None = None,
+    ) -> None:
+        assert isinstance(kernel, DriverKernel), "kernels of this device are launched on it"
+        check_launch(kernel.facts, block, shared_bytes, arguments, self.options.target, self.options.wave_size)
+        packed = Packed(arguments)
+        with self._explained(f"launch @{kernel.name}"):
+            asked = self._asked_bytes(kernel, shared_bytes)
+            self.driver.call(self.functions.launch, kernel.handle, *grid, *block, asked, None, packed.places, None)
+        self._launches += 1
+
+    def _asked_bytes(self, kernel: DriverKernel, shared_bytes: int) -> int:
+        """The shared memory that a launch asks the driver for, made ready."""
+        return shared_bytes
+
+    def synchronize(self) -> None:
+        with self._explained("wait for the kernels"):
+            self.driver.call(self.functions.synchronize)
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        granule = self.functions.heap_granule_bytes
+        rounded = -(-size_bytes // granule) * granule
+        own = self.allocate(rounded)
+        self.fill(own, b"\0", rounded)
+        self.synchronize()
+        bases = [own] * self.world.size
+        if self.world.size > 1:
+            with self._explained("share the symmetric heap between ranks"):
+                bases = self._mapped(own)
+        return Heap(size_bytes, tuple(bases))
+
+    def _mapped(self, own: int) -> list[int]:
+        """The heaps of all ranks in this process's addresses."""
+        handle = self.functions.ipc_handle()
+        self.driver.call(self.functions.share, ctypes.byref(handle), own)
+        handles = self.world.exchange(bytes(handle))
+        return [own if rank == self.world.rank else self._open(data) for rank, data in enumerate(handles)]
+
+    def _open(self, handle: bytes) -> int:
+        found = self.functions.ipc_handle.from_buffer_copy(handle)
+        return self.driver.handle(self.functions.open_shared, found, LAZY_PEER_ACCESS)
+
+    def drop_heap(self, heap: Heap) -> None:
+        self.synchronize()
+        with self._explained("give the symmetric heap back"):
+            for rank, base in enumerate(heap.bases):
+                if rank != self.world.rank:
+                    self.driver.call(self.functions.close_shared, base)
+        self.world.barrier()
+        self.free(heap.bases[self.world.rank])
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        yield
+
+    def counters(self) -> Mapping[str, int]:
+        return {"launches": self._launches}
+
+    def close(self) -> None:
+        with self._explained("close the GPU"):
+            for module in self._modules:
+                self.driver.call(self.functions.unload, module)
