@@ -197,6 +197,31 @@ def test_a_world_of_two_dimensions_and_blocks_without_herds():
         assert (rank.arrays[0][0] == 10 * x + (y - 1) % 3).all()
 
 
+@pytest.mark.parametrize("protocol", ["ordered", "line"])
+def test_blocks_without_herds_exchange_messages(protocol: str):
+    """Outside of herds the threads of a block are numbered, and the first of them are the wave that moves a line."""
+    text = f"""module attributes {{gpu.container_module}} {{
+      air.channel @C [2] {{channel_type = "gpu_symmetric_heap", protocol = "{protocol}"}}
+      func.func @f(%in: memref<31xi32>, %out: memref<31xi32>) {{
+        %c2 = arith.constant 2 : index
+        air.rank (%me) in (%n=%c2) args(%i=%in, %o=%out) : memref<31xi32>, memref<31xi32> {{
+          %c1 = arith.constant 1 : index
+          air.launch (%b) in (%bs=%c1) args(%m=%me, %li=%i, %lo=%o) : index, memref<31xi32>, memref<31xi32> {{
+            air.segment args(%s=%m, %si=%li, %so=%lo) : index, memref<31xi32>, memref<31xi32> {{
+              %one = arith.constant 1 : index
+              %two = arith.constant 2 : index
+              air.herd tile (%w) in (%waves=%two) {{ }}
+              %other = arith.xori %s, %one : index
+              air.channel.put @C[%other] (%si[] [] []) : (memref<31xi32>)
+              air.channel.get @C[%s] (%so[] [] []) : (memref<31xi32>)
+            }} }} }}
+        return
+      }} }}"""
+    given = np.arange(31, dtype=np.int32)
+    result = air.compile(text).run(given, np.zeros(31, np.int32), entry="f", settings=LATE)
+    assert all((rank.arrays[1] == given).all() for rank in result.ranks)
+
+
 def test_a_message_waits_for_a_later_kernel_of_another_rank_operation():
     """Everyone puts in one `air.rank`, and gets in the next one of the function."""
 

@@ -9,7 +9,7 @@ from itertools import product
 from typing import cast
 
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright import device
@@ -174,7 +174,9 @@ def sent(function: Operation) -> dict[str, list[int]]:
         offsets, sizes, strides = ([known_int(entry) or 0 for entry in entries] for entries in access.lists)
         direction, name = key_of(op)
         if not sizes:
-            found[f"{direction.name} {name}"] += range(access.memref.type.get_shape()[0])  # type: ignore[attr-defined]
+            whole = access.memref.type
+            assert isinstance(whole, MemRefType)
+            found[f"{direction.name} {name}"] += range(whole.get_shape()[0])
             continue
         for index in product(*map(range, sizes)):
             address = sum((o + i) * s for o, i, s in zip(offsets, index, strides, strict=True))
@@ -187,10 +189,10 @@ def moves_of(function: Operation) -> tuple[list[Move], list[int]]:
     channels = ShimChannels(device.model(DEVICE))
     moves: list[Move] = []
     ends: list[int] = []
-    transfers = set[Operation](host_transfers(function))
+    transfers: dict[Operation, Transfer] = {transfer: transfer for transfer in host_transfers(function)}
     for op in function.walk():
-        if op in transfers:
-            moves.append(Move(channels.channel_of(op), *size_of(host_access(op))))  # type: ignore[arg-type]
+        if (transfer := transfers.get(op)) is not None:
+            moves.append(Move(channels.channel_of(transfer), *size_of(host_access(transfer))))
         elif isinstance(op, WaitAllOp) and op.token is None and moves and len(moves) not in ends:
             ends.append(len(moves))
     return moves, ends

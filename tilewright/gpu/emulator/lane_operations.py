@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,14 +26,14 @@ COMBINE: dict[str, Any] = {
 }
 
 
-class LaneOperations:
+class LaneOperations(ABC):
     """Operations across lanes, for any number of waves side by side."""
 
     lanes: int
     wave_size: int
 
-    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
-        raise NotImplementedError
+    @abstractmethod
+    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn: ...
 
     def shuffle(self, value: Array, offset: Any, width: Any, mode: str, m: Any, site: int) -> tuple[Array, Array]:
         """The value of another lane among `width` neighbours, and whether there is such a lane."""

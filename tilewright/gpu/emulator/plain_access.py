@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_SHIFT, PRIVATE_WI
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class PlainAccess:
+class PlainAccess(ABC):
     """Loads, stores and updates of a gang; places count elements from a pointer, `m` masks lanes."""
 
     lanes: int
@@ -27,14 +28,14 @@ class PlainAccess:
     """How often memory has changed, shared by all gangs of a device."""
     _lds_starts: dict[tuple[int, int], Array]
 
-    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
-        raise NotImplementedError
+    @abstractmethod
+    def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn: ...
 
-    def outside(self, places: Any, m: Any, size: int, site: int) -> NoReturn:
-        raise NotImplementedError
+    @abstractmethod
+    def outside(self, places: Any, m: Any, size: int, site: int) -> NoReturn: ...
 
-    def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
-        raise NotImplementedError
+    @abstractmethod
+    def unmapped(self, address: Any, m: Any, site: int) -> NoReturn: ...
 
     # Global memory behind one pointer
 

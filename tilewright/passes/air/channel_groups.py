@@ -112,7 +112,9 @@ class Herd:
 
 @dataclass(frozen=True)
 class Block:
-    """All threads of a block, outside of its herds."""
+    """All threads of a block, outside of its herds; the first ones are a wave."""
+
+    wave_size: int
 
     def number(self, emitter: Emitter) -> SSAValue:
         x, y = (emitter.insert(ThreadIdOp(dimension)).results[0] for dimension in (Dimension.X, Dimension.Y))
@@ -127,7 +129,7 @@ class Block:
         emitter.insert(BarrierOp.create())
 
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
-        raise NotImplementedError("a block outside of herds has no waves of its own")
+        emitter.when(emitter.compare("ult", self.number(emitter), emitter.constant(self.wave_size)), act)
 
     def rejoin(self, emitter: Emitter) -> None:
         self.meet(emitter)
@@ -136,7 +138,7 @@ class Block:
 def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> Group:
     """Who transfers in a herd, or outside of one; `is_for_each` if processing elements transfer for themselves."""
     if herd is None:
-        return Block()
+        return Block(wave_size)
     if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):
         return Wave(wave_size)
     return Herd(herd, wave_size)

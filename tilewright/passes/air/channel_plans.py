@@ -64,7 +64,7 @@ def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> Plan:
     messages = [Message(end) for end in bundle.ends]
     for message in messages:
         message.check()
-        _check_place(message.end, protocol)
+        _check_place(message.end)
         _check_indices(bundle, message.end)
         if protocol == LINE:
             check_fits(message)
@@ -123,14 +123,12 @@ def enclosing_herd(end: ChannelEnd) -> HerdOp | None:
     return parent
 
 
-def _check_place(end: ChannelEnd, protocol: str) -> None:
-    """A transfer is done by a kernel, and one of a line by lanes of a wave."""
-    if enclosing_herd(end) is not None:
-        return
+def _check_place(end: ChannelEnd) -> None:
+    """A transfer is done by a kernel."""
     parent: Operation | None = end.parent_op()
-    while parent is not None and not isinstance(parent, LaunchOp | SegmentOp):
+    while parent is not None and not isinstance(parent, LaunchOp | SegmentOp | HerdOp):
         parent = parent.parent_op()
-    if parent is None or protocol == LINE:
+    if parent is None:
         fail_op(
             end,
             "must be enclosed by an air.herd op for the cacheline lowering",

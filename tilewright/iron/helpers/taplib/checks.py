@@ -83,3 +83,9 @@ def clean_transformation(
 def check_lengths(sizes: Sequence[Number], strides: Sequence[Number]) -> None:
     if sizes and strides and len(sizes) != len(strides):
         raise ValueError(f"len(sizes) ({len(sizes)}) != len(strides) ({len(strides)})")
+
+
+def check_drawable(dimensions: Sequence[int]) -> None:
+    """A picture is flat. The kind of error and its words are those that programs for mlir-aie expect."""
+    if len(dimensions) != 2:
+        raise NotImplementedError("Visualization is only currently supported for 1- or 2-dimensional tensors")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tilewright.iron.helpers.taplib.checks import (
     Number,
     check_dimensions,
+    check_drawable,
     check_offset,
     clean_transformation,
     is_known,
@@ -20,7 +21,6 @@ from tilewright.iron.helpers.taplib.checks import (
 
 Accesses = npt.NDArray[np.int32]
 NOT_ACCESSED = -1
-ONLY_2D = "Visualization is only currently supported for 1- or 2-dimensional tensors"
 
 
 class TensorAccessPattern:
@@ -106,8 +106,7 @@ class TensorAccessPattern:
         """
         from tilewright.iron.helpers.taplib.visualization2d import visualize_from_accesses
 
-        if len(self._tensor_dims) != 2:
-            raise NotImplementedError(ONLY_2D)
+        check_drawable(self._tensor_dims)
         count = self.access_count() if plot_access_count else None
         name = str(self) if title is None else title
         visualize_from_accesses(self.access_order(), count, name, show_arrows, file_path, show_plot)

@@ -11,13 +11,14 @@ import numpy as np
 from tilewright.iron.helpers.taplib.checks import (
     Number,
     check_dimensions,
+    check_drawable,
     check_lengths,
     check_offset,
     check_sizes,
     check_strides,
     clean_transformation,
 )
-from tilewright.iron.helpers.taplib.tap import NOT_ACCESSED, ONLY_2D, Accesses, TensorAccessPattern
+from tilewright.iron.helpers.taplib.tap import NOT_ACCESSED, Accesses, TensorAccessPattern
 
 if TYPE_CHECKING:
     from tilewright.iron.helpers.taplib.visualization2d import Animation
@@ -118,7 +119,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         """Draw the whole sequence; see `TensorAccessPattern.visualize`."""
         from tilewright.iron.helpers.taplib.visualization2d import visualize_from_accesses
 
-        self._need_2d()
+        check_drawable(self._tensor_dims)
         count = self.access_count() if plot_access_count else None
         name = "TensorAccessSequence" if title is None else title
         visualize_from_accesses(self.access_order(), count, name, False, file_path, show_plot)
@@ -127,15 +128,11 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         """A picture of each pattern in turn, beginning with an untouched tensor: for notebooks, or `save` it."""
         from tilewright.iron.helpers.taplib.visualization2d import animate_from_accesses
 
-        self._need_2d()
+        check_drawable(self._tensor_dims)
         orders = [np.full(self._tensor_dims, NOT_ACCESSED, np.int32), *(tap.access_order() for tap in self._taps)]
         counts = [np.zeros(self._tensor_dims, np.int32), *(tap.access_count() for tap in self._taps)]
         name = "TensorAccessSequence Animation" if title is None else title
         return animate_from_accesses(orders, counts if animate_access_count else None, name)
-
-    def _need_2d(self) -> None:
-        if len(self._tensor_dims) != 2:
-            raise NotImplementedError(ONLY_2D)
 
     def __contains__(self, value: object) -> bool:
         return value in self._taps

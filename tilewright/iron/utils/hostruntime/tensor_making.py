@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from math import prod
 from typing import Any, ClassVar
 
@@ -12,13 +13,13 @@ import numpy.typing as npt
 Shape = tuple[int, ...]
 
 
-class MadeTensor:
+class MadeTensor(ABC):
     """A class of tensors that is called with a shape, a type and a device."""
 
     DEFAULT_DEVICE: ClassVar[str] = "npu"
 
-    def __init__(self, shape_or_data: Any, dtype: npt.DTypeLike = np.uint32, device: str | None = None):
-        raise NotImplementedError
+    @abstractmethod
+    def __init__(self, shape_or_data: Any, dtype: npt.DTypeLike = np.uint32, device: str | None = None): ...
 
     @classmethod
     def _target(cls, shape: Shape, out: Any, dtype: npt.DTypeLike, device: str | None, **kwargs: Any) -> Any:

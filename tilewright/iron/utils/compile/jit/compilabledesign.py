@@ -16,6 +16,7 @@ from tilewright.design import Design
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.ir.context import make_context
 from tilewright.ir.printer import module_text
+from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.module import Module, mlir_mod_ctx
 from tilewright.iron.scripts import built
 from tilewright.iron.utils.compile.jit.context import compile_context
@@ -174,7 +175,7 @@ class CompilableDesign:
         `NPUKernel(xclbin_path, inst_path)` runs it. Files for hardware cannot be made here.
         """
         if full_elf_path is not None or elf_path is not None or pdi_path is not None:
-            raise NotImplementedError("ELF and PDI files take the vendor's tools: compile the printed MLIR with them")
+            refuse("ELF and PDI files are not made here", (None, "have the vendor's tools compile the printed MLIR"))
         if (xclbin_path is None) != (inst_path is None):
             raise ValueError(
                 "compile(): xclbin_path and inst_path must be set together (both paths to write artifacts directly, or "
