@@ -8,12 +8,11 @@ between two blocks what a turn costs.
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gpu_kernels import ARITHMETIC, MESSAGES, matmul_text
+from timing import best
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, GPU_TARGETS
 from tilewright.dialects.gpu.kernels import GPUModuleOp
@@ -21,18 +20,6 @@ from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator import EmulatorDevice
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-
-REPEATS = 3
-
-
-def best(action: Callable[[], Any]) -> float:
-    """The shortest of several times."""
-    found = list[float]()
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        action()
-        found.append(time.perf_counter() - start)
-    return min(found)
 
 
 class Bench:

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import math
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gemm_design import gemm_text
+from timing import REPEATS, best
 
 import tilewright as tw
 from tilewright.sim.trace import Event
 
 SIZES = 256, 512, 1024
-REPEATS = 3
 VENDOR_CYCLES_PER_SECOND = 0.050 * 1e9 / 1200
 
 
@@ -37,16 +35,6 @@ class Measured(NamedTuple):
     cycles: int
     events: int
     dma_bytes: int
-
-
-def best(action: Callable[[], Any]) -> float:
-    """The shortest of several times."""
-    found = list[float]()
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        action()
-        found.append(time.perf_counter() - start)
-    return min(found)
 
 
 def measure(size: int) -> Measured:

@@ -22,8 +22,9 @@ from tilewright.designs import (
     TileShape,
     WholeArrayGemm,
 )
-from tilewright.designs.gemm_types import DTYPES, SUMS
+from tilewright.designs.gemm_types import SUMS
 from tilewright.device import model
+from tilewright.iron.dtype import dtype_map
 
 sys.path.append(str(Path(__file__).parent))
 from txn_effects import effects
@@ -74,8 +75,8 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def random_matrices(gemm: Any, random: np.random.Generator, m: int, k: int, n: int) -> tuple[Any, Any, Any]:
     """Operands, and their product. Floats are small integers, so that they are added up without rounding."""
     low, high = (-8, 8) if gemm.operand == "bf16" else (-100, 100)
-    a, b = (random.integers(low, high, shape).astype(DTYPES[gemm.operand]) for shape in ((m, k), (k, n)))
-    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(DTYPES[SUMS[gemm.operand]])
+    a, b = (random.integers(low, high, shape).astype(dtype_map[gemm.operand]) for shape in ((m, k), (k, n)))
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[SUMS[gemm.operand]])
     return a, b, wanted
 
 

@@ -103,17 +103,18 @@ def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
 def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     import numpy as np
 
-    from tilewright.designs.gemm_types import DTYPES, SUMS
+    from tilewright.designs.gemm_types import SUMS
     from tilewright.device import model
     from tilewright.device.vector_unit import vector_unit
+    from tilewright.iron.dtype import dtype_map
 
     m, k, n = size
     random = np.random.default_rng(m + k + n)
-    a, b = (random.integers(-8, 8, shape).astype(DTYPES[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
+    a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
     start = time.perf_counter()
     product = gemm.run(a, b)
     elapsed = time.perf_counter() - start
-    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(DTYPES[SUMS[gemm.gemm.operand]])
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[SUMS[gemm.gemm.operand]])
     record = product.result.record
     seconds = record.cycles / record.clock_hz
     padded = gemm.padded(m, k, n)

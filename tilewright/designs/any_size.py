@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.designs.gemm_types import DTYPES, SUMS
+from tilewright.designs.gemm_types import SUMS
+from tilewright.iron.dtype import dtype_map
 
 if TYPE_CHECKING:
     from tilewright.design import Design
@@ -50,12 +51,12 @@ class Gemm:
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
         """The product of an m x k and a k x n matrix."""
-        left, right = (np.asarray(matrix, dtype=DTYPES[self.gemm.operand]) for matrix in (a, b))
+        left, right = (np.asarray(matrix, dtype=dtype_map[self.gemm.operand]) for matrix in (a, b))
         if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
             raise ValueError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
         (m, k), n = left.shape, right.shape[1]
         rows, depth, columns = self.padded(m, k, n)
-        total = np.zeros((rows, columns), DTYPES[SUMS[self.gemm.operand]])
+        total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
         if self._loaded is None:
             self._loaded = self.design.load()
         result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)

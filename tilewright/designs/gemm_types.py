@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tilewright.device import Arch, model
 from tilewright.device.vector_unit import vector_unit
+from tilewright.iron.dtype import dtype_map
 
-DTYPES: dict[str, Any] = {
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-}
 WORD: Any = np.ndarray[(1,), np.dtype[np.int32]]
 """A buffer for one parameter."""
 SUMS = {"i8": "i32", "i16": "i32", "bf16": "f32"}
@@ -118,4 +111,4 @@ def open_array(dtype: str) -> Any:
 
 
 def _array(count: int | None, dtype: str) -> Any:
-    return np.ndarray[(count,), np.dtype[DTYPES[dtype]]]  # pyright: ignore[reportInvalidTypeArguments]
+    return np.ndarray[(count,), np.dtype[dtype_map[dtype]]]  # pyright: ignore[reportInvalidTypeArguments]

@@ -10,6 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.memref.kept_dimensions import kept_dimensions
 from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
@@ -52,26 +53,10 @@ def _subview(lowering: Lowering, op: Operation) -> None:
 
 
 def _kept_dimensions(sizes: Sequence[int], strides: Sequence[int | None], result: MemRefType) -> list[int]:
-    """Which dimensions a subview keeps: those that can be left out have one element."""
-    shape, wanted = result.get_shape(), strides_of(result)
-
-    def match(dimension: int, number: int) -> list[int] | None:
-        if dimension == len(sizes):
-            return [] if number == len(shape) else None
-        if number < len(shape) and sizes[dimension] == shape[number] and _agree(strides[dimension], wanted[number]):
-            rest = match(dimension + 1, number + 1)
-            if rest is not None:
-                return [dimension, *rest]
-        return match(dimension + 1, number) if sizes[dimension] == 1 else None
-
-    found = match(0, 0)
+    found = kept_dimensions(sizes, strides, result.get_shape(), strides_of(result))
     if found is None:
         raise Untranslatable(f"{result} is no part of the source")
     return found
-
-
-def _agree(stride: int | None, wanted: int | None) -> bool:
-    return stride is None or wanted is None or stride == wanted
 
 
 def _reinterpret_cast(lowering: Lowering, op: Operation) -> None:

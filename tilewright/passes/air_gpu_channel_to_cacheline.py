@@ -25,12 +25,12 @@ from tilewright.passes.air.channel_plans import (
     ORDERED,
     PROTOCOLS,
     Plan,
-    enclosing_function,
     make_plan,
     stated_protocol,
 )
 from tilewright.passes.air.channel_transfers import Transfers
 from tilewright.passes.air.line_in_place import is_line_in_place, lower_in_place
+from tilewright.passes.air.rank_checks import enclosing_function
 from tilewright.passes.air.rank_inference import enclosing_rank
 from tilewright.passes.air.targets import find_target, wave_size_of
 from tilewright.passes.effects import is_unused

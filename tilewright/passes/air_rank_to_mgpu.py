@@ -12,11 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects.air.levels import RankOp
-from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.bodies import inline_body, wait_before
 from tilewright.passes.air.emitter import INDEX, Emitter
-from tilewright.passes.air.rank_checks import check_messages_are_lowered
+from tilewright.passes.air.rank_checks import check_messages_are_lowered, enclosing_function
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
 
 DEFAULT_HEAP_BYTES = 256 << 20
@@ -38,7 +37,7 @@ class AirRankToMgpuPass(Pass):
         for rank in ranks:
             check_messages_are_lowered(rank)
         declare(op, HEAP_INIT, HEAP_DESTROY, GET_RANK)
-        for function in dict.fromkeys(_function_of(rank) for rank in ranks):
+        for function in dict.fromkeys(enclosing_function(rank) for rank in ranks):
             self._bracket(function)
         for rank in ranks:
             _inline(rank)
@@ -51,15 +50,6 @@ class AirRankToMgpuPass(Pass):
         for block in function.body.blocks:
             if isinstance(block.last_op, ReturnOp):
                 call(Emitter.before(block.last_op), HEAP_DESTROY)
-
-
-def _function_of(rank: RankOp) -> FuncOp:
-    parent = rank.parent_op()
-    while parent is not None and not isinstance(parent, FuncOp):
-        parent = parent.parent_op()
-    if parent is None:
-        fail_op(rank, "must be inside a func.func, which becomes the program of each process")
-    return parent
 
 
 def _inline(rank: RankOp) -> None:

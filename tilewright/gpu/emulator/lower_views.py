@@ -10,6 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.memref.kept_dimensions import kept_dimensions
 from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
 from tilewright.gpu.emulator.lower_memory import position
@@ -31,25 +32,8 @@ def _subview(b: Builder, op: Operation) -> None:
 
 
 def _kept(sizes: Sequence[int], strides: Sequence[Operand], result: MemRefType) -> list[int]:
-    """Which dimensions a subview keeps: those that can be left out have one element."""
-    shape, wanted = list(result.get_shape()), strided(result).strides
-
-    def agree(dimension: int, number: int) -> bool:
-        stride, want = strides[dimension], wanted[number]
-        return sizes[dimension] == shape[number] and (
-            want is None or not isinstance(stride, Constant) or stride.value == want
-        )
-
-    def match(dimension: int, number: int) -> list[int] | None:
-        if dimension == len(sizes):
-            return [] if number == len(shape) else None
-        if number < len(shape) and agree(dimension, number):
-            rest = match(dimension + 1, number + 1)
-            if rest is not None:
-                return [dimension, *rest]
-        return match(dimension + 1, number) if sizes[dimension] == 1 else None
-
-    found = match(0, 0)
+    known = [stride.value if isinstance(stride, Constant) else None for stride in strides]
+    found = kept_dimensions(sizes, known, result.get_shape(), strided(result).strides)
     if found is None:
         raise Unsupported(f"{result} is no part of the source")
     return found

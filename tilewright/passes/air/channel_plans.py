@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
@@ -17,6 +16,7 @@ from tilewright.passes.air.channel_messages import Message, check_match
 from tilewright.passes.air.channel_rules import Rule, Sample, find_rule
 from tilewright.passes.air.mailboxes import LINE_BYTES, Mailbox, find_slots
 from tilewright.passes.air.protocol_line import check_fits
+from tilewright.passes.air.rank_checks import enclosing_function
 from tilewright.passes.air.rank_inference import enclosing_rank
 from tilewright.passes.folding.constants import scalar_int
 
@@ -154,12 +154,3 @@ def _common_rank(bundle: Bundle) -> RankOp:
 
 def _world_of(rank: RankOp) -> list[object]:
     return [size if scalar_int(size) is None else scalar_int(size) for size in rank.extents]
-
-
-def enclosing_function(rank: RankOp) -> FuncOp:
-    parent = rank.parent_op()
-    while parent is not None and not isinstance(parent, FuncOp):
-        parent = parent.parent_op()
-    if parent is None:
-        fail_op(rank, "must be inside a func.func, which becomes the program of each process")
-    return parent

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.passes.folding.constants import scalar_int, signed
+from tilewright.passes.folding.arith_integers import COMPUTE
+from tilewright.passes.folding.constants import int_width, mask, scalar_int, signed
 from tilewright.passes.folding.predicates import compare
 
-_WIDTH = 64
-_MASK = (1 << _WIDTH) - 1
-
-
-def _quotient(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-_OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
-    "arith.shli": lambda a, b: a << b,
-    "arith.shrui": lambda a, b: (a & _MASK) >> b,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.minui": lambda a, b: min(a & _MASK, b & _MASK),
-    "arith.maxui": lambda a, b: max(a & _MASK, b & _MASK),
-    "arith.divsi": _quotient,
-    "arith.divui": lambda a, b: (a & _MASK) // (b & _MASK),
-    "arith.remsi": lambda a, b: a - b * _quotient(a, b),
-    "arith.remui": lambda a, b: (a & _MASK) % (b & _MASK),
-}
-_DIVISIONS = {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"}
-_SHIFTS = {"arith.shli", "arith.shrui"}
-_CASTS = {"arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui", "arith.trunci"}
+_WITH_SIGN = {"arith.extsi", "arith.index_cast", "arith.trunci"}
+_WITHOUT_SIGN = {"arith.extui", "arith.index_castui"}
 
 
 def outermost(value: SSAValue) -> SSAValue:
@@ -99,13 +73,25 @@ def _computed(op: Operation, operands: Sequence[int | None]) -> int | None:
 
 
 def _result(op: Operation, operands: Sequence[int]) -> int | None:
-    if op.name in _CASTS:
+    if not op.operands or len(op.results) != 1:
+        return None
+    width, result_width = int_width(op.operands[0].type), int_width(op.results[0].type)
+    if width is None or result_width is None:
+        return None
+    found = _bits(op, [operand & mask(width) for operand in operands], width)
+    return None if found is None else signed(found & mask(result_width), result_width)
+
+
+def _bits(op: Operation, operands: Sequence[int], width: int) -> int | None:
+    """The result, from operands as bits."""
+    if op.name in _WITH_SIGN:
+        return signed(operands[0], width)
+    if op.name in _WITHOUT_SIGN:
         return operands[0]
-    if isinstance(op, arith.CmpiOp):
-        return int(compare(op.predicate.value.data, operands[0] & _MASK, operands[1] & _MASK, _WIDTH))
-    apply = _OPERATIONS.get(op.name)
-    if apply is None or (op.name in _DIVISIONS and operands[1] == 0):
-        return None
-    if op.name in _SHIFTS and not 0 <= operands[1] < _WIDTH:
-        return None
-    return signed(apply(*operands) & _MASK, _WIDTH)
+    match op, operands:
+        case arith.CmpiOp(), [left, right]:
+            return int(compare(op.predicate.value.data, left, right, width))
+        case _, [left, right] if op.name in COMPUTE:
+            return COMPUTE[op.name](left, right, width)
+        case _:
+            return None

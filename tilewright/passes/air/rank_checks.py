@@ -1,10 +1,11 @@
-"""What must be lowered while it is still known which rank is which."""
+"""What must hold of ranks before they become processes."""
 
 from __future__ import annotations
 
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd
 from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail_op
 
 
@@ -17,3 +18,13 @@ def check_messages_are_lowered(rank: RankOp) -> None:
                 fail_op(op, "moves data between ranks", (op, "run --air-gpu-channel-to-cacheline before this pass"))
         if isinstance(op, DmaMemcpyNdOp) and (op.src_rank is not None or op.dst_rank is not None):
             fail_op(op, "copies between ranks", (op, "use air.translate, or a channel of type gpu_symmetric_heap"))
+
+
+def enclosing_function(rank: RankOp) -> FuncOp:
+    """The function whose host code starts a rank."""
+    parent = rank.parent_op()
+    while parent is not None and not isinstance(parent, FuncOp):
+        parent = parent.parent_op()
+    if parent is None:
+        fail_op(rank, "must be inside a func.func, which becomes the program of each process")
+    return parent
