@@ -13,18 +13,22 @@ if TYPE_CHECKING:
     from tilewright.codegen.range_error import RangeError as RangeError
     from tilewright.design import Design as Design
     from tilewright.design import compile_source as compile
-    from tilewright.ir.diagnostics import DiagnosedError as CompileError
-    from tilewright.sim.faults import Fault as Fault
-    from tilewright.sim.faults import Hang as Hang
+    from tilewright.errors import ArgumentError as ArgumentError
+    from tilewright.errors import Error as Error
+    from tilewright.ir.diagnostics import CompileError as CompileError
+    from tilewright.ir.run_errors import Fault as Fault
+    from tilewright.ir.run_errors import Hang as Hang
     from tilewright.sim.stops import Interrupted as Interrupted
     from tilewright.sim.stops import Stopped as Stopped
     from tilewright.simulation import BareDevice as BareDevice
 
 __version__ = "0.1.0"
 __all__ = [
+    "ArgumentError",
     "BareDevice",
     "CompileError",
     "Design",
+    "Error",
     "Fault",
     "Hang",
     "Interrupted",
@@ -38,11 +42,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ArgumentError": "tilewright.errors:ArgumentError",
     "BareDevice": "tilewright.simulation:BareDevice",
-    "CompileError": "tilewright.ir.diagnostics:DiagnosedError",
+    "CompileError": "tilewright.ir.diagnostics:CompileError",
     "Design": "tilewright.design:Design",
-    "Fault": "tilewright.sim.faults:Fault",
-    "Hang": "tilewright.sim.faults:Hang",
+    "Error": "tilewright.errors:Error",
+    "Fault": "tilewright.ir.run_errors:Fault",
+    "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.stops:Interrupted",
     "RangeError": "tilewright.codegen.range_error:RangeError",
     "Stopped": "tilewright.sim.stops:Stopped",

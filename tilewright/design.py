@@ -12,8 +12,9 @@ from xdsl.ir import BlockArgument
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.diagnostics import CompileError, DiagnosedError
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
@@ -85,7 +86,7 @@ def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
 def _raise_errors(module: ModuleOp) -> None:
     errors = verify(module)
     if errors:
-        raise DiagnosedError(errors)
+        raise CompileError(errors)
 
 
 def _pipeline(lowering: Sequence[str]) -> Pipeline:
@@ -166,7 +167,7 @@ class Design:
         if name is None and found:
             return next(iter(found.values()))
         if name not in found:
-            raise KeyError(f"no device {name!r}; there is {', '.join(found) or 'none'}")
+            raise UnknownNameError(f"no device {name!r}; there is {', '.join(found) or 'none'}")
         return found[name]
 
     def load(
@@ -271,7 +272,7 @@ class Design:
             return next(iter(self._operations.values()))
         if name not in self._operations:
             known = ", ".join(self._operations) or "none"
-            raise KeyError(f"no runtime sequence {name!r}; there is {known}")
+            raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
 
 

@@ -22,6 +22,7 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
+from tilewright.errors import ArgumentError
 from tilewright.kernels.binding import DeviceKernels
 from tilewright.passes.number_pdis import pdi_numbers
 from tilewright.sim.controller import Image
@@ -40,10 +41,6 @@ Kernels = Mapping[str, Callable[..., Any]]
 Array = npt.NDArray[Any]
 Levels = Mapping[str, str]
 """What is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`."""
-
-
-class ArgumentError(ValueError):
-    """An argument that a sequence cannot take."""
 
 
 class LoadedDevice:

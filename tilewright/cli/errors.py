@@ -6,17 +6,18 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
+from tilewright.errors import Error
 from tilewright.ir.diagnostics import Diagnostic, Severity, file_position
 
 LONGEST_LINE, LONGEST_TEXT = 160, 1000
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;35", Severity.REMARK: "1;34", Severity.NOTE: "1;30"}
 
 
-class UsageError(Exception):
+class UsageError(Error):
     """The command was called in a way that makes no sense; the text says how."""
 
 
-class InputError(Exception):
+class InputError(Error):
     """A file that the command was given cannot be read or written; the text says which and why."""
 
 

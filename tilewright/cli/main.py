@@ -86,6 +86,7 @@ def _overview() -> str:
 def _explain(error: Exception) -> int:
     """Print an error in a line or a few, never as a traceback unless that was asked for."""
     from tilewright.cli.errors import UsageError, show_diagnostics
+    from tilewright.errors import Error
     from tilewright.ir.diagnostics import DiagnosedError
 
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
@@ -103,7 +104,7 @@ def _explain(error: Exception) -> int:
         case OSError():
             print(f"tilewright: error: {error.strerror or error}", file=sys.stderr)
             return WRONG_INPUT
-        case _ if type(error).__module__.startswith("tilewright."):
+        case Error():
             print(f"tilewright: error: {error}", file=sys.stderr)
             return WRONG_INPUT
         case _:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.cli.files import read_text
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.diagnostics import CompileError, DiagnosedError
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
 
@@ -27,7 +27,7 @@ def read_checked(ctx: Context, name: str, text: str) -> ModuleOp:
     """The program that a text says; raises `DiagnosedError` if it has faults."""
     module = parse_source(ctx, text, name)
     if errors := verify(module):
-        raise DiagnosedError(errors)
+        raise CompileError(errors)
     return module
 
 

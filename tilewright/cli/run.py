@@ -96,7 +96,7 @@ def run(args: Namespace) -> int:
 def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
     from tilewright.cli.run_report import Outcome, progress_line, report
     from tilewright.ir.diagnostics import DiagnosedError
-    from tilewright.sim.faults import Unfinished
+    from tilewright.ir.run_errors import Unfinished
     from tilewright.sim.stops import Interrupted
 
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.judge.notes
@@ -127,12 +127,13 @@ def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
 
 def _how(error: Exception) -> tuple[str, str | None]:
     """What ended a run, and which hazard it was."""
-    from tilewright.sim.faults import Fault, Hang
+    from tilewright.ir.run_errors import Fault, Hang
+    from tilewright.sim.faults import FaultKind
     from tilewright.sim.stops import Stopped
 
     match error:
         case Fault():
-            return "fault", error.kind.option
+            return "fault", error.kind.option if isinstance(error.kind, FaultKind) else None
         case Hang():
             return "hang", None
         case Stopped():

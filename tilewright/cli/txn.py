@@ -68,10 +68,10 @@ def _decode(data: bytes, name: str, section: str | None) -> Stream:
 def _at_line(error: TextError, name: str) -> DiagnosedError:
     from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-    from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+    from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity
 
     place = FileLineColLoc(StringAttr(name), IntAttr(error.line), IntAttr(error.column))
-    return DiagnosedError([Diagnostic(Severity.ERROR, error.reason, place)])
+    return CompileError([Diagnostic(Severity.ERROR, error.reason, place)])
 
 
 def _dis(args: Namespace) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import LocationAttr
 
+from tilewright.errors import Error
 from tilewright.ir.diagnostics import place
 
 
-class RangeError(ValueError):
+class RangeError(Error, ValueError):
     """A sequence was asked for with values for which it has no valid stream; says which, why and where."""
 
     def __init__(self, text: str, arguments: Mapping[str, int], location: LocationAttr):

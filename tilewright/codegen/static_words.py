@@ -11,7 +11,7 @@ from tilewright.codegen.emission import VERSION, Emitter
 from tilewright.codegen.interpreter import TO_BINARY, Emitted, Interpreter, Refused
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, queue
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, diagnose, op_text
+from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
 from tilewright.txn.encode import header_words
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
 
@@ -81,7 +81,7 @@ def static_words(sequence: RuntimeSequenceOp, emitter: Emitter) -> StaticWords:
     except Refused as error:
         errors.append(diagnose(Severity.ERROR, error.op, op_text(error.op, error.text)))
     if errors:
-        raise DiagnosedError(_distinct(errors))
+        raise CompileError(_distinct(errors))
     words[:HEADER_WORDS] = header_words(emitter.header, len(places), len(words) * WORD_BYTES)
     return StaticWords(words, places)
 

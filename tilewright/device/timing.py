@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, cast
 
+from tilewright.errors import ArgumentError
+
 from .enums import Arch
 
 ASSUMED = "an assumption: no public figure"
@@ -90,7 +92,7 @@ FUNCTIONAL = Timing(
 """Time counts as little as it can: only what a run computes matters."""
 
 
-class TimingError(ValueError):
+class TimingError(ArgumentError):
     """Parameters that cannot be; says which."""
 
 

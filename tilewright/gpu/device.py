@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tilewright.device.gpu_targets import GpuTarget
+from tilewright.errors import Error
 
 if TYPE_CHECKING:  # what runs compiled programs has no compiler beside it
     from xdsl.dialects.builtin import LocationAttr
@@ -107,7 +108,7 @@ class RankLost(Exception):
     """Another rank ended before it did what this one waits for."""
 
 
-class DeviceError(Exception):
+class DeviceError(Error):
     """A device cannot do what it was asked; the text says why and what to do. The host adds where it happened."""
 
 

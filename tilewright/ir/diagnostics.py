@@ -25,6 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PyRDLError, VerifyException
 
+from tilewright.errors import Error
+
 Where: TypeAlias = "Operation | SSAValue | LocationAttr | None"
 
 
@@ -59,14 +61,18 @@ class Diagnostic:
         return "\n".join(self.lines())
 
 
-class DiagnosedError(Exception):
-    """The input is wrong in ways that the diagnostics explain; never a defect of ours."""
+class DiagnosedError(Error):
+    """An error that located diagnostics explain."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]):
         self.diagnostics = list(diagnostics)
         self.sources = dict[str, str]()
         """Texts of the files that the diagnostics are about, for whoever shows them."""
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+
+class CompileError(DiagnosedError):
+    """The program is wrong in ways that the diagnostics explain."""
 
 
 BROKEN_PROMISES = LookupError, AttributeError, TypeError, ValueError, AssertionError, StopIteration, PyRDLError
@@ -164,7 +170,7 @@ def emit_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
     if found is not None:
         found.append(diagnostic)
     elif diagnostic.severity is Severity.ERROR:
-        raise DiagnosedError([diagnostic])
+        raise CompileError([diagnostic])
     return diagnostic
 
 
@@ -186,11 +192,11 @@ def emit_remark(where: Where, text: str) -> Diagnostic:
 
 
 def fail(where: Where, text: str, *notes: tuple[Where, str]) -> NoReturn:
-    """Stop here: raise a `DiagnosedError` with one error."""
+    """Stop here: raise a `CompileError` with one error."""
     error = diagnose(Severity.ERROR, where, text)
     for at, note in notes:
         error.note(at, note)
-    raise DiagnosedError([error])
+    raise CompileError([error])
 
 
 def fail_op(op: Operation, text: str, *notes: tuple[Where, str]) -> NoReturn:

@@ -21,7 +21,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError, VerifyException
 
 from tilewright.ir.create import create_operation
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, VerifyError, location_of
+from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, location_of
 from tilewright.ir.lexer import END
 from tilewright.ir.locations import SourceLocation
 from tilewright.ir.region_parser import RegionParser
@@ -86,7 +86,7 @@ class Parser(RegionParser):
         stale = [reference for reference in self.resolved_references if reference.first_use is not None]
         offsets = sorted(use.offset for use in (*uses, *stale) if isinstance(use, ForwardReference))
         if offsets:
-            raise DiagnosedError([self._error(offset, "use of undeclared SSA value name") for offset in offsets])
+            raise CompileError([self._error(offset, "use of undeclared SSA value name") for offset in offsets])
         self._check_all_blocks_defined()
 
     def _error(self, offset: int, text: str) -> Diagnostic:
@@ -363,9 +363,9 @@ def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
         try:
             return parser.parse_module()
         except ParseError as error:
-            raise DiagnosedError([_parse_diagnostic(parser, error)]) from error
+            raise CompileError([_parse_diagnostic(parser, error)]) from error
         except _FROM_WRONG_INPUT as error:
-            raise DiagnosedError([_stray_diagnostic(parser, error)]) from error
+            raise CompileError([_stray_diagnostic(parser, error)]) from error
 
 
 _FROM_WRONG_INPUT = (

@@ -11,7 +11,16 @@ from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.traits import IsolatedFromAbove
 
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, collect, emit_diagnostic, errors_in, fail, fail_op
+from tilewright.ir.diagnostics import (
+    CompileError,
+    DiagnosedError,
+    Diagnostic,
+    collect,
+    emit_diagnostic,
+    errors_in,
+    fail,
+    fail_op,
+)
 from tilewright.ir.pass_options import options_of
 from tilewright.ir.pipeline_text import PipelineElement, parse_options
 from tilewright.ir.verifier import verify
@@ -121,9 +130,9 @@ def _run_pass(ctx: Context, op: Operation, step: Pass) -> None:
         with collect() as found:
             step.apply(ctx, op)
     except DiagnosedError as error:
-        raise DiagnosedError([*found, *error.diagnostics]) from error
+        raise CompileError([*found, *error.diagnostics]) from error
     if errors_in(found):
-        raise DiagnosedError(found)
+        raise CompileError(found)
     for diagnostic in found:
         emit_diagnostic(diagnostic)
 
@@ -132,7 +141,7 @@ def _check(op: Operation, step: Pass) -> None:
     errors = verify(op)
     if errors:
         errors[0].note(None, f"this is what --{step.name} left behind")
-        raise DiagnosedError(errors)
+        raise CompileError(errors)
 
 
 def make_pass(pass_type: type[Pass], options: str) -> Pass:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
+from tilewright.errors import Error
 from tilewright.iron.builders.insertion import InsertionPoint, is_building
 from tilewright.iron.builders.location import at, user_location
 
@@ -39,7 +40,7 @@ def is_resolvable(part: Any) -> TypeGuard[Resolvable]:
     return not isinstance(part, type) and isinstance(part, Resolvable)
 
 
-class NotResolvedError(Exception):
+class NotResolvedError(Error):
     """An operation was asked for that has not been built."""
 
     def __init__(self, message: str = "Cannot get operation; class not resolved."):

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
+from tilewright.errors import Error
+
 MAGIC = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian, version 1
 FILE_HEADER = Struct("<16sHHIQQQIHHHHHH")
 SECTION_HEADER = Struct("<IIQQQQIIQQ")
@@ -28,7 +30,7 @@ PF_X, PF_W, PF_R = 1, 2, 4
 DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME = 0, 4, 5, 6, 10, 11, 14
 
 
-class LinkError(ValueError):
+class LinkError(Error, ValueError):
     """An object file that no shared library can be made of here; says what is in the way."""
 
 

@@ -7,11 +7,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tilewright.errors import Error
+
 LINKERS = "ld.lld", "ld.lld-22", "ld.lld-21", "ld.lld-20", "/opt/rocm/llvm/bin/ld.lld"
 LINK_SECONDS = 60
 
 
-class NoLinker(Exception):
+class NoLinker(Error):
     """There is no linker for AMD GPUs here; says what to do."""
 
 

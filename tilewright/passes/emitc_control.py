@@ -14,7 +14,7 @@ from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.diagnostics import CompileError
 from tilewright.passes.emitc_builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
 
 LowerBlock: TypeAlias = Callable[[Block], None]
@@ -67,7 +67,7 @@ class ControlFlow:
         end = block.last_op
         assert end is not None
         if not all(self.builder.knows(value) for value in end.operands):
-            raise DiagnosedError([])  # what gives them has been refused
+            raise CompileError([])  # what gives them has been refused
         return [self.builder[value] for value in end.operands]
 
     def _region(self, fill: Callable[[], None]) -> Region:

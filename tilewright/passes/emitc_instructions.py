@@ -20,7 +20,7 @@ from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
 from tilewright.dialects.emitc.operators import AddOp
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
-from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail, fail_op, op_text
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
 from tilewright.passes.emitc_builder import WORD, Builder
 from tilewright.passes.emitc_guards import GUARDS
 from tilewright.txn.host_buffers import address_offset
@@ -224,7 +224,7 @@ def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
             fail(op, "Global symbol initial value is not a dense int array")
     except DiagnosedError as error:
         text = "cannot convert blockwrite without a constant address and data to the C++ TXN target"
-        raise DiagnosedError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
+        raise CompileError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
     return [word & WORD_MASK for word in words]
 
 

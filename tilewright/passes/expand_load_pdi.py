@@ -21,7 +21,7 @@ from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.attributes import ExpandMode
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.passes.configuration import configuration_of
@@ -94,7 +94,7 @@ def _explaining(load: NpuLoadPdiOp) -> Generator[None]:
         yield
     except DiagnosedError as error:
         here = diagnose(Severity.ERROR, load, "Failed to generate configuration operations")
-        raise DiagnosedError([*error.diagnostics, here]) from error
+        raise CompileError([*error.diagnostics, here]) from error
 
 
 def _load_before(load: NpuLoadPdiOp, device: DeviceOp, same_image: bool) -> None:

@@ -13,7 +13,7 @@ from tilewright.device import Arch
 from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSourceOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.dialects.aie.trace import TraceOp
-from tilewright.ir.diagnostics import DiagnosedError, Severity, diagnose, fail
+from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.tracing.egress import Egress, EgressOptions, choose_egress
 from tilewright.passes.tracing.host_buffers import host_buffers
@@ -79,7 +79,7 @@ def _require_places(device: DeviceOp) -> None:
         "LogicalTileOp must be resolved to TileOp before running -aie-insert-trace-flows (run -aie-place-tiles first)"
     )
     if unplaced:
-        raise DiagnosedError([diagnose(Severity.ERROR, tile, text) for tile in unplaced])
+        raise CompileError([diagnose(Severity.ERROR, tile, text) for tile in unplaced])
 
 
 def _add_flows(device: DeviceOp, units: Sequence[Traced], egress: Egress) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import RewritePattern
 
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity
 from tilewright.passes.locating_rewriter import LocatingRewriter, Worklist
 
 
@@ -32,7 +32,7 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *
                     raise
                 text = f"failed to legalize operation '{current.name}' that was explicitly marked illegal"
                 illegal = Diagnostic(Severity.ERROR, text, current.location)
-                raise DiagnosedError([*error.diagnostics, illegal]) from error
+                raise CompileError([*error.diagnostics, illegal]) from error
 
 
 class _Conversion(Worklist):

@@ -21,6 +21,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
@@ -29,7 +30,7 @@ from tilewright.sim.core_kernels import KernelCall
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
 from tilewright.sim.engine import Process, Signal, Wait
-from tilewright.sim.faults import Fault, FaultKind
+from tilewright.sim.faults import FaultKind
 from tilewright.sim.trace import Event
 
 _NUMBER = Struct("<q")

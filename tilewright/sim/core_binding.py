@@ -12,10 +12,11 @@ from tilewright.device import LockAction, TileId, WireBundle
 from tilewright.device.registers import CascadeControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.core_port import Kernel
 from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
-from tilewright.sim.faults import Fault
+from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Beat
 from tilewright.sim.locks import Lock
 from tilewright.sim.ports import PortName
@@ -48,7 +49,7 @@ class TilePort:
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
-            raise Fault("the buffer has no address", buffer)
+            raise Fault("the buffer has no address", buffer, kind=FaultKind.CORE)
         start = buffer.address.value.data
         return self.machine.tiles[buffer.place].memory[start : start + buffer.size_bytes]
 
@@ -69,7 +70,7 @@ class TilePort:
     def lock(self, lock: LockOp) -> Lock:
         """The lock of the machine that one of the program is."""
         if lock.place is None or lock.lock_id is None:
-            raise Fault("the lock has no number", lock)
+            raise Fault("the lock has no number", lock, kind=FaultKind.CORE)
         return self.machine.tiles[lock.place].locks[lock.lock_id.value.data]
 
     def put_cascade(self, data: bytes, location: LocationAttr) -> Process[None]:

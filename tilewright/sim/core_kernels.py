@@ -20,11 +20,12 @@ from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
 from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_number
 from tilewright.sim.engine import Process
-from tilewright.sim.faults import Fault, FaultKind
+from tilewright.sim.faults import FaultKind
 from tilewright.sim.kernels import CallingCore, CKernel, KernelError, cost_of, wants_core
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, Where, location_of
-
-if TYPE_CHECKING:
-    from tilewright.sim.record import RunRecord
+from tilewright.errors import ArgumentError
+from tilewright.ir.diagnostics import Diagnostic, Severity, Where
+from tilewright.ir.run_errors import Fault
 
 
 class Level(Enum):
@@ -51,7 +49,7 @@ class FaultKind(Enum):
         self.meaning = meaning
 
 
-class LevelError(ValueError):
+class LevelError(ArgumentError):
     """A text that sets no level."""
 
 
@@ -75,37 +73,6 @@ def _level_of(text: str) -> tuple[FaultKind, Level]:
 def _meant(text: str, known: Iterable[str]) -> str:
     close = get_close_matches(text, list(known), 1)
     return f", did you mean {close[0]!r}?" if close else ""
-
-
-class Unfinished(DiagnosedError):
-    """A run that did not come to its end."""
-
-    record: RunRecord | None = None
-    """What it did until then."""
-
-
-class Fault(Unfinished):
-    """Something that the hardware would do wrong silently."""
-
-    def __init__(
-        self, text: str, where: Where = None, notes: Sequence[tuple[Where, str]] = (), kind: FaultKind = FaultKind.CORE
-    ):
-        self.kind = kind
-        super().__init__([_error(text, where, notes)])
-
-
-class Hang(Unfinished):
-    """Nobody can move any more; the notes say who waits for what."""
-
-    def __init__(self, text: str, where: Where = None, notes: Sequence[tuple[Where, str]] = ()):
-        super().__init__([_error(text, where, notes)])
-
-
-def _error(text: str, where: Where, notes: Sequence[tuple[Where, str]]) -> Diagnostic:
-    error = Diagnostic(Severity.ERROR, text, location_of(where))
-    for at, note in notes:
-        error.note(at, note)
-    return error
 
 
 class At:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor
-from tilewright.sim.faults import Fault, FaultKind, Judge, place_of
+from tilewright.sim.faults import FaultKind, Judge, place_of
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]

@@ -20,6 +20,7 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, LocationAttr
 from xdsl.ir import Attribute
 
+from tilewright.errors import ArgumentError
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.core_types import dtype_of
 from tilewright.sim.engine import Process
@@ -32,7 +33,7 @@ CPP_COMPILERS = ("c++", "g++", "clang++")
 CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx"})
 
 
-class KernelError(ValueError):
+class KernelError(ArgumentError):
     """A kernel that cannot be made or called; says why. One that is raised in a kernel is reported at the call."""
 
 

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.ir.diagnostics import Diagnostic, Severity
+from tilewright.ir.run_errors import Hang, Unfinished
 from tilewright.sim.controller import Controller, Images
 from tilewright.sim.engine import Actor
-from tilewright.sim.faults import Hang, Unfinished, place_of
+from tilewright.sim.faults import place_of
 from tilewright.sim.hangs import explain
 from tilewright.sim.left_over import report_left_over
 from tilewright.sim.machine import Machine

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import BFloat16Type, IntegerType
 from tilewright.dialects.aiex.attributes import ParameterKind, StateTableFunction
 from tilewright.dialects.aiex.firmware import STATE_TABLE_ENTRIES
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
+from tilewright.errors import ArgumentError
 
 ENTRY_BYTES = 4
 WORD_MASK = 0xFFFF_FFFF
@@ -28,7 +29,7 @@ FUNCTIONS = {StateTableFunction.mul: mul, StateTableFunction.incr: add, StateTab
 Number: TypeAlias = "int | float"
 
 
-class ScratchpadError(ValueError):
+class ScratchpadError(ArgumentError):
     """A parameter that does not exist, or a value that it cannot have; or an entry that is not there."""
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
+from tilewright.errors import restored
 from tilewright.ir.diagnostics import Diagnostic, Severity
+from tilewright.ir.run_errors import Unfinished
 from tilewright.sim.controller import Controller
 from tilewright.sim.engine import Actor
-from tilewright.sim.faults import Unfinished, place_of
+from tilewright.sim.faults import place_of
 from tilewright.sim.machine import Machine
 from tilewright.txn.stream import Stream
 
@@ -37,6 +39,9 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, state: Diagnostic):
         self.diagnostics = [state]
         super().__init__(str(state))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (type(self), self.args, self.__dict__)
 
 
 def state(

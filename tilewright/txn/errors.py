@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tilewright.errors import Error
 
-class TxnError(ValueError):
+
+class TxnError(Error, ValueError):
     """A stream that is no TXN stream, or a damaged one; `offset` is the byte at which that shows, if it has one."""
 
     def __init__(self, offset: int | None, reason: str, file: str | None = None):

@@ -11,9 +11,9 @@ import pytest
 from core_programs import FakeTile, parse_core, run_core
 
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.core import CoreProgram, core_process
 from tilewright.sim.engine import Wait
-from tilewright.sim.faults import Fault
 
 CONSTANTS = """
   %c0 = arith.constant 0 : index

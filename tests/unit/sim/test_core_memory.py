@@ -10,7 +10,7 @@ import pytest
 from core_programs import FakeTile, memref_text, run_core
 
 from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.sim.faults import Fault
+from tilewright.ir.run_errors import Fault
 
 
 def counted(*shape: int, dtype: Any = np.int32) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from core_programs import ELEMENTS, FakeTile, run_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.sim.faults import Fault
+from tilewright.ir.run_errors import Fault
 
 Array = npt.NDArray[Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)

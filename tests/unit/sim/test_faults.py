@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.sim.faults import Fault, FaultKind, Judge, Level, LevelError, levels_of
+from tilewright.ir.run_errors import Fault
+from tilewright.sim.faults import FaultKind, Judge, Level, LevelError, levels_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "simulator.md"
 

@@ -14,8 +14,8 @@ import pytest
 from core_programs import FakeTile, run_core
 
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.engine import Process
-from tilewright.sim.faults import Fault
 from tilewright.sim.kernels import CallingCore, KernelError, c_kernel, on_core
 
 Array = npt.NDArray[Any]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tilewright.device import TileId
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.engine import Engine, Process
-from tilewright.sim.faults import Fault, FaultKind, Judge, Level
+from tilewright.sim.faults import FaultKind, Judge, Level
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.trace import Trace
 

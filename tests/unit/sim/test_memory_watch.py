@@ -9,8 +9,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.device import DmaDirection
+from tilewright.ir.run_errors import Fault
 from tilewright.sim.descriptors import PAD, Addresses
-from tilewright.sim.faults import Fault, FaultKind, Judge, Level
+from tilewright.sim.faults import FaultKind, Judge, Level
 from tilewright.sim.memory_watch import MemoryWatch, check_written, fresh_memory
 
 

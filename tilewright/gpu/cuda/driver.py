@@ -11,6 +11,8 @@ from ctypes import POINTER, c_char, c_char_p, c_float, c_int, c_size_t, c_uint, 
 from functools import cache
 from typing import Any
 
+from tilewright.errors import Error
+
 LIBRARY = "libcuda.so.1"
 OLDEST_VERSION = 12000
 """CUDA 12.0: the first whose driver takes PTX 8.0."""
@@ -42,7 +44,7 @@ class IpcHandle(ctypes.Structure):
     _fields_ = [("reserved", c_char * 64)]
 
 
-class CudaError(Exception):
+class CudaError(Error):
     """The driver cannot do what it was asked."""
 
     def __init__(self, function: str, code: int, text: str, log: str = ""):
@@ -143,7 +145,7 @@ class Driver:
         return text.value.decode()
 
 
-class NoDriver(Exception):
+class NoDriver(Error):
     """There is no GPU of NVIDIA's that can be used; says why and what to do."""
 
 

@@ -11,6 +11,8 @@ from ctypes import POINTER, c_char, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
+from tilewright.errors import Error
+
 LIBRARIES = "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so"
 COPY_BY_ADDRESS = 4
 """hipMemcpyDefault: the runtime tells memory of host and device apart."""
@@ -30,7 +32,7 @@ class IpcHandle(ctypes.Structure):
     _fields_ = [("reserved", c_char * 64)]
 
 
-class HipError(Exception):
+class HipError(Error):
     """The runtime cannot do what it was asked."""
 
     def __init__(self, function: str, code: int, text: str):
@@ -39,7 +41,7 @@ class HipError(Exception):
         self.code = code
 
 
-class NoRuntime(Exception):
+class NoRuntime(Error):
     """There is no GPU of AMD's that can be used; says why and what to do."""
 
 

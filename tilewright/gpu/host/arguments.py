@@ -17,13 +17,10 @@ from xdsl.ir import Attribute
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.types import is_ranked
+from tilewright.errors import ArgumentError
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | int | float"
-
-
-class ArgumentError(ValueError):
-    """An argument that the entry cannot take."""
 
 
 @dataclass

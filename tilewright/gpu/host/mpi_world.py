@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, Heap
 
 PAGE_BYTES = 4096
 REMEDY = "pip install 'tilewright[mpi]', and an MPI such as Open MPI (apt install openmpi-bin)"
 
 
-class NoMpi(Exception):
+class NoMpi(Error):
     """mpi4py or the library that it needs is not there; the text says what to do."""
 
 

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
 
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, Where, diagnose
+from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Where, diagnose
 
 _BETWEEN = ("tilewright.iron", "contextlib", "functools")
 """Modules whose frames stand between the user's line and us."""
 
 
-class UsageError(DiagnosedError, ValueError):
+class UsageError(CompileError, ValueError):
     """A line of the user's program asks for what cannot be built."""
 
 

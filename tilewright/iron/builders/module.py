@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, Operation
 
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic
+from tilewright.ir.diagnostics import CompileError, Diagnostic
 from tilewright.ir.verifier import verify
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.insertion import InsertionPoint
@@ -58,7 +58,7 @@ class Module:
     def verify(self) -> bool:
         """True, or a located error for everything that is wrong."""
         if self.deferred:
-            raise DiagnosedError(self.deferred)
+            raise CompileError(self.deferred)
         verify_operation(self.op)
         return True
 
@@ -133,7 +133,7 @@ def verify_operation(op: Operation) -> None:
     """Raise everything that is wrong with an operation and what is in it."""
     errors = verify(op)
     if errors:
-        raise DiagnosedError(errors)
+        raise CompileError(errors)
 
 
 def finished(module: Module | ModuleContext) -> ModuleOp:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import LocationAttr, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation
 
+from tilewright.errors import Error
 from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.runtime._context import active_sequence_scope
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tilewright.iron.scratchpad_parameter import ScratchpadParameter
 
 
-class IronRuntimeError(Exception):
+class IronRuntimeError(Error):
     """Kept for programs that catch it: what is wrong with a sequence is a `UsageError`."""
 
 

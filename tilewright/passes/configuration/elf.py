@@ -9,13 +9,15 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilewright.errors import Error
+
 HEADER = struct.Struct("<4sBBB9xHHIIIIIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<8I")
 MAGIC, CLASS_32, LITTLE_ENDIAN = b"\x7fELF", 1, 1
 PT_LOAD = 1
 
 
-class ElfError(ValueError):
+class ElfError(Error, ValueError):
     """The bytes are not an ELF file of a core."""
 
 
