@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from traceback import format_exception
 
 import numpy as np
 import pytest
+from compilers import sanitizing_compilers
 from xdsl.dialects.builtin import FileLineColLoc
 
 from tilewright.codegen.emission import Emitter
@@ -202,7 +202,7 @@ def test_one_build_does_what_builds_for_each_value_do(outcomes: list[Outcome]):
     assert sum(outcome.compared for outcome in outcomes) >= min(1, len(outcomes) - 1)
 
 
-COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+COMPILERS = sanitizing_compilers()
 FLAGS = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'tilewright' / 'include'}"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SEQUENCES_PER_FILE = 50

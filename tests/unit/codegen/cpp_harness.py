@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from compilers import sanitizing_compilers
 from cpp_programs import Program
 from xdsl.dialects.builtin import ModuleOp
 
@@ -27,7 +27,7 @@ from tilewright.passes.emitc_style import StyleName
 from tilewright.txn.encode import header_words
 
 INCLUDE = Path(tilewright.__file__).parent / "include"
-COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+COMPILERS = sanitizing_compilers()
 WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
 CPP_TYPES = {"i1": "bool", "index": "size_t"} | {f"i{width}": f"int{width}_t" for width in (8, 16, 32, 64)}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compilers import links
 from programs import FIXED_TRANSFER
 
 import tilewright as tw
@@ -192,7 +193,7 @@ def test_the_library_can_have_another_name(tmp_path: Path, folder: Path, capsys:
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
-    missing = [tool for tool in tools if not shutil.which(tool)]
+    missing = [tool for tool in tools if not (links(tool) if tool.endswith(("cc", "++")) else shutil.which(tool))]
     return pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from compilers import sanitizing_compilers
 
 import tilewright
 from tilewright import txn
@@ -14,7 +14,7 @@ from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Operation
 
 INCLUDE = Path(tilewright.__file__).parent / "include"
-COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+COMPILERS = sanitizing_compilers()
 OPTIONS = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined", "-g"]
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
