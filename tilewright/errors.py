@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 E = TypeVar("E", bound=BaseException)
@@ -27,8 +28,30 @@ class ArgumentError(Error, ValueError):
     """A value that a function, a sequence or a command cannot take; says which, why, and what it can."""
 
 
+class CallError(ArgumentError, TypeError):
+    """Arguments that are missing, too many, unknown or of another kind: what Python itself raises a `TypeError` for."""
+
+
+class InUseError(Error, RuntimeError):
+    """Something that only one thread at a time can use is in use."""
+
+
 class UnknownNameError(ArgumentError, KeyError):
     """A name that nothing has; says which there are."""
 
     def __str__(self) -> str:  # a KeyError shows the repr of its text
         return str(self.args[0]) if self.args else ""
+
+
+class MissingResultsWarning(UserWarning):
+    """Results that had not come when the sequence ended, which did not wait for them; says of which argument."""
+
+
+class CacheWarning(UserWarning):
+    """The cache is not used, because others could have written what is in it. Things only take longer."""
+
+
+def near_match(name: object, known: Iterable[str]) -> str:
+    """The question behind a name that nothing has, if it is close to one that something has."""
+    close = get_close_matches(str(name), list(known), 1)
+    return f", did you mean {close[0]!r}?" if close else ""

@@ -15,6 +15,7 @@ run with status 130 and says how far it has come.
 from __future__ import annotations
 
 import time
+import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from tilewright.cli.run_values import (
     integer,
     kernel_error,
     load_kernel,
-    number,
+    number_text,
     numbered,
     numbered_arguments,
     pairs,
@@ -39,7 +40,7 @@ from tilewright.cli.run_values import (
 if TYPE_CHECKING:
     from tilewright.design import Design
     from tilewright.device import DeviceModel
-    from tilewright.sim.runs import RunResult
+    from tilewright.run_result import RunResult
     from tilewright.simulation import Array, BareDevice, LoadedDevice
     from tilewright.txn.containers import ControlCode
 
@@ -95,6 +96,7 @@ def run(args: Namespace) -> int:
 
 def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
     from tilewright.cli.run_report import Outcome, progress_line, report
+    from tilewright.errors import MissingResultsWarning
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.run_errors import Unfinished
     from tilewright.sim.stops import Interrupted
@@ -102,7 +104,8 @@ def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.judge.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
     try:
-        with progress_line() as progress:
+        with progress_line() as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingResultsWarning)  # there is a note about it
             result = job.start(max_cycles=max_cycles, progress=progress)
             notes, record = result.notes, result.record
     except DiagnosedError as error:
@@ -179,7 +182,7 @@ def _list_hazards() -> int:
 
 def _on_design(args: Namespace) -> Job:
     """A sequence of a design, with its own words or given ones."""
-    from tilewright.design import argument_names, compile_source
+    from tilewright.design import compile_source
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.sim.host_needs import needed_bytes
     from tilewright.sim.streams import as_control_code
@@ -191,24 +194,36 @@ def _on_design(args: Namespace) -> Job:
     design = compile_source(source)
     op = _sequence(design, args.sequence)
     code = _control_code(args) if args.txn is not None else None
-    names, types = argument_names(op), [argument.type for argument in op.body.block.args]
+    names = op.argument_names
     scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
 
-    def needs(numbers: dict[str, int]) -> dict[int, int]:
+    def needs(numbers: dict[str, int | float]) -> dict[int, int]:
         words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
         return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
 
-    values = typed_arguments(names, types, scalars, specs, code is not None, needs)
+    values = typed_arguments(op, scalars, specs, code is not None, needs)
     scratchpad = _scratchpad(design, args)
-    kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
+    kernels = _kernels(design, args)
     try:
         device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model, _parameters(args))
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
-    buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int)}
+    buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
     return Job(device, partial(device.run, *values, **given), buffers, dict(source.texts))
+
+
+def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
+    from tilewright.errors import UnknownNameError
+    from tilewright.kernels.binding import check_kernels
+
+    kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
+    try:
+        check_kernels(kernels, design.module)
+    except UnknownNameError as error:
+        raise usage(f"--kernel: {error}") from error
+    return kernels
 
 
 def _sequence(design: Design, name: str | None) -> Any:
@@ -222,7 +237,7 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
     from tilewright.sim.scratchpad import ScratchpadError, host_entries
     from tilewright.simulation import parameters_in
 
-    values = {n: number("--scratchpad", n, value) for n, value in pairs("--scratchpad", args.scratchpad).items()}
+    values = {n: number_text("--scratchpad", n, value) for n, value in pairs("--scratchpad", args.scratchpad).items()}
     try:
         host_entries(parameters_in(design), values)
     except ScratchpadError as error:
@@ -281,14 +296,7 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
 
 
 def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
-    import io
+    from tilewright.cli.files import write_folder
+    from tilewright.outputs import array_files
 
-    import numpy as np
-
-    from tilewright.cli.files import write_atomically
-
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, array in buffers.items():
-        data = io.BytesIO()
-        np.save(data, array)
-        write_atomically(directory / f"{name}.npy", data.getvalue())
+    write_folder(directory, array_files(buffers))

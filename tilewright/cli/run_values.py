@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import prod
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError, UsageError
+from tilewright.errors import near_match
 
 if TYPE_CHECKING:
     import numpy as np
-    from xdsl.ir import Attribute
 
+    from tilewright.dialects.aie.sequence import RuntimeSequenceOp
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.simulation import Array
 
 SPECS = "zeros, arange, random:SEED, FILE.npy"
-MOST_BYTES = 1 << 34
+MOST_BYTES, MOST_UNASKED_BYTES = 1 << 34, 1 << 29
+"""Of one array; the second is the limit for arrays whose size is not said on the command line."""
 BROKEN_FILE = (SyntaxError, ImportError, NameError, AttributeError, LookupError, TypeError, ValueError, OSError)
 """What reading a Python file raises that has a mistake in it."""
 
@@ -34,6 +37,8 @@ def pairs(flag: str, texts: Iterable[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise usage(f"{flag} takes NAME=VALUE, got '{text}'")
+        if name in found:
+            raise usage(f"{flag}: {name} is given twice, as '{found[name]}' and as '{value}'")
         found[name] = value
     return found
 
@@ -45,7 +50,7 @@ def integer(flag: str, name: str, text: str) -> int:
         raise usage(f"{flag} {name}: '{text}' is no integer") from error
 
 
-def number(flag: str, name: str, text: str) -> int | float:
+def number_text(flag: str, name: str, text: str) -> int | float:
     """An integer, or else a floating point number."""
     try:
         return int(text, 0)
@@ -69,7 +74,7 @@ def numbered(flag: str, texts: Iterable[str]) -> dict[int, str]:
 
 def check_known(flag: str, given: Iterable[str], known: list[str]) -> None:
     if unknown := [name for name in given if name not in known]:
-        raise usage(f"{flag}: no such argument: {unknown[0]}; there is {listed(known)}")
+        raise usage(f"{flag}: no such argument: {unknown[0]}{near_match(unknown[0], known)}; there is {listed(known)}")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -80,7 +85,7 @@ def typed_buffer(name: str, spec: str, type: Any, needed_bytes: Callable[[], int
     """A new array for an argument of a memref type, filled as `spec` says; as large as is needed if that is open."""
     from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-    from tilewright.sim.core_types import dtype_of
+    from tilewright.native.numpy_types import dtype_of
 
     try:
         shape: tuple[int, ...] = type.get_shape()
@@ -91,8 +96,11 @@ def typed_buffer(name: str, spec: str, type: Any, needed_bytes: Callable[[], int
         return read_array(spec)
     if DYNAMIC_INDEX in shape:
         shape = (-(-needed_bytes() // dtype.itemsize),)
-        if not 0 < shape[0] * dtype.itemsize <= MOST_BYTES:
+        if not shape[0]:
             raise usage(f"how large {name} must be cannot be told; give it as a file: --arg {name}=FILE.npy")
+    if prod(shape) * dtype.itemsize > MOST_UNASKED_BYTES:
+        size = f"{name} has {prod(shape) * dtype.itemsize} bytes, more than the {MOST_UNASKED_BYTES} that are made here"
+        raise usage(f"{size}; give it as a file: --arg {name}=FILE.npy")
     return filled(name, spec, shape, dtype)
 
 
@@ -124,34 +132,51 @@ def read_array(path: str) -> Array:
 
 
 def typed_arguments(
-    names: list[str],
-    types: list[Attribute],
+    op: RuntimeSequenceOp,
     scalars: dict[str, str],
     specs: dict[str, str],
     given_words: bool,
-    needs: Callable[[dict[str, int]], dict[int, int]],
-) -> list[Array | int]:
+    needs: Callable[[dict[str, int | float]], dict[int, int]],
+) -> list[Array | int | float]:
     """Values for the arguments of a sequence, in order. Words that are given have no use for scalars.
 
     `needs` says for some scalars how many bytes of which argument are used.
     """
     from xdsl.dialects.builtin import MemRefType
 
-    buffers = [name for name, type in zip(names, types, strict=True) if isinstance(type, MemRefType)]
-    others = [name for name in names if name not in buffers]
-    check_known("--set", scalars, others)
+    named = list(zip(op.argument_names, [argument.type for argument in op.body.block.args], strict=True))
+    buffers = [name for name, type in named if isinstance(type, MemRefType)]
+    others = {name: number for number, (name, _) in enumerate(named) if name not in buffers}
+    check_known("--set", scalars, list(others))
     check_known("--arg", specs, buffers)
-    missing = [] if given_words else [name for name in others if name not in scalars]
+    given = {name: _scalar(op, number, name, scalars, specs) for name, number in others.items()}
+    missing = [] if given_words else [name for name, value in given.items() if value is None]
     if missing:
-        raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=INT")
-    numbers = {name: integer("--set", name, scalars.get(name, "0")) for name in others}
+        raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
+    numbers = {name: 0 if value is None else value for name, value in given.items()}
     found = cache(lambda: needs(numbers))
     return [
         typed_buffer(name, specs.get(name, "zeros"), type, lambda number=number: found().get(number, 0))
         if name in buffers
         else numbers[name]
-        for number, (name, type) in enumerate(zip(names, types, strict=True))
+        for number, (name, type) in enumerate(named)
     ]
+
+
+def _scalar(
+    op: RuntimeSequenceOp, number: int, name: str, scalars: dict[str, str], specs: dict[str, str]
+) -> int | float | None:
+    """The value of a scalar argument: as it is said, or the size of a file where it is that of a buffer."""
+    from tilewright.dialects.aie.data_layout import element_bytes
+
+    if name in scalars:
+        return (number_text if op.takes_float(number) else integer)("--set", name, scalars[name])
+    counted = op.buffer_counted_by(number)
+    spec = "" if counted is None else specs.get(op.argument_names[counted], "")
+    if counted is None or not spec.endswith(".npy"):
+        return None
+    type: Any = op.body.block.args[counted].type
+    return read_array(spec).nbytes // element_bytes(type)
 
 
 def numbered_arguments(needs: dict[int, int], specs: dict[int, str], sizes: dict[int, str]) -> dict[int, Array]:
@@ -170,8 +195,9 @@ def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> 
             raise usage(f"argument {argument} is a file; --bytes {argument}={size} has no use")
         return read_array(spec)
     count = needed if size is None else integer("--bytes", str(argument), size)
-    if not 0 < count <= MOST_BYTES:
-        reason = "how large it must be cannot be told from the stream" if size is None else f"{count} is no such size"
+    if not 0 < count <= (MOST_UNASKED_BYTES if size is None else MOST_BYTES):
+        told = f"it reaches {count} bytes" if count else "how large it must be cannot be told from the stream"
+        reason = told if size is None else f"{count} is no such size"
         raise usage(f"argument {argument}: {reason}; give it: --bytes {argument}=INT")
     dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)
     return filled(str(argument), spec, (count // dtype.itemsize,), dtype)

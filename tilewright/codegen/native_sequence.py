@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex
@@ -16,6 +16,9 @@ from xdsl.ir import Attribute
 
 from tilewright.codegen.native_body import Generator
 from tilewright.codegen.range_error import RangeError
+from tilewright.errors import CallError, near_match
+from tilewright.ir.limits import MOST_STREAM_WORDS
+from tilewright.native.host_arrays import shown
 
 Words = npt.NDArray[np.uint32]
 STAGING_WORDS = 4096  # streams up to this size are written to memory of the thread's own, then copied
@@ -75,6 +78,9 @@ class NativeSequence:
         count = self._call(address, words.size, failure_address, *values)
         if count < 0:
             raise self._explain(-1 - count, failure.value, values)
+        if count > MOST_STREAM_WORDS:
+            text = f"the stream would have {count} words, and may have {MOST_STREAM_WORDS}: let it do less at a time"
+            raise RangeError(text, dict(zip(self._names, values, strict=True)), self.generator.location)
         self._usual_count = count
         if count <= STAGING_WORDS or count < words.size:
             return words[:count].copy()
@@ -89,24 +95,19 @@ class NativeSequence:
         for name, low, high in self._limits:
             value = scalars.get(name)
             if type(value) is not int:
-                value = self._integer(name, value)
+                self._check_names(scalars)
+                value = integer_of(name, value, self._expected())
             if not low <= value <= high:
                 self._refuse(scalars)
             values.append(value)
         if len(scalars) != len(values):
-            unknown = ", ".join(sorted(set(scalars) - set(self._names)))
-            raise TypeError(f"unknown argument {unknown}; the sequence takes {self._expected()}")
+            self._check_names(scalars)
         return values
 
-    def _integer(self, name: str, value: object) -> int:
-        """What counts as an integer, such as one of NumPy's, as a plain one."""
-        match value:
-            case None:
-                raise TypeError(f"missing value for argument '{name}'; the sequence takes {self._expected()}")
-            case SupportsIndex():
-                return index(value)
-            case _:
-                raise TypeError(f"argument {name} = {value!r} is no integer; the sequence takes {self._expected()}")
+    def _check_names(self, scalars: Iterable[str]) -> None:
+        if unknown := sorted(set(scalars) - set(self._names)):
+            hint = near_match(unknown[0], self._names)
+            raise CallError(f"unknown argument {', '.join(unknown)}{hint}; the sequence takes {self._expected()}")
 
     def _refuse(self, scalars: Mapping[str, int]) -> None:
         for scalar, argument in zip(self.scalars, self.generator.arguments, strict=True):
@@ -123,3 +124,20 @@ class NativeSequence:
         used = {self._names[index]: values[index] for index in guard.arguments}
         text = f"{guard.subject} is {value} but {guard.text}" if guard.subject else guard.text
         return RangeError(text, used, guard.location)
+
+
+def integer_of(name: str, value: object, expected: str) -> int:
+    """What counts as an integer, such as one of NumPy's, as a plain one; `CallError` for anything else."""
+    match value:
+        case None:
+            raise CallError(f"missing value for argument '{name}'; the sequence takes {expected}")
+        case np.bool_():
+            return int(value)
+        case SupportsIndex():
+            try:
+                return index(value)
+            except TypeError:
+                pass  # arrays have `__index__`, but only those with a single integer can do it
+        case _:
+            pass
+    raise CallError(f"argument {name} = {shown(value)} is no integer; the sequence takes {expected}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from struct import Struct
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,13 @@ from xdsl.ir import Attribute
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.dialects.vector.types import element_type
+from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
+from tilewright.native.numpy_types import NotInNumPy, dtype_of
 from tilewright.sim.core_port import CorePort, Kernel
-from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from, put_number
+from tilewright.sim.core_types import number_from, put_number
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.kernels import CallingCore, CKernel, KernelError, cost_of, wants_core
@@ -42,6 +44,10 @@ class Caller(Protocol):
 
     @property
     def context(self) -> bytearray: ...
+
+    def memory_at(self, address: int) -> npt.NDArray[np.uint8] | None:
+        """The memory of the buffer that begins at an address."""
+        ...
 
 
 class KernelCall:
@@ -108,19 +114,27 @@ def _invoke(kernel: Kernel, op: CallOp, arguments: list[Any]) -> Any:
 
 
 def _find_kernel(caller: Caller, op: CallOp) -> Kernel:
+    kernel = caller.port.kernel(op.callee.string_value())
+    return kernel if kernel is not None else refuse_call(op, caller.core)
+
+
+def refuse_call(op: CallOp, core: object, *notes: tuple[CallOp, str]) -> NoReturn:
+    """Stop: there is nothing that a call of a core could do."""
     name = op.callee.string_value()
-    kernel = caller.port.kernel(name)
-    if kernel is None:
-        fail(
-            op,
-            f"{caller.core} calls @{name}, which has no body, and no kernel of that name is bound",
-            (op, f'bind one: run(..., kernels={{"{name}": function}}), or --kernel {name}=FILE.py:FUNCTION'),
-        )
-    return kernel
+    fail(
+        op,
+        f"{core} calls @{name}, which has no body, and no kernel of that name is bound",
+        *notes,
+        (op, f'bind one: run(..., kernels={{"{name}": function}}), or --kernel {name}=FILE.py:FUNCTION'),
+    )
 
 
 def _check_arguments(kernel: Kernel, op: CallOp, arguments: list[Any]) -> None:
     if isinstance(kernel, CKernel):
+        try:
+            kernel.check([operand.type for operand in op.arguments])
+        except KernelError as error:
+            fail(op, f"cannot call @{op.callee.string_value()}: {error}")
         return
     try:
         signature = inspect.signature(kernel)
@@ -152,10 +166,12 @@ class _Described:
         last = self.offset + sum(step for step in steps if step > 0)
         return first * self.element_bytes, (last + 1) * self.element_bytes
 
-    def view(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        whole = (ctypes.c_uint8 * self.limit).from_address(self.base)
+    def view(self, dtype: np.dtype[Any], memory: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any]:
+        """An array over the memory of its buffer, which it keeps; or, of no buffer, over memory of the program."""
+        of_program = ctypes.c_uint8 * self.limit
+        whole = memory.data if memory is not None else memoryview(of_program.from_address(self.base))
         strides = [stride * self.element_bytes for stride in self.strides]
-        return np.ndarray(self.sizes, dtype, memoryview(whole), self.offset * self.element_bytes, strides)
+        return np.ndarray(self.sizes, dtype, whole, self.offset * self.element_bytes, strides)
 
 
 def _reader(caller: Caller, op: CallOp, type: Attribute, slots: Iterator[int]) -> Callable[[], Any]:
@@ -188,7 +204,7 @@ class _ViewReader:
         if 0 not in described.sizes and (start < 0 or end > limit or min(described.sizes, default=1) < 0):
             text = f"{self.caller.core}: '{self.op.name}' passes bytes {start} up to {end} of a buffer that has {limit}"
             raise Fault(text, self.op, kind=FaultKind.OUTSIDE_MEMORY)
-        return described.view(self.dtype)
+        return described.view(self.dtype, self.caller.memory_at(base))
 
 
 def _take_results(context: bytearray, op: CallOp, result: Any, slots: Sequence[int]) -> None:
@@ -199,4 +215,7 @@ def _take_results(context: bytearray, op: CallOp, result: Any, slots: Sequence[i
     if len(values) != len(op.results) or any(value is None for value in values):
         fail(op, f"takes {len(op.results)} results of @{name}, but its kernel gave {result!r}")
     for type, value, slot in zip(op.result_types, values, slots, strict=True):
-        put_number(context, slot, type, value)
+        try:
+            put_number(context, slot, type, value)
+        except ArgumentError as error:
+            fail(op, f"takes a result of type {type} of @{name}, but its kernel gave {error}")

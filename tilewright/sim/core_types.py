@@ -1,51 +1,19 @@
-"""MLIR types as NumPy has them, and values as bytes."""
+"""Values as bytes of a core's context."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    Signedness,
-    VectorType,
-)
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 
-_FLOATS: dict[type[Attribute], npt.DTypeLike] = {
-    BFloat16Type: ml_dtypes.bfloat16,
-    Float16Type: np.float16,
-    Float32Type: np.float32,
-    Float64Type: np.float64,
-}
+from tilewright.errors import ArgumentError
+from tilewright.native.host_arrays import shown
+from tilewright.native.numpy_types import dtype_of, is_float
 
-
-class NotInNumPy(TypeError):
-    """A type that NumPy has nothing like."""
-
-
-def dtype_of(type: Attribute) -> np.dtype[Any]:
-    """What NumPy calls the elements of a memref."""
-    match type:
-        case IntegerType():
-            unsigned = type.signedness.data is Signedness.UNSIGNED
-            width = max(8, type.width.data)
-            if width not in (8, 16, 32, 64):
-                raise NotInNumPy(f"NumPy has no integers of {width} bits")
-            return np.dtype(f"{'u' if unsigned else ''}int{width}") if type.width.data > 1 else np.dtype(np.bool_)
-        case IndexType():
-            return np.dtype(np.int64)
-        case _:
-            if type.__class__ not in _FLOATS:
-                raise NotInNumPy(f"NumPy has no type like {type}")
-            return np.dtype(_FLOATS[type.__class__])
+WRAP = (1 << 64) - 1
 
 
 def number_from(data: memoryview | bytearray, offset: int, type: Attribute) -> Any:
@@ -59,11 +27,25 @@ def number_from(data: memoryview | bytearray, offset: int, type: Attribute) -> A
 
 
 def put_number(data: bytearray, offset: int, type: Attribute, value: Any) -> None:
-    """The inverse of `number_from`; integers wrap."""
-    element = cast(VectorType, type).element_type if isinstance(type, VectorType) else type
-    dtype = dtype_of(element)
-    array = np.asarray(value)
+    """The inverse of `number_from`; integers wrap. `ArgumentError` shows a value that is nothing of the type."""
+    shape = cast(VectorType, type).get_shape() if isinstance(type, VectorType) else ()
+    dtype = dtype_of(cast(VectorType, type).element_type if isinstance(type, VectorType) else type)
+    array = np.asarray(value & WRAP if isinstance(value, int) and dtype.kind in "iu" else value)
+    if array.shape != shape and (shape or array.size != 1):
+        raise ArgumentError(f"{shown(value)}, of shape {array.shape}")
+    if not _fits(array, dtype):
+        raise ArgumentError(shown(value))
     if dtype.kind in "iu":
         array = array.astype(np.int64, casting="unsafe")
     raw = array.astype(dtype, casting="unsafe").tobytes()
     data[offset : offset + len(raw)] = raw
+
+
+def _fits(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether values are numbers that a type has: for integers there is nothing behind the point."""
+    if array.dtype.kind in "biu":
+        return True
+    if not is_float(array.dtype):
+        return False
+    exact = array.astype(np.float64)
+    return is_float(dtype) or bool((np.isfinite(exact) & (np.trunc(exact) == exact)).all())

@@ -17,8 +17,8 @@ Words = npt.NDArray[np.uint32]
 FIRST_ADDRESS = 0x1_0000_0000
 LONGEST_WORDS = 1 << 26
 """What goes round in little memory can be very long; more than this is refused whatever the judge says."""
-ALIGNMENT = 0x1_0000
-"""Buffers begin at multiples of this, with at least as much between them: what runs over the end of one is noticed."""
+SPACING = 1 << 36
+"""Buffers begin at multiples of this past the first: what a descriptor reaches from one of them is not in another."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,15 @@ class HostBuffer:
     name: str
     address: int
     data: Bytes
+    """Read-only where the array must not be written."""
 
     @property
     def end(self) -> int:
         return self.address + len(self.data)
+
+    @property
+    def is_writeable(self) -> bool:
+        return self.data.flags.writeable
 
 
 class HostMemory:
@@ -45,14 +50,11 @@ class HostMemory:
     def buffers(self) -> list[HostBuffer]:
         return list(self.arguments.values())
 
-    def add(self, number: int, name: str, array: npt.NDArray[np.generic]) -> HostBuffer:
-        """Map the array that is a sequence's argument of that number; results are written into it."""
-        data = array.reshape(-1).view(np.uint8)
-        if data.size and not np.shares_memory(data, array):
-            raise ValueError(f"argument {name} is not contiguous, so results cannot be written into it; pass a copy")
-        start = self.buffers[-1].end if self.buffers else FIRST_ADDRESS - ALIGNMENT
-        buffer = HostBuffer(name, -(-(start + ALIGNMENT) // ALIGNMENT) * ALIGNMENT, data)
-        self.arguments[number] = buffer
+    def add(self, number: int, name: str, data: Bytes) -> HostBuffer:
+        """Map the bytes that are a sequence's argument of that number; results are written into them."""
+        start = self.buffers[-1].end if self.buffers else FIRST_ADDRESS - SPACING
+        address = FIRST_ADDRESS + -(-(start + 1 - FIRST_ADDRESS) // SPACING) * SPACING
+        buffer = self.arguments[number] = HostBuffer(name, address, data)
         return buffer
 
     def argument(self, index: int) -> HostBuffer | None:
@@ -90,15 +92,19 @@ class HostMemory:
         found = self._find(addresses, asker, "writes")
         if found is not None:
             buffer, inside = found
+            if not buffer.is_writeable:
+                text = f"{asker} writes to argument {buffer.name}, which is read-only"
+                remedy = place_of(asker), "pass an array that can be written"
+                raise Fault(text, place_of(asker), [remedy], FaultKind.OUTSIDE_MEMORY)
             _words(buffer.data)[(addresses[inside] - buffer.address) // WORD_BYTES] = words[inside]
 
     def _find(self, addresses: Addresses, asker: object, verb: str) -> tuple[HostBuffer, npt.NDArray[np.bool_]] | None:
-        """The buffer that the addresses are in, and which of them; the rest is a fault."""
+        """The buffer that the addresses are in or behind, and which of them are inside; the rest is a fault."""
         real = addresses[addresses != PAD]
         if not len(real):
             return None
         low, high = int(real.min()), int(real.max()) + WORD_BYTES
-        buffer = next((b for b in self.buffers if b.address <= low < b.end or b.address < high <= b.end), None)
+        buffer = next((b for b in self.buffers if b.address < high and low < b.end + SPACING // 2), None)
         if buffer is None:
             text = f"{asker} {verb} host address {low:#x}: {self._nearest(low)}"
             note = place_of(asker), "put the address of an argument into the descriptor before the task is pushed"
@@ -117,8 +123,12 @@ class HostMemory:
 
     def name(self, address: int) -> str | None:
         """Where an address is, in words; None if it is in no buffer."""
-        found = next((b for b in self.buffers if b.address <= address < b.end), None)
+        found = self.at(address)
         return f"byte {address - found.address} of argument {found.name}" if found else None
+
+    def at(self, address: int) -> HostBuffer | None:
+        """The buffer that an address is in."""
+        return next((b for b in self.buffers if b.address <= address < b.end), None)
 
     def _nearest(self, address: int) -> str:
         if not self.buffers:

@@ -1,12 +1,13 @@
-"""How large the host buffers of a stream must be: what its shim descriptors reach when they are pushed."""
+"""What a stream does with its host buffers: what its shim descriptors reach when they are pushed, and which way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.device import DeviceModel, TileId, TileType
+from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.bd import ShimBd
 from tilewright.sim.descriptors import WORD_BYTES, Descriptor, read_descriptor
 from tilewright.sim.register_roles import Role, register_roles
@@ -22,8 +23,22 @@ MOST_BLOCK_BYTES = 1 << 12
 _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE)
 
 
+class HostUse(NamedTuple):
+    """What a stream does with one argument."""
+
+    size_bytes: int
+    """Bytes from the beginning that it reads or writes at most; 0 where that cannot be told."""
+    may_write: bool
+    """Whether a channel writes to it, or nothing tells what is done with its address."""
+
+
 def needed_bytes(code: ControlCode, model: DeviceModel) -> dict[int, int]:
     """By number of the argument: bytes that the stream reads or writes of it; 0 where that cannot be told."""
+    return {number: use.size_bytes for number, use in host_uses(code, model).items()}
+
+
+def host_uses(code: ControlCode, model: DeviceModel) -> dict[int, HostUse]:
+    """By number of the argument: what the stream does with it; those that it has no address of are not there."""
     arguments = {patch.buffer: patch.argument for patch in code.patches}
     own = {name: number for number, name in enumerate(name for name in arguments if arguments[name] is None)}
     addresses = {
@@ -32,8 +47,23 @@ def needed_bytes(code: ControlCode, model: DeviceModel) -> dict[int, int]:
     }
     reader = _Reader(model, is_patched=bool(code.patches))
     reader.read(code.decode(addresses))
-    named = {number for number in arguments.values() if number is not None}
-    return {number: reader.needs.get(number, 0) for number in sorted(reader.named | named)}
+    in_packets = {patch.argument for name in own if name in code.buffers for patch in code.buffers[name].patches}
+    reader.written |= {number for number in in_packets if number is not None}
+    return reader.uses(reader.named | {number for number in (*arguments.values(), *in_packets) if number is not None})
+
+
+def stream_uses(stream: Stream, model: DeviceModel) -> dict[int, HostUse]:
+    """The same for a stream whose own operations say where addresses go."""
+    reader = _Reader(model, is_patched=False)
+    reader.read(stream)
+    return reader.uses(reader.named)
+
+
+def awaited_words(stream: Stream, model: DeviceModel) -> list[tuple[int, int]]:
+    """Tasks that write to the host: the number of the operation that pushes one, and its words in all its runs."""
+    reader = _Reader(model, is_patched=False)
+    reader.read(stream)
+    return reader.awaited
 
 
 class _Reader:
@@ -45,14 +75,24 @@ class _Reader:
         self.registers: dict[int, int] = {}
         self.needs: dict[int, int] = {}
         self.named = set[int]()
+        self.pushed = set[int]()
+        self.written = set[int]()
+        self.awaited = list[tuple[int, int]]()
+        self.position = 0
+        """Of the operation that is read."""
         self.roles = register_roles(model.name, TileType.ShimNOCTile)
-        self._pushed = set[tuple[TileId, int]]()
+        self._pushed = set[tuple[TileId, int, DmaDirection | None]]()
         """What has been pushed since a descriptor was written: pushing it again needs nothing more."""
+
+    def uses(self, named: set[int]) -> dict[int, HostUse]:
+        written = self.written | named - self.pushed
+        return {number: HostUse(self.needs.get(number, 0), number in written) for number in sorted(named)}
 
     def read(self, stream: Stream) -> None:
         operations = stream.operations
         positions: list[int] = self._relevant(stream).tolist()
-        for op in map(operations.__getitem__, positions):
+        for position in positions:
+            op, self.position = operations[position], position
             match op.opcode:
                 case Opcode.WRITE:
                     self.write(op.address, op.value)
@@ -91,7 +131,11 @@ class _Reader:
             self._pushed.clear()
         self.registers[address] = value
         if role.role is Role.QUEUE:
-            self._push(place, self.model.registers(*place).queue.decode([value])["start_bd_id"])
+            task = self.model.registers(*place).queue.decode([value])
+            self._push(place, task["start_bd_id"], role.direction)
+            if role.direction is DmaDirection.S2MM:
+                lengths = (descriptor.length for descriptor in self._chain(place, task["start_bd_id"]))
+                self.awaited.append((self.position, task["repeat_count"] * sum(lengths)))
 
     def _patch(self, op: Operation) -> None:
         self.named.add(op.argument_index)
@@ -100,13 +144,16 @@ class _Reader:
         self.write(op.address, address & 0xFFFFFFFF)
         self.write(op.address + WORD_BYTES, high & ~0xFFFF | address >> 32 & 0xFFFF)
 
-    def _push(self, place: TileId, start_bd: int) -> None:
-        if (place, start_bd) in self._pushed:
+    def _push(self, place: TileId, start_bd: int, direction: DmaDirection | None) -> None:
+        if (place, start_bd, direction) in self._pushed:
             return
-        self._pushed.add((place, start_bd))
+        self._pushed.add((place, start_bd, direction))
         for descriptor in self._chain(place, start_bd):
             start, end = descriptor.reach(descriptor.iterations - 1)
             argument = (descriptor.base >> ADDRESS_BITS) - 1
+            self.pushed.add(argument)
+            if direction is DmaDirection.S2MM:
+                self.written.add(argument)
             if start < end and argument >= 0:
                 self.needs[argument] = max(self.needs.get(argument, 0), end & (1 << ADDRESS_BITS) - 1)
 

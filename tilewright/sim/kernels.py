@@ -21,8 +21,9 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute
 
 from tilewright.errors import ArgumentError
+from tilewright.native.numpy_types import dtype_of
+from tilewright.sim.c_signatures import c_parameters, signature_complaint
 from tilewright.sim.core_port import CorePort
-from tilewright.sim.core_types import dtype_of
 from tilewright.sim.engine import Process
 
 K = TypeVar("K", bound=Callable[..., Any])
@@ -95,6 +96,10 @@ class CallingCore:
         """Let as many cycles pass as the kernel takes on the device."""
         return self.port.spend(cycles)
 
+    def say(self, text: str) -> None:
+        """Print a line with the core's place and the cycle; the run's result has it too. This is no process."""
+        self.port.say(text)
+
 
 class CKernel:
     """A function of a C source, compiled for this computer. Memrefs are passed as pointers to their first element."""
@@ -108,6 +113,12 @@ class CKernel:
         if function is None:
             raise KernelError(f"{path} defines no function '{name}'; in C++ it has to be extern \"C\"")
         self._function = function
+        self._parameters = c_parameters(Path(path).read_text(errors="replace"), name)
+
+    def check(self, types: Sequence[Attribute]) -> None:
+        """`KernelError` if the source says that the function takes other types than a call passes."""
+        if self._parameters is not None and (complaint := signature_complaint(self._parameters, types)) is not None:
+            raise KernelError(complaint)
 
     def __call__(self, *arguments: Any, types: Sequence[Attribute] = (), result: Attribute | None = None) -> Any:
         """`types` and `result` are those of the call; without them numbers are passed by their Python type."""
@@ -123,6 +134,8 @@ def c_kernel(path: str | Path, name: str, flags: Sequence[str] = ()) -> CKernel:
 
 def _argument(value: Any, type: Attribute | None) -> Any:
     if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise KernelError(f"C gets a pointer to the first element, but the others do not follow it: {type}")
         return ctypes.c_void_p(value.ctypes.data)
     if isinstance(type, BFloat16Type | Float16Type):
         raise KernelError(f"a scalar of type {type} cannot be passed to C: pass f32, or its bits")
@@ -156,7 +169,7 @@ def _compile(path: Path, flags: Sequence[str]) -> ctypes.CDLL:
         raise KernelError(f"{path} needs a compiler, but none of {', '.join(names)} is installed")
     with TemporaryDirectory() as folder:
         library = Path(folder) / "kernel.so"
-        command = [compiler, "-shared", "-fPIC", "-O2", *flags, str(path), "-o", str(library)]
+        command = [compiler, "-shared", "-fPIC", "-O2", *flags, str(path.absolute()), "-o", str(library)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise KernelError(f"{path} does not compile: {done.stderr.strip()}")

@@ -93,6 +93,52 @@ def test_result_of_a_kernel(type: str, result: Any, expected: int) -> None:
     assert out[0] == expected
 
 
+@pytest.mark.parametrize(
+    "type, result, told",
+    [
+        pytest.param("i32", np.arange(100), "of shape", id="an array for a number"),
+        pytest.param("vector<4xi32>", np.arange(8), "of shape", id="a longer vector"),
+        pytest.param("vector<4xi32>", 5, "of shape", id="a number for a vector"),
+        pytest.param("i32", 2.7, "gave 2.7", id="nothing is rounded"),
+        pytest.param("i32", float("nan"), "gave nan", id="not a number"),
+        pytest.param("i32", "5", "gave '5'", id="a text"),
+        pytest.param("f32", 1j, "gave 1j", id="complex"),
+        pytest.param("f32", np.array(None), "gave array", id="an object"),
+    ],
+)
+def test_a_result_of_another_kind_is_a_located_error(type: str, result: Any, told: str) -> None:
+    """It never gets over what is behind it in the core's context."""
+    with pytest.raises(DiagnosedError, match=f"takes a result of type {type} of @get, but its kernel gave") as error:
+        call(f"%k = func.call @get() : () -> {type}", f"@get() -> {type}", lambda: result)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "type, result, expected",
+    [
+        ("i32", 3.0, 3),
+        ("i32", 1 << 70 | 5, 5),
+        ("i32", np.array([7]), 7),
+        ("i32", np.uint64(1 << 63), 0),
+        ("i1", 1.0, 1),
+    ],
+)
+def test_a_result_that_stands_for_an_integer(type: str, result: Any, expected: int) -> None:
+    out = np.zeros(1, np.int32)
+    value = "%v = arith.extui %k : i1 to i32" if type == "i1" else "%v = arith.addi %k, %z : i32"
+    call(
+        f"""%k = func.call @get() : () -> {type}
+        %z = arith.constant 0 : i32
+        {value}
+        %c0 = arith.constant 0 : index
+        memref.store %v, %out[%c0] : memref<1xi32>""",
+        f"@get() -> {type}",
+        lambda: result,
+        out=out,
+    )
+    assert out[0] == expected
+
+
 def test_kernel_that_uses_the_cascade() -> None:
     @on_core
     def push(core: CallingCore, buffer: Array) -> Process[int]:
@@ -219,3 +265,51 @@ def test_bf16_scalar_cannot_go_to_c(tmp_path: Path) -> None:
     source.write_text("void f(short x) {}")
     with pytest.raises(DiagnosedError, match=r"core.mlir:9:1: error: cannot call @f: a scalar of type bf16"):
         call("%x = arith.constant 1.0 : bf16\nfunc.call @f(%x) : (bf16) -> ()", "@f(bf16)", c_kernel(source, "f"))
+
+
+@needs_cc
+def test_c_gets_no_pointer_to_elements_with_gaps(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.c"
+    source.write_text("void clear(int *a) { for (int i = 0; i < 4; i++) a[i] = 0; }")
+    buffer = np.full(8, 7, np.int32)
+    part = "memref<4xi32, strided<[2]>>"
+    with pytest.raises(DiagnosedError, match="cannot call @clear: C gets a pointer to the first element"):
+        call(
+            f"""%s = memref.subview %b[0] [4] [2] : memref<8xi32> to {part}
+            func.call @clear(%s) : ({part}) -> ()""",
+            f"@clear({part})",
+            c_kernel(source, "clear"),
+            b=buffer,
+        )
+    assert (buffer == 7).all()
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    "parameters, told",
+    [
+        pytest.param("int32_t *a, int n", None, id="the same"),
+        pytest.param("const uint32_t *restrict a, long n", None, id="other sign and qualifiers"),
+        pytest.param("int a[4], int8_t n", None, id="array"),
+        pytest.param("unsigned char *a, int n", None, id="bytes stand for anything"),
+        pytest.param("void *a, int n", None, id="nothing is known of what it points to"),
+        pytest.param("struct pair *a, int n", None, id="a type of its own"),
+        pytest.param("int64_t *a, int n", "'int64_t *a' is of another type, got memref<4xi32>", id="longer elements"),
+        pytest.param("float *a, int n", "'float *a' is of another type, got memref<4xi32>", id="floats"),
+        pytest.param("int *a, float n", "'float n' is of another type, got i32", id="a real scalar"),
+        pytest.param("int *a, int *n", "'int *n' is a pointer, got i32", id="a pointer for a number"),
+        pytest.param("int a, int n", "'int a' is no pointer, got memref<4xi32>", id="a number for a pointer"),
+        pytest.param("int *a", "it takes 1 arguments, got 2", id="fewer"),
+    ],
+)
+def test_what_the_source_says_about_parameters_is_checked(parameters: str, told: str | None, tmp_path: Path) -> None:
+    source = tmp_path / "kernel.c"
+    source.write_text(f"#include <stdint.h>\nstruct pair; // void work(double) {{\nvoid work({parameters}) {{}}")
+    text = "%n = arith.constant 4 : i32\nfunc.call @work(%b, %n) : (memref<4xi32>, i32) -> ()"
+    kernel, buffer = c_kernel(source, "work"), np.zeros(4, np.int32)
+    if told is None:
+        call(text, "@work(memref<4xi32>, i32)", kernel, b=buffer)
+        return
+    with pytest.raises(DiagnosedError) as error:
+        call(text, "@work(memref<4xi32>, i32)", kernel, b=buffer)
+    assert f"cannot call @work: {told}" in str(error.value)
