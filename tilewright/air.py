@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
 from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
 from tilewright.gpu.device import BACKENDS, DeviceError, DeviceOptions
-from tilewright.gpu.host.arguments import Argument, ArgumentError
+from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
 from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import RankReport, RunResult
 from tilewright.gpu.host.output import Show
 from tilewright.gpu.host.program import HostProgram, host_program
 from tilewright.gpu.host.rank import Job
 from tilewright.gpu.pipeline import split_passes
+from tilewright.gpu.run_options import MOST_HEAP_BYTES, MOST_RANKS, checked_timeout, whole_number
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError, fail, fail_op
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.air.targets import find_target, wave_size_of
 from tilewright.passes.folding.constants import scalar_int
 from tilewright.passes.pipelines import pipeline_of
+from tilewright.tracebacks import at_user_line
 
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
 
@@ -37,6 +39,8 @@ DEFAULT_CHIPS = {"emulator": DEFAULT_AMD, "cuda": DEFAULT_NVIDIA, "hip": DEFAULT
 """What programs are lowered for where nobody says it, by backend."""
 DEFAULT_WAVES = {Vendor.NVIDIA: 64}
 """Lanes of a wave where nobody says it: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
+MOST_LANES = 1024
+MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
 
@@ -52,31 +56,61 @@ def default_chip(backend: str) -> str:
 
 def lanes_of(target: GpuTarget, wanted: int | None) -> int:
     """The lanes of a wave: what is wanted, or what programs expect of such a GPU."""
-    return wave_size_of(target, wanted or DEFAULT_WAVES.get(target.vendor, 0))
+    if wanted is None:
+        return wave_size_of(target, DEFAULT_WAVES.get(target.vendor, 0))
+    if whole_number("wave size", wanted, 1, MOST_LANES) & (wanted - 1):
+        raise ArgumentError(f"wave size takes a power of two, got {wanted}")
+    return wave_size_of(target, wanted)
 
 
+@at_user_line
 def compile(source: str | PathLike[str]) -> AirProgram:
-    """Read and check a file, or MLIR text; `CompileError` with located diagnostics if it is wrong."""
+    """Read and check a program.
+
+    Args:
+        source: a path to MLIR, or MLIR text
+
+    Raises:
+        CompileError: if it is wrong; with diagnostics that name lines of the source
+    """
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return AirProgram(source, "<text>")
     path = Path(source)
-    return AirProgram(path.read_text(encoding="utf-8"), str(path))
+    return AirProgram(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path))
 
 
 class AirProgram:
     """A program that was read. How it is lowered depends on where it is to run."""
 
     def __init__(self, text: str, name: str):
+        """A program in MLIR `text`, whose locations call its file `name`."""
         self.text, self.name = text, name
         self._context = make_context()
         with self._quoting():
             self.module = parse_source(self._context, text, name)
             _raise_errors(self.module)
 
+    def __repr__(self) -> str:
+        return f"<AirProgram {shortened(self.name)}: functions {shortened(', '.join(self._functions())) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.cards import listing_html
+
+        rows = [[name] for name in self._functions()]
+        return listing_html(f"AIR program {self.name}", [(("function",), rows)])
+
+    def _functions(self) -> list[str]:
+        return [op.sym_name.data for op in self.module.body.block.ops if isinstance(op, FuncOp)]
+
     def lowered(
         self, target: GpuTarget, wave_size: int | None = None, heap_bytes: int | None = None, watch: Watch | None = None
     ) -> ModuleOp:
-        """Host functions and modules of kernels in one module. `watch` sees the program after each pass."""
+        """Host functions and modules of kernels in one module for a `target`; `watch` sees the program after each pass.
+
+        `wave_size` is how many lanes a wave has, `heap_bytes` the size of each symmetric heap.
+        """
+        if heap_bytes is not None:
+            heap_bytes = whole_number("heap size", heap_bytes, 1, MOST_HEAP_BYTES)
         module = self.module.clone()
         order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
 
@@ -90,13 +124,17 @@ class AirProgram:
         return module
 
     def host(self, module: ModuleOp, entry: str | None = None) -> HostProgram:
-        """The host's side of a lowered program."""
+        """The host's side of a lowered program, a `module`, that begins with the function `entry`."""
         with self._quoting():
             return host_program(module, entry)
 
     def world_size(self, wanted: int | None = None) -> int:
         """How many ranks to run: what is wanted, else what the program says, else 1; they must not contradict."""
+        if wanted is not None:
+            wanted = whole_number("ranks", wanted, 1, MOST_RANKS)
         found = self.said_ranks(wanted)
+        if found is not None and not 1 <= found <= MOST_RANKS:
+            raise ArgumentError(f"the program is a world of {found} ranks; there can be 1 to {MOST_RANKS}")
         return 1 if found is None else found
 
     def said_ranks(self, wanted: int | None = None) -> int | None:
@@ -114,6 +152,7 @@ class AirProgram:
                     fail_op(rank, f"is a world of {prod(known)} ranks, but there are {found}", (rank, remedy))
         return found
 
+    @at_user_line
     def run(
         self,
         *arguments: Argument,
@@ -129,22 +168,35 @@ class AirProgram:
         show: Show | None = None,
         check: bool = True,
     ) -> RunResult:
-        """Run `main`, or another function with these arrays and numbers, on a process for each rank.
+        """Run a function of the program on a process for each rank.
 
         Each rank works on copies of the arrays; what rank 0 made of them is in them afterwards, and what the others
-        did in the result. `ranks` is what the program says unless given. `settings` are options of the backend. `show`
-        gets lines that ranks print as they come. What the devices complain about is raised, unless `check` is off;
-        that a program ended itself with a status is not an error.
+        did in the result. That a program ended itself with a status is not an error.
+
+        Args:
+            arguments: arrays and numbers for the function
+            ranks: how many processes; what the program says unless given
+            backend: `emulator`, `cuda` or `hip`
+            entry: the function; `main`, or the only one, unless given
+            chip: what to compile for, such as `gfx942` or `sm_90`; that of this machine's GPU on a real one
+            wave_size: lanes of a wave
+            heap_bytes: the size of the symmetric heap of each rank
+            seed: of what the emulator draws by lot: orders of waves, lanes and messages
+            settings: options of the backend by name
+            timeout: seconds after which it counts as hung
+            show: called with lines that ranks print as they come
+            check: whether what the devices complain about is raised
+
+        Raises:
+            Hang: if ranks wait for each other, or longer than `timeout`
+            Fault: if a rank fails
         """
+        seconds = checked_timeout(timeout)
         size = self.world_size(ranks)
-        if size < 1:
-            raise ArgumentError(f"a program runs on one rank at least, not on {size}")
         job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
-        result = run_ranks(job, size, timeout, show)
-        for array, changed in zip(arrays_in(arguments), result.ranks[0].arrays, strict=True):
-            array[...] = changed
-        if check and (found := result.diagnostics()):
-            error = DiagnosedError(found)
+        result = run_ranks(job, size, seconds, show)
+        give_back(arguments, result.ranks[0].arrays)
+        if check and (error := result.error()) is not None:
             error.sources[self.name] = self.text
             raise error
         return result
@@ -159,21 +211,23 @@ class AirProgram:
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
     ) -> Job:
-        """Everything that ranks need to know to run, but for the arguments."""
+        """Everything that ranks need to know to run, but for the arguments.
+
+        `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed` and `settings` are as in `run`.
+        """
         if backend not in BACKENDS:
             fail(None, f"unknown backend '{backend}'; there is {', '.join(BACKENDS)}")
         target = find_target(chip or default_chip(backend))
         lanes = lanes_of(target, wave_size)
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
+        seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
-        return Job(host, (), backend, options)
+        job = Job(host, (), backend, options)
+        job.prepare()
+        return job
 
     def _quoting(self) -> _Quoting:
         return _Quoting(self.name, self.text)
-
-
-def arrays_in(arguments: Sequence[Argument]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-    return [argument for argument in arguments if isinstance(argument, np.ndarray)]
 
 
 class _Quoting:
@@ -192,4 +246,4 @@ class _Quoting:
 def _raise_errors(module: ModuleOp) -> None:
     errors = verify(module)
     if errors:
-        raise DiagnosedError(errors)
+        raise CompileError(errors)

@@ -123,21 +123,24 @@ def _kernel_text(module: GPUModuleOp, target: GpuTarget, args: Namespace) -> str
 
 
 def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
-    from tilewright.gpu.bundle.write import bundle_files
+    from tilewright.file_names import FileNames
+    from tilewright.gpu.bundle.write import BUNDLE_FILES, bundle_files
     from tilewright.ir.printer import module_text
     from tilewright.native.gpu_code import compile_kernels, machine_of
 
     module = program.lowered(target, args.wave_size, args.heap_size)
     files = {PROGRAM: (module_text(module, debuginfo=True) + "\n").encode()}
     kernels = list[dict[str, Any]]()
-    codes: list[GpuCode] = []
+    names = FileNames(PROGRAM, HOST, KERNELS, *BUNDLE_FILES)
+    codes: dict[str, GpuCode] = {}
     for found in _kernel_modules(module):
         code = compile_kernels(found, machine_of(target, args.wave_size or 0))
-        files[f"{code.name}.ptx" if code.object is None else f"{code.name}.s"] = code.assembly.encode()
+        stem = names.stem(code.name, ".ptx", ".s", ".o", ".hsaco")
+        files[f"{stem}.ptx" if code.object is None else f"{stem}.s"] = code.assembly.encode()
         if code.object is not None:
-            files[f"{code.name}.o"] = code.object
+            files[f"{stem}.o"] = code.object
         kernels += [{"module": code.name, **_facts(kernel)} for kernel in code.kernels]
-        codes.append(_linked(code))
+        codes[stem] = _linked(code)
     if _has_entry(module):
         host = program.host(module, args.entry)
         files[HOST] = host.text.encode()
@@ -165,18 +168,12 @@ def _facts(kernel: Any) -> dict[str, Any]:
 
 
 def _write(files: dict[str, bytes], args: Namespace) -> int:
-    from tilewright.cli.files import write_atomically
+    from tilewright.cli.files import write_folder
 
-    directory = Path(args.directory)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to '{directory}': {error.strerror or error}") from error
-    for name, data in files.items():
-        write_atomically(directory / name, data)
+    written = write_folder(Path(args.directory), files)
     if args.json:
-        print(json.dumps({"files": [str(directory / name) for name in files]}))
+        print(json.dumps({"files": [str(path) for path in written]}))
     else:
-        for name, data in files.items():
-            print(f"{directory / name}  {len(data)} bytes")
+        for path, data in zip(written, files.values(), strict=True):
+            print(f"{path}  {len(data)} bytes")
     return 0

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tilewright.gpu.host.outcome import RunResult
     from tilewright.gpu.host.rank import Job
 
-MOST_RANKS = 256
 LAUNCHERS = "local", "mpi"
 
 
@@ -57,7 +56,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
+    from tilewright.errors import ArgumentError
+    from tilewright.gpu.run_options import checked_timeout
 
+    try:
+        args.timeout = checked_timeout(args.timeout)
+    except ArgumentError as error:
+        raise usage(str(error)) from error
     if (Path(args.file) / "bundle.json").is_file():
         from tilewright.gpu.bundle.run import run_bundle
 
@@ -94,9 +99,12 @@ def _run_locally(program: AirProgram, args: Namespace) -> int:
 
 
 def world_size(program: AirProgram, wanted: int | None) -> int:
-    if wanted is not None and not 1 <= wanted <= MOST_RANKS:
-        raise usage(f"--ranks takes a number from 1 to {MOST_RANKS}, got {wanted}")
-    return program.world_size(wanted)
+    from tilewright.errors import ArgumentError
+
+    try:
+        return program.world_size(wanted)
+    except ArgumentError as error:
+        raise usage(str(error)) from error
 
 
 def make_job(program: AirProgram, args: Namespace) -> Job:
@@ -104,27 +112,25 @@ def make_job(program: AirProgram, args: Namespace) -> Job:
     from tilewright.cli.run_values import pairs
     from tilewright.gpu.host.arguments import ArgumentError
 
-    job = program.job(
-        backend=args.backend,
-        entry=args.entry,
-        chip=args.chip,
-        wave_size=args.wave_size,
-        heap_bytes=args.heap_size,
-        seed=args.seed,
-        settings=pairs("--set", args.set),
-    )
+    settings = pairs("--set", args.set)
     try:
+        job = program.job(
+            backend=args.backend,
+            entry=args.entry,
+            chip=args.chip,
+            wave_size=args.wave_size,
+            heap_bytes=args.heap_size,
+            seed=args.seed,
+            settings=settings,
+        )
         return job.with_arguments(_arguments(job.program.entry, args.arg))
     except ArgumentError as error:
         raise usage(str(error)) from error
 
 
-def argument_names(entry: FuncOp) -> list[str]:
-    """What the source calls the arguments."""
-    return [argument.name_hint or f"arg{number}" for number, argument in enumerate(entry.body.blocks[0].args)]
-
-
 def _arguments(entry: FuncOp, specs: list[str]) -> list[Argument]:
+    from tilewright.gpu.host.arguments import argument_names
+
     names, types = argument_names(entry), list(entry.function_type.inputs.data)
     given = dict[int, str]()
     for spec in specs:
@@ -145,33 +151,31 @@ def _number(names: list[str], where: str) -> int:
 
 
 def _value(name: str, type: Any, spec: str | None) -> Argument:
-    from tilewright.cli.run_values import number, typed_buffer
+    from tilewright.cli.run_values import number_text, typed_buffer
     from tilewright.dialects.memref.types import is_ranked
 
     if is_ranked(type):
         return typed_buffer(name, spec or "zeros", type, lambda: 0)
     if spec is None:
         raise usage(f"the function takes {name}, of type {type}; give it: --arg {name}=NUMBER")
-    return number("--arg", name, spec)
+    return number_text("--arg", name, spec)
 
 
 def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
     """Buffers of rank 0 go into the directory itself, those of others into folders of their own."""
-    import numpy as np
-
-    from tilewright.cli.errors import InputError
+    from tilewright.cli.files import write_folder
     from tilewright.dialects.memref.types import is_ranked
+    from tilewright.gpu.host.arguments import argument_names
+    from tilewright.outputs import array_files
 
     names = argument_names(entry)
     buffers = [name for name, type in zip(names, entry.function_type.inputs, strict=True) if is_ranked(type)]
+    files = dict[str, bytes]()
     for rank in result.ranks:
-        folder = directory if rank.rank == 0 else directory / f"rank{rank.rank}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, array in zip(buffers, rank.arrays, strict=True):
-                np.save(folder / f"{name}.npy", array)
-        except OSError as error:
-            raise InputError(f"cannot write to '{folder}': {error.strerror or error}") from error
+        folder = "" if rank.rank == 0 else f"rank{rank.rank}/"
+        arrays = array_files(dict(zip(buffers, rank.arrays, strict=True)))
+        files |= {folder + name: data for name, data in arrays.items()}
+    write_folder(directory, files)
 
 
 def usage(text: str) -> UsageError:

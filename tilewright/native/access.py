@@ -6,6 +6,7 @@ Nothing is assumed about alignment. Integers of less than 8 bits take a byte eac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from llvmlite import ir
 from xdsl.dialects.builtin import MemRefType
@@ -14,16 +15,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.native.lowering import Lowering
 from tilewright.native.ranges import Range, exactly
-from tilewright.native.values import I8, I64, MemRef, element_of, index, number_of, value_type, with_element
+from tilewright.native.values import I1, I8, I64, MemRef, element_of, index, number_of, value_type, with_element
 
 OUTSIDE = "accesses bytes {} up to {} of a buffer that has {}"
+FAR = "accesses element {} of a buffer that has {} bytes"
+LOST = "names an element by a number that does not fit into 64 bits"
+FARTHEST = 1 << 55
+"""Elements whose distance from a buffer's begin, in bytes, is sure to fit into 64 bits."""
 
 
 def times(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """A product, computed now if it can be."""
+    """A product modulo 2^64, computed now if it can be."""
     left, right = number_of(lhs), number_of(rhs)
     if left is not None and right is not None:
-        return index(left * right)
+        return index(wrapped(left * right))
     if 0 in (left, right):
         return index(0)
     return rhs if left == 1 else lhs if right == 1 else builder.mul(lhs, rhs)
@@ -32,16 +37,74 @@ def times(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 def plus(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     left, right = number_of(lhs), number_of(rhs)
     if left is not None and right is not None:
-        return index(left + right)
+        return index(wrapped(left + right))
     return rhs if left == 0 else lhs if right == 0 else builder.add(lhs, rhs)
 
 
-def position(builder: ir.IRBuilder, memref: MemRef, indices: Sequence[ir.Value]) -> ir.Value:
-    """Which element of the whole buffer an element of the memref is."""
-    found = memref.offset
-    for number, stride in zip(indices, memref.strides, strict=True):
-        found = plus(builder, found, times(builder, number, stride))
+class ExactNumbers:
+    """Sums and products of indices that notice when a result does not fit into 64 bits."""
+
+    def __init__(self, lowering: Lowering):
+        self.lowering = lowering
+        self.fits: ir.Value = ir.Constant(I1, 1)
+
+    def times(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        left, right = number_of(lhs), number_of(rhs)
+        if left is not None and right is not None:
+            return self._known(left * right)
+        if left in (0, 1) or right in (0, 1) or not self.lowering.checks:
+            return times(self.lowering.builder, lhs, rhs)
+        return self._noted(self.lowering.builder.smul_with_overflow(lhs, rhs))
+
+    def plus(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+        left, right = number_of(lhs), number_of(rhs)
+        if left is not None and right is not None:
+            return self._known(left + right)
+        if 0 in (left, right) or not self.lowering.checks:
+            return plus(self.lowering.builder, lhs, rhs)
+        return self._noted(self.lowering.builder.sadd_with_overflow(lhs, rhs))
+
+    def product(self, factors: Sequence[ir.Value]) -> ir.Value:
+        return reduce(self.times, factors, index(1))
+
+    def check(self, op: Operation, text: str = LOST) -> None:
+        """Trap if anything was lost so far."""
+        if number_of(self.fits) != 1:
+            self.lowering.trap_unless(op, self.fits, text)
+
+    def _known(self, number: int) -> ir.Value:
+        if number != wrapped(number):
+            self.fits = ir.Constant(I1, 0)
+        return index(wrapped(number))
+
+    def _noted(self, pair: ir.Value) -> ir.Value:
+        builder = self.lowering.builder
+        self.fits = builder.and_(self.fits, builder.not_(builder.extract_value(pair, 1)))
+        return builder.extract_value(pair, 0)
+
+
+def wrapped(number: int) -> int:
+    """A number in 64 bits, with a sign."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def position(
+    lowering: Lowering, op: Operation, memref: MemRef, indices: Sequence[ir.Value], known: Range | None = None
+) -> ir.Value:
+    """Which element of the whole buffer an element of the memref is; `known` is where it can be at all."""
+    if known is not None and is_near(known):
+        builder = lowering.builder
+        terms = [times(builder, number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
+        return reduce(lambda total, term: plus(builder, total, term), terms, memref.offset)
+    exact = ExactNumbers(lowering)
+    terms = [exact.times(number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
+    found = reduce(exact.plus, terms, memref.offset)
+    exact.check(op)
     return found
+
+
+def is_near(range: Range) -> bool:
+    return range.low >= -FARTHEST and range.high <= FARTHEST
 
 
 def position_range(memref: MemRef, indices: Sequence[Range | None]) -> Range | None:
@@ -60,9 +123,8 @@ def element_pointer(
     lowering: Lowering, op: Operation, memref: MemRef, type: MemRefType, indices: Sequence[SSAValue], count: int = 1
 ) -> ir.Value:
     """The address of an element and of the `count - 1` behind it, which have to be inside of the buffer."""
-    where = position(lowering.builder, memref, [lowering[value] for value in indices])
     ranges = [lowering.unit.ranges.of(value) for value in indices]
-    return checked_pointer(lowering, op, memref, type, where, count, position_range(memref, ranges))
+    return checked_pointer(lowering, op, memref, type, [lowering[value] for value in indices], ranges, count)
 
 
 def checked_pointer(
@@ -70,29 +132,51 @@ def checked_pointer(
     op: Operation,
     memref: MemRef,
     type: MemRefType,
-    where: ir.Value,
+    indices: Sequence[ir.Value],
+    ranges: Sequence[Range | None],
     count: int = 1,
-    known: Range | None = None,
 ) -> ir.Value:
-    """The address of an element of the whole buffer; `known` is where it can be at all."""
-    size = type_bytes(type.element_type)
-    limit = number_of(memref.limit)
-    start = times(lowering.builder, where, index(size))
+    """The same for indices that are no values of the program; `ranges` is what they can be at all."""
+    known = position_range(memref, ranges)
+    where = position(lowering, op, memref, indices, known)
+    size, limit = type_bytes(type.element_type), number_of(memref.limit)
     inside = known is not None and limit is not None and known.low >= 0 and (known.high + count) * size <= limit
-    if not inside:
-        _check(lowering, op, start, count * size, memref.limit)
-    return lowering.builder.gep(memref.base, [start], source_etype=I8)
+    if not inside and lowering.checks:
+        _check(lowering, op, where, count, size, memref.limit)
+    return lowering.builder.gep(memref.base, [times(lowering.builder, where, index(size))], source_etype=I8)
 
 
-def _check(lowering: Lowering, op: Operation, start: ir.Value, length: int, limit: ir.Value) -> None:
-    """Trap unless `start`, taken as unsigned, is at least `length` bytes before the end."""
+def _check(lowering: Lowering, op: Operation, where: ir.Value, count: int, size: int, limit: ir.Value) -> None:
+    """Trap unless `count` elements from `where` on, taken as unsigned, are before the end of so many bytes."""
+    builder, known = lowering.builder, number_of(limit)
+    if known is not None:
+        fits = builder.icmp_unsigned("<", where, index(max(known // size - count + 1, 0)))
+    else:
+        elements = builder.udiv(limit, index(size))
+        room = builder.icmp_unsigned(">=", elements, index(count))
+        fits = builder.and_(room, builder.icmp_unsigned("<=", where, builder.sub(elements, index(count))))
+    trap_outside(lowering, op, fits, where, count * size, size, limit)
+
+
+def trap_outside(
+    lowering: Lowering, op: Operation, fits: ir.Value, where: ir.Value, length: int, size: int, limit: ir.Value
+) -> None:
+    """Stop with a message about `length` bytes from element `where` on unless they fit."""
+    builder, inside, outside = lowering.builder, lowering.new_block("inside"), lowering.new_block("outside")
+    builder.cbranch(fits, inside, outside)
+    lowering.at(outside)
+    check_near(lowering, op, where, limit)
+    start = builder.mul(where, index(size))
+    lowering.trap_unless(op, ir.Constant(I1, 0), OUTSIDE, start, builder.add(start, index(length)), limit)
+    builder.branch(inside)
+    lowering.at(inside)
+
+
+def check_near(lowering: Lowering, op: Operation, where: ir.Value, limit: ir.Value, farthest: int = FARTHEST) -> None:
+    """Trap unless an element is so near that distances from it can be counted, in bytes too."""
     builder = lowering.builder
-    room = builder.sub(limit, index(length))
-    fits = builder.icmp_unsigned("<=", start, room)
-    known = number_of(limit)
-    if known is None or known < length:
-        fits = builder.and_(fits, builder.icmp_unsigned(">=", limit, index(length)))
-    lowering.trap_unless(op, fits, OUTSIDE, start, builder.add(start, index(length)), limit)
+    near = builder.icmp_unsigned("<=", builder.add(where, index(farthest)), index(2 * farthest))
+    lowering.trap_unless(op, near, FAR, where, limit)
 
 
 def stored_type(type: ir.Type) -> ir.Type:

@@ -22,8 +22,8 @@ from xdsl.ir.affine import (
 
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.vector.types import shape_of
-from tilewright.native.access import checked_pointer, load, plus, position, position_range, store, times
-from tilewright.native.integers import BINARY
+from tilewright.native.access import checked_pointer, load, plus, store, times
+from tilewright.native.arithmetic import checked_integers, combine_integers
 from tilewright.native.loops import counted_loop, two_ways
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.ranges import leaf_number
@@ -50,16 +50,16 @@ def expression(lowering: Lowering, expr: AffineExpr, map: AffineMap, operands: S
                 case AffineBinaryOpKind.Mul:
                     return times(builder, lhs, rhs)
                 case AffineBinaryOpKind.Mod:
-                    return _modulo(builder, lhs, rhs)
+                    return _modulo(lowering, lhs, rhs)
                 case kind:
-                    return BINARY[_KINDS[kind]](builder, lhs, rhs)
+                    return checked_integers(lowering, _KINDS[kind], lhs, rhs)
         case _:
             return lowering[operands[leaf_number(expr, map)]]
 
 
-def _modulo(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """The remainder that is never below 0."""
-    rest = BINARY["arith.remsi"](builder, lhs, rhs)
+    builder, rest = lowering.builder, checked_integers(lowering, "arith.remsi", lhs, rhs)
     return builder.select(builder.icmp_signed("<", rest, index(0)), builder.add(rest, rhs), rest)
 
 
@@ -82,7 +82,7 @@ def _extreme(name: str) -> Handler:
 
 def _best(lowering: Lowering, name: str, map: AffineMap, operands: Sequence[SSAValue]) -> ir.Value:
     """The least or the greatest of a map's results."""
-    return reduce(lambda x, y: BINARY[name](lowering.builder, x, y), results(lowering, map, operands))
+    return reduce(lambda x, y: combine_integers(lowering.builder, name, x, y), results(lowering, map, operands))
 
 
 def _for(lowering: Lowering, op: Operation) -> None:
@@ -120,10 +120,9 @@ _COMPARISONS = {
 
 def _pointer(lowering: Lowering, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], count: int) -> ir.Value:
     map, memref = cast(AffineMapAttr, op.properties["map"]).data, lowering.memref(buffer)
-    where = position(lowering.builder, memref, results(lowering, map, indices))
+    where = results(lowering, map, indices)
     ranges = [lowering.unit.ranges.of_expression(result, map, list(indices)) for result in map.results]
-    known = position_range(memref, ranges)
-    return checked_pointer(lowering, op, memref, cast(MemRefType, buffer.type), where, count, known)
+    return checked_pointer(lowering, op, memref, cast(MemRefType, buffer.type), where, ranges, count)
 
 
 def _lanes(value: SSAValue) -> int:
@@ -156,12 +155,12 @@ def _linearize(lowering: Lowering, op: Operation) -> None:
 def _delinearize(lowering: Lowering, op: Operation) -> None:
     """Digits from the last to the first; the first has no limit."""
     assert isinstance(op, DelinearizeIndexOp)
-    builder, rest = lowering.builder, lowering[op.linear_index]
+    rest = lowering[op.linear_index]
     basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
     digits = list[Value]()
     for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
-        digits.insert(0, _modulo(builder, rest, size))
-        rest = BINARY["arith.floordivsi"](builder, rest, size)
+        digits.insert(0, _modulo(lowering, rest, size))
+        rest = checked_integers(lowering, "arith.floordivsi", rest, size)
     lowering.values.update(zip(op.results, [rest, *digits], strict=True))
 
 

@@ -14,7 +14,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.access import plus, times
+from tilewright.native.access import ExactNumbers
 from tilewright.native.lanes import constant, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
@@ -25,6 +25,7 @@ from tilewright.native.values import (
     Value,
     constant_sizes,
     index,
+    number_of,
     strides_of,
     value_type,
 )
@@ -53,13 +54,29 @@ def _zero(lowering: Lowering, op: Operation) -> None:
 
 def _insert(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.InsertValueOp)
-    position = list(op.position.get_values())
-    lowering[op.res] = lowering.builder.insert_value(lowering[op.container], lowering[op.value], position)
+    container, value = lowering[op.container], lowering[op.value]
+    position = _position(op)
+    lowering[op.res] = lowering.builder.insert_value(container, value, position)
+
+
+def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
+    """Where in a struct or an array it inserts or extracts."""
+    position, type = list(op.position.get_values()), op.container.type
+    for number in position:
+        match type:
+            case LLVMStructType() if 0 <= number < len(type.types.data):
+                type = type.types.data[number]
+            case LLVMArrayType() if 0 <= number < type.size.data:
+                type = type.type
+            case _:
+                raise Untranslatable(f"{op.container.type} has nothing at {position}")
+    return position
 
 
 def _extract(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.ExtractValueOp)
-    lowering[op.res] = lowering.builder.extract_value(lowering[op.container], list(op.position.get_values()))
+    container = lowering[op.container]
+    lowering[op.res] = lowering.builder.extract_value(container, _position(op))
 
 
 def _cast(lowering: Lowering, op: Operation) -> None:
@@ -69,7 +86,7 @@ def _cast(lowering: Lowering, op: Operation) -> None:
         fail_op(op, "has no native translation: it is none of one value to another")
     source, result = op.operands[0], op.results[0]
     if isinstance(source.type, LLVMStructType) and is_ranked(result.type):
-        lowering[result] = from_descriptor(lowering.builder, lowering[source], result.type)
+        lowering[result] = from_descriptor(lowering, op, lowering[source], result.type)
     elif is_ranked(source.type) and isinstance(result.type, LLVMStructType):
         lowering[result] = to_descriptor(lowering.builder, lowering.memref(source), result.type)
     elif is_ranked(source.type) and is_ranked(result.type):
@@ -80,15 +97,20 @@ def _cast(lowering: Lowering, op: Operation) -> None:
         raise Untranslatable(f"{source.type} is no {result.type}")
 
 
-def from_descriptor(builder: ir.IRBuilder, descriptor: ir.Value, type: MemRefType) -> MemRef:
+def from_descriptor(lowering: Lowering, op: Operation, descriptor: ir.Value, type: MemRefType) -> MemRef:
     """A memref whose buffer ends where its last element does; what the type says is not read from the descriptor."""
+    builder, row = lowering.builder, ir.ArrayType(I64, type.get_num_dims())
+    pointer = ir.PointerType()
+    wanted = ir.LiteralStructType([pointer, pointer, I64, *([row, row] if type.get_num_dims() else [])])
+    if descriptor.type != wanted:
+        raise Untranslatable(f"{descriptor.type} is no descriptor of a memref, which is {wanted}")
     base = builder.extract_value(descriptor, ALIGNED)
     form = strided_form(type)
     known = None if form is None else form.offset
     offset = builder.extract_value(descriptor, OFFSET) if known is None else index(known)
     sizes = _dimensions(builder, descriptor, SIZES, constant_sizes(type))
     strides = _dimensions(builder, descriptor, STRIDES, strides_of(type))
-    return MemRef(base, spanned_bytes(builder, offset, sizes, strides, type), offset, sizes, strides)
+    return MemRef(base, spanned_bytes(lowering, op, offset, sizes, strides, type), offset, sizes, strides)
 
 
 def _dimensions(
@@ -101,13 +123,23 @@ def _dimensions(
 
 
 def spanned_bytes(
-    builder: ir.IRBuilder, offset: ir.Value, sizes: Sequence[ir.Value], strides: Sequence[ir.Value], type: MemRefType
+    lowering: Lowering,
+    op: Operation,
+    offset: ir.Value,
+    sizes: Sequence[ir.Value],
+    strides: Sequence[ir.Value],
+    type: MemRefType,
 ) -> ir.Value:
-    """How far the elements of a memref reach, in bytes from its base."""
-    last = offset
+    """How far the elements of a memref reach, in bytes from its base; traps if that does not fit into 64 bits."""
+    exact, end = ExactNumbers(lowering), offset
     for size, stride in zip(sizes, strides, strict=True):
-        last = plus(builder, last, times(builder, plus(builder, size, index(-1)), stride))
-    return times(builder, plus(builder, last, index(1)), index(element_bytes(type)))
+        end = exact.plus(end, exact.times(exact.plus(size, index(-1)), stride))
+    found = exact.times(exact.plus(end, index(1)), index(element_bytes(type)))
+    exact.check(op, "has a memref of more bytes than 64 bits can count")
+    known = number_of(found)
+    if known is not None:
+        return index(max(known, 0))
+    return lowering.builder.select(lowering.builder.icmp_signed("<", found, index(0)), index(0), found)
 
 
 def to_descriptor(builder: ir.IRBuilder, memref: MemRef, type: Attribute) -> ir.Value:

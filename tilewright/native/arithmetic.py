@@ -43,14 +43,13 @@ _INDEX_NAMES = {
     "or": "ori",
     "xor": "xori",
 }
-_DIVISIONS = frozenset(name for name in integers.BINARY if "div" in name or "rem" in name)
 _INDEX_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
 def combine_integers(builder: ir.IRBuilder, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """A binary operation of `arith` by its name."""
     build = integers.BINARY[name]
-    if name in _DIVISIONS:
+    if name in integers.DIVISIONS:
         want_at_most_64_bits(lhs)
     if name in _ON_WHOLE_VECTORS:
         return build(builder, lhs, rhs)
@@ -64,10 +63,16 @@ def combine_floats(builder: ir.IRBuilder, name: str, type: Attribute, lhs: ir.Va
 
 def _integer_binary(name: str) -> Handler:
     def lower(lowering: Lowering, op: Operation) -> None:
-        lhs, rhs = (lowering[operand] for operand in op.operands)
-        lowering[op.results[0]] = combine_integers(lowering.builder, name, lhs, rhs)
+        lowering[op.results[0]] = checked_integers(lowering, name, *(lowering[operand] for operand in op.operands))
 
     return lower
+
+
+def checked_integers(lowering: Lowering, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """A binary operation of `arith`; what divides by zero may stop the program."""
+    if name in integers.DIVISIONS:
+        lowering.check_division(name, lhs, rhs)
+    return combine_integers(lowering.builder, name, lhs, rhs)
 
 
 def _float_binary(lowering: Lowering, op: Operation) -> None:

@@ -64,6 +64,14 @@ def _bitcast(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = value if value.type == target else lowering.builder.bitcast(value, target)
 
 
+def _change_sign(lowering: Lowering, op: Operation) -> None:
+    """An integer without sign as one with a sign, or the other way round: the same bits."""
+    source, result = op.operands[0], op.results[0]
+    if value_type(source.type) != value_type(result.type):
+        raise Untranslatable(f"{source.type} is no {result.type}")
+    lowering[result] = lowering[source]
+
+
 def _to_float(unsigned: bool) -> Handler:
     """An integer as the nearest number; to narrow types by way of `f64`, which holds integers of up to 53 bits."""
 
@@ -104,6 +112,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.extf": _extf,
     "arith.truncf": _truncf,
     "arith.bitcast": _bitcast,
+    "builtin.unrealized_conversion_cast": _change_sign,
     "arith.sitofp": _to_float(unsigned=False),
     "arith.uitofp": _to_float(unsigned=True),
     "arith.fptosi": _to_integer("llvm.fptosi.sat"),

@@ -12,6 +12,8 @@ WRITING = frozenset(
     )
 )
 """Operations that write to memory, or may, without their dialects' names."""
+NEVER_REACHED = ("llvm.unreachable", "ub.unreachable")
+"""Terminators of blocks that a program says never end."""
 
 
 def reverse_postorder(region: Region) -> list[Block]:

@@ -16,10 +16,15 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
+from tilewright.native.declarations import declared
 from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit
-from tilewright.native.values import I64, POINTER, Value, index, part_types, parts, rebuild
+from tilewright.native.values import I32, I64, POINTER, Value, index, part_types, parts, rebuild
 
 TRAPPED = -1
+POLL_CYCLES = 1 << 20
+"""Some milliseconds of the host's time, after which a loop asks for signals."""
+CHECK_SIGNALS = "PyErr_CheckSignals"
+INTERRUPTED = "is interrupted"
 ENDLESS_CYCLES = 1 << 33
 """Seconds of the device's time, and of the host's."""
 ENDLESS = f"runs for more than {ENDLESS_CYCLES} cycles without waiting for anything: a bound of a loop may be wrong"
@@ -39,6 +44,8 @@ class Body(Lowering):
         function.attributes.add("nounwind")
         super().__init__(unit, function, function.args[0])
         self.op = op
+        self._next_poll = self.variable(I64)
+        self.builder.store(index(POLL_CYCLES), self._next_poll)
         self.results, self.arguments = function.args[1 : 1 + len(pointers)], function.args[1 + len(pointers) :]
 
     def leave(self, trap: int) -> None:
@@ -50,9 +57,25 @@ class Body(Lowering):
 
     def pause(self, often: bool) -> None:
         """Nobody else runs before the function is over: so a loop whose length nobody knew must not be endless."""
+        if self.unit.asks_for_signals:
+            self.poll()
+            return
         now = self.builder.load(self.cycles, typ=I64)
-        fine = self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES))
-        self.trap_unless(self.op, fine, ENDLESS)
+        self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
+
+    def poll(self) -> None:
+        if not self.unit.asks_for_signals:
+            return
+        now, due = self.builder.load(self.cycles, typ=I64), self.builder.load(self._next_poll, typ=I64)
+        long, on = self.new_block("long"), self.new_block("on")
+        self.builder.cbranch(self.builder.icmp_signed(">", now, due), long, on)
+        self.at(long)
+        self.builder.store(self.builder.add(now, index(POLL_CYCLES)), self._next_poll)
+        signals = self.builder.call(declared(self.unit.module, CHECK_SIGNALS, I32, ()), ())
+        self.trap_unless(self.op, self.builder.icmp_signed("==", signals, ir.Constant(I32, 0)), INTERRUPTED)
+        self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
+        self.builder.branch(on)
+        self.at(on)
 
     def idle(self) -> None:
         """Cannot be: what goes round without being a counted loop is taken to wait."""
@@ -115,7 +138,7 @@ def _in_place(lowering: Lowering, op: CallOp, callee: FuncOp, arguments: Sequenc
     if callee in lowering.calls:
         fail_op(op, f"has no native translation: @{callee.sym_name.data} waits for something and calls itself")
     lowering.calls.append(callee)
-    results = lowering.lower_region(callee.body, arguments)
+    results = lowering.lower_region(callee.body, arguments, callee.function_type.outputs)
     lowering.calls.pop()
     return results
 
@@ -126,7 +149,8 @@ def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> l
         name = unit.module.get_unique_name("function")
         body = Body(unit, callee, name, type.outputs, types_of_parts(type.inputs))
         unit.functions[callee] = body.function
-        body.finish(type.outputs, body.lower_region(callee.body, rebuild_all(type.inputs, body.arguments)))
+        arguments_here = rebuild_all(type.inputs, body.arguments)
+        body.finish(type.outputs, body.lower_region(callee.body, arguments_here, type.outputs))
         unit.finished.add(callee)
     return run(lowering, unit.functions[callee], list(type.outputs), parts_of_all(type.inputs, arguments))
 

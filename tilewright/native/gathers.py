@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from llvmlite import ir
@@ -16,7 +17,7 @@ from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.memory import GatherOp, ScatterOp
 from tilewright.dialects.vector.types import vector_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.access import OUTSIDE, position, stored_type
+from tilewright.native.access import FARTHEST, check_near, is_near, position, position_range, stored_type, trap_outside
 from tilewright.native.declarations import declared
 from tilewright.native.floats import suffix
 from tilewright.native.lanes import constant_like, splat
@@ -28,6 +29,7 @@ from tilewright.native.values import (
     MemRef,
     element_of,
     index,
+    number_of,
     value_type,
     with_element,
 )
@@ -36,11 +38,11 @@ from tilewright.native.vectors import all_coordinates, count_of
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where the elements of a vector are in a buffer, in bytes, and which of them are meant."""
+    """Which elements of a buffer a vector is made of, and which of them are meant."""
 
     memref: MemRef
     element: Attribute
-    offsets: ir.Value
+    places: ir.Value
     mask: ir.Value
 
     @property
@@ -50,20 +52,42 @@ class Lanes:
 
 def box_lanes(
     lowering: Lowering,
+    op: Operation,
     base: SSAValue,
     indices: Sequence[SSAValue],
     type: VectorType,
     mask: ir.Value | None = None,
     map: AffineMap | None = None,
+    masked: Iterable[int] = (),
 ) -> Lanes:
-    """Elements of a box in the buffer that begins at some indices; `map` says which dimensions it extends in."""
+    """Elements of a box in the buffer that begins at some indices; `map` says which dimensions it extends in.
+
+    In dimensions that are `masked` the mask leaves out what is beyond the buffer, however far that is.
+    """
     memref, element = lowering.memref(base), memref_type(base).element_type
     rank, shape = len(memref.sizes), type.get_shape()
     dims = list(range(rank - len(shape), rank)) if map is None else walked_dimensions(map)
-    start = position(lowering.builder, memref, [lowering[value] for value in indices])
+    start = _near_position(lowering, op, memref, indices, masked)
     strides = [index(0) if d is None else memref.strides[d] for d in dims]
-    offsets = _offsets(lowering, start, strides, shape, type_bytes(element))
-    return Lanes(memref, element, offsets, mask if mask is not None else all_set(type))
+    for stride in strides:
+        if number_of(stride) is None:
+            check_near(lowering, op, stride, memref.limit, FARTHEST // max(prod(shape), 1))
+    return Lanes(memref, element, _places(lowering, start, strides, shape), mask if mask is not None else all_set(type))
+
+
+def _near_position(
+    lowering: Lowering, op: Operation, memref: MemRef, indices: Sequence[SSAValue], masked: Iterable[int] = ()
+) -> ir.Value:
+    """Which element the indices name; small enough that the lanes beside it can be counted from there."""
+    known = position_range(memref, [lowering.unit.ranges.of(value) for value in indices])
+    builder, numbers = lowering.builder, [lowering[value] for value in indices]
+    for dim in masked:
+        near = builder.icmp_unsigned("<=", builder.add(numbers[dim], index(FARTHEST)), index(2 * FARTHEST))
+        numbers[dim] = builder.select(near, numbers[dim], index(0))
+    start = position(lowering, op, memref, numbers, known)
+    if known is None or not is_near(known):
+        check_near(lowering, op, start, memref.limit)
+    return start
 
 
 def walked_dimensions(map: AffineMap) -> list[int | None]:
@@ -81,31 +105,30 @@ def lane_numbers(shape: Sequence[int], dimension: int) -> ir.Constant:
     return ir.Constant(ir.VectorType(I64, len(places)), [place[dimension] for place in places])
 
 
-def _offsets(
-    lowering: Lowering, start: ir.Value, strides: Sequence[ir.Value], shape: Sequence[int], size: int
-) -> ir.Value:
+def _places(lowering: Lowering, start: ir.Value, strides: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
     builder, count = lowering.builder, len(all_coordinates(shape))
     total = splat(builder, start, count)
     for dimension, stride in enumerate(strides):
         steps = builder.mul(lane_numbers(shape, dimension), splat(builder, stride, count))
         total = builder.add(total, steps)
-    return builder.mul(total, constant_like(total, size))
+    return total
 
 
 def _check(lowering: Lowering, op: Operation, lanes: Lanes) -> ir.Value:
     """The addresses of the elements, which have to be inside of the buffer if they are meant."""
     builder, count = lowering.builder, lanes.count
     size = type_bytes(lanes.element)
-    last = builder.sub(lanes.memref.limit, index(size))
-    inside = builder.icmp_unsigned("<=", lanes.offsets, splat(builder, last, count))
-    room = builder.icmp_unsigned(">=", lanes.memref.limit, index(size))
-    good = builder.or_(builder.and_(inside, splat(builder, room, count)), builder.not_(lanes.mask))
-    fine = intrinsic_reduce(builder, "llvm.vector.reduce.and", good)
-    worst = builder.select(good, constant_like(lanes.offsets, 0), lanes.offsets)
-    where = intrinsic_reduce(builder, "llvm.vector.reduce.umax", worst)
-    lowering.trap_unless(op, fine, OUTSIDE, where, builder.add(where, index(size)), lanes.memref.limit)
+    if lowering.checks:
+        elements = builder.udiv(lanes.memref.limit, index(size))
+        inside = builder.icmp_unsigned("<", lanes.places, splat(builder, elements, count))
+        good = builder.or_(inside, builder.not_(lanes.mask))
+        fine = intrinsic_reduce(builder, "llvm.vector.reduce.and", good)
+        worst = builder.select(good, constant_like(lanes.places, 0), lanes.places)
+        where = intrinsic_reduce(builder, "llvm.vector.reduce.umax", worst)
+        trap_outside(lowering, op, fine, where, size, size, lanes.memref.limit)
     base = splat(builder, builder.ptrtoint(lanes.memref.base, I64), count)
-    return builder.inttoptr(builder.add(base, lanes.offsets), ir.VectorType(POINTER, count))
+    offsets = builder.mul(lanes.places, constant_like(lanes.places, size))
+    return builder.inttoptr(builder.add(base, offsets), ir.VectorType(POINTER, count))
 
 
 def intrinsic_reduce(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
@@ -147,28 +170,42 @@ def want_buffer(op: Operation, base: SSAValue) -> None:
 
 def _masked_load(lowering: Lowering, op: Operation) -> None:
     base, *indices, mask, other = op.operands
-    lanes = box_lanes(lowering, base, indices, cast(VectorType, op.results[0].type), lowering[mask])
+    lanes = box_lanes(lowering, op, base, indices, cast(VectorType, op.results[0].type), lowering[mask])
     lowering[op.results[0]] = gather(lowering, op, lanes, lowering[other])
 
 
 def _masked_store(lowering: Lowering, op: Operation) -> None:
     base, *indices, mask, value = op.operands
-    lanes = box_lanes(lowering, base, indices, vector_type(value), lowering[mask])
+    lanes = box_lanes(lowering, op, base, indices, vector_type(value), lowering[mask])
     scatter(lowering, op, lanes, lowering[value])
 
 
 def _indexed(lowering: Lowering, op: GatherOp | ScatterOp) -> Lanes:
     """Elements at the distances from a first one that a vector gives."""
     builder, memref = lowering.builder, lowering.memref(op.base)
-    start = position(builder, memref, [lowering[value] for value in op.offsets])
+    start = _near_position(lowering, op, memref, op.offsets)
     numbers, element = lowering[op.indices], memref_type(op.base).element_type
     count = count_of(op.indices.type)
     if element_of(numbers.type).width < I64.width:
         numbers = builder.sext(numbers, ir.VectorType(I64, count))
     last = memref.strides[-1] if memref.strides else index(1)
-    steps = builder.mul(numbers, splat(builder, last, count))
-    places = builder.add(splat(builder, start, count), steps)
-    return Lanes(memref, element, builder.mul(places, constant_like(places, type_bytes(element))), lowering[op.mask])
+    steps = _steps(builder, numbers, last, count)
+    return Lanes(memref, element, builder.add(splat(builder, start, count), steps), lowering[op.mask])
+
+
+def _steps(builder: ir.IRBuilder, numbers: ir.Value, stride: ir.Value, count: int) -> ir.Value:
+    """Numbers times a stride; where that would not fit into 64 bits, a number that no buffer reaches."""
+    if number_of(stride) == 1:
+        return numbers
+    magnitude = builder.select(builder.icmp_signed("<", stride, index(0)), builder.neg(stride), stride)
+    most = builder.udiv(
+        index(FARTHEST), builder.select(builder.icmp_signed("==", stride, index(0)), index(1), magnitude)
+    )
+    near = builder.icmp_unsigned(
+        "<=", builder.add(numbers, splat(builder, most, count)), splat(builder, builder.mul(most, index(2)), count)
+    )
+    steps = builder.mul(numbers, splat(builder, stride, count))
+    return builder.select(near, steps, constant_like(steps, 1 << 62))
 
 
 def _gather(lowering: Lowering, op: Operation) -> None:

@@ -35,6 +35,8 @@ class AmdgcnMachine(GpuMachine):
 
     TRIPLE: ClassVar[str] = "amdgcn-amd-amdhsa"
     CONVENTION: ClassVar[str] = "amdgpu_kernel"
+    INTRINSICS: ClassVar[str] = "amdgcn"
+    ASSEMBLY_OPERANDS: ClassVar[str] = ""
     private_space: ClassVar[int] = 5
     SCOPES: ClassVar[Mapping[str, str]] = {
         "": "",

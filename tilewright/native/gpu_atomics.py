@@ -17,6 +17,7 @@ from tilewright.dialects.memref.types import memref_type
 from tilewright.native.access import element_pointer
 from tilewright.native.arithmetic import combine_floats, combine_integers
 from tilewright.native.gpu_addresses import sharpened
+from tilewright.native.gpu_instructions import size_of
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.updates import HANDLERS as PLAIN
@@ -39,6 +40,8 @@ KINDS = {
 }
 """What LLVM calls the updates of memrefs; others are made of a loop."""
 WORDS = {I32.width: I32, I64.width: I64}
+WIDEST_BYTES = 8
+"""Of atomic accesses, on every GPU."""
 
 
 def _machine(lowering: Lowering) -> KernelLowering:
@@ -62,6 +65,12 @@ def _alignment(op: Operation) -> int | None:
     return found.value.data if isinstance(found, IntegerAttr) else None
 
 
+def _check_width(type: ir.Type) -> None:
+    """LLVM ends the process over atomic accesses that a GPU does not have."""
+    if size_of(type) > WIDEST_BYTES:
+        raise Untranslatable(f"atomic accesses have up to {WIDEST_BYTES} bytes, {type} has {size_of(type)}")
+
+
 def _load(lowering: Lowering, op: Operation) -> None:
     kernel, type = _machine(lowering), value_type(op.results[0].type)
     pointer = sharpened(kernel, lowering[op.operands[0]])
@@ -69,6 +78,7 @@ def _load(lowering: Lowering, op: Operation) -> None:
     if op in kernel.waiting.loads or "volatile_" in op.properties:
         ordering = ordering or Ordering.monotonic.name
     if ordering:
+        _check_width(type)
         lowering[op.results[0]] = kernel.machine.atomic_load(lowering.builder, pointer, type, ordering, _scope(op))
     else:
         lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=_alignment(op))
@@ -81,6 +91,7 @@ def _store(lowering: Lowering, op: Operation) -> None:
     if "volatile_" in op.properties:
         ordering = ordering or Ordering.monotonic.name
     if ordering:
+        _check_width(value.type)
         kernel.machine.atomic_store(lowering.builder, value, pointer, ordering, _scope(op))
     else:
         lowering.builder.store(value, pointer, align=_alignment(op))
@@ -90,6 +101,7 @@ def _update(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
     kind = LlvmKind(op.bin_op.value.data).name.removeprefix("_")
     machine, operands = _machine(lowering).machine, (lowering[op.ptr], lowering[op.val])
+    _check_width(operands[1].type)
     lowering[op.res] = machine.update(lowering.builder, kind, *operands, _ordering(op), _scope(op))
 
 
@@ -98,6 +110,7 @@ def _exchange(lowering: Lowering, op: Operation) -> None:
     operands = lowering[op.ptr], lowering[op.cmp], lowering[op.val]
     orderings = _ordering(op, "success_ordering"), _ordering(op, "failure_ordering")
     machine = _machine(lowering).machine
+    _check_width(operands[2].type)
     lowering[op.res] = machine.exchange(lowering.builder, operands, orderings, _scope(op))
 
 
@@ -118,6 +131,7 @@ def _memref_update(lowering: Lowering, op: Operation) -> None:
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
     kind = KINDS.get(op.update)
     if kind is not None:
+        _check_width(value.type)
         machine = _machine(lowering).machine
         lowering[op.result] = machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
         return
@@ -149,7 +163,7 @@ def _in_a_loop(
 ) -> tuple[ir.Value, ir.Value]:
     """Compute and try to exchange until nobody came in between; gives the old and the new value."""
     machine, builder = _machine(lowering).machine, lowering.builder
-    width = 32 if type == ir.FloatType() else 64 if type == ir.DoubleType() else type.width
+    width = type.width if isinstance(type, ir.IntType) else 8 * size_of(type)
     word = WORDS.get(width)
     if word is None:
         raise Untranslatable(f"values of {width} bits are not updated atomically, only those of 32 and 64")

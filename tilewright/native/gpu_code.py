@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,18 +9,18 @@ from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.dialects.gpu.kernels import GPUModuleOp
+from tilewright.ir.diagnostics import fail_op, shortened
 from tilewright.native.gpu_amdgcn import AmdgcnMachine
 from tilewright.native.gpu_kernel import lower_kernels
 from tilewright.native.gpu_link import link_code_object
 from tilewright.native.gpu_machine import GpuMachine
 from tilewright.native.gpu_nvptx import NvptxMachine
 from tilewright.native.gpu_operations import GPU_OPERATIONS
-from tilewright.native.host import initialize_targets, optimized
+from tilewright.native.host import initialize_targets, optimized, with_llvm
 from tilewright.native.kernel_facts import KernelFacts
 
 MACHINES: dict[Vendor, type[GpuMachine]] = {Vendor.NVIDIA: NvptxMachine, Vendor.AMD: AmdgcnMachine}
 OPTIMIZE = 3
-_lock = threading.Lock()  # LLVM's global state is not to be entered twice
 
 
 @dataclass(frozen=True)
@@ -60,16 +59,23 @@ def llvm_module(module: GPUModuleOp, machine: GpuMachine) -> tuple[ir.Module, li
     return lower_kernels(module, machine, GPU_OPERATIONS)
 
 
+def _emitted(native: ir.Module, machine: GpuMachine) -> tuple[str, bytes | None]:
+    """Assembly, and an object for AMD's chips."""
+    initialize_targets()
+    generator = machine.make()
+    made = optimized(native, generator, OPTIMIZE)
+    again = made.clone()  # making code changes a module
+    assembly = generator.emit_assembly(made)
+    return assembly, generator.emit_object(again) if machine.target.vendor is Vendor.AMD else None
+
+
 def compile_kernels(module: GPUModuleOp, machine: GpuMachine) -> GpuCode:
     """The code of a module of kernels."""
     native, facts = llvm_module(module, machine)
-    with _lock:
-        initialize_targets()
-        generator = machine.make()
-        made = optimized(native, generator, OPTIMIZE)
-        again = made.clone()  # making code changes a module
-        assembly = generator.emit_assembly(made)
-        object = generator.emit_object(again) if machine.target.vendor is Vendor.AMD else None
+    try:
+        assembly, object = with_llvm(lambda: _emitted(native, machine))
+    except RuntimeError as error:  # llvmlite's, from LLVM's reader and its verifier
+        fail_op(module, f"is no code that LLVM takes for {machine.chip}: {shortened(str(error).strip())}")
     return GpuCode(module.sym_name.data, machine.target, machine.wave_size, assembly, object, facts)
 
 

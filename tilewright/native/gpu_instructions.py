@@ -52,6 +52,17 @@ def natural_alignment(type: ir.Type) -> int:
     return _FLOAT_BYTES.get(str(element), POINTER_BYTES)
 
 
+def size_of(type: ir.Type) -> int:
+    """The bytes that a value has in memory, without what aligns the parts of a structure."""
+    if isinstance(type, ir.ArrayType | ir.VectorType):
+        return type.count * size_of(type.element)
+    if isinstance(type, ir.LiteralStructType):
+        return sum(map(size_of, type.elements))
+    if isinstance(type, ir.IntType):
+        return 1 << (-(-type.width // 8) - 1).bit_length()
+    return natural_alignment(type)
+
+
 POINTER_BYTES = 8
 _FLOAT_BYTES = {"half": 2, "float": 4, "double": 8}
 

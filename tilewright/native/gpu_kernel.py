@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import cast
 
 from llvmlite import ir
@@ -20,8 +21,9 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.escapes import is_plain_word, visible
 from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flattened_types
-from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
+from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca, size_of
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
 from tilewright.native.gpu_spins import Waiting, find_waiting
@@ -45,6 +47,8 @@ VECTOR_BYTES = 16
 """What the widest access of a lane is aligned to."""
 ENDLESS_BYTES = 1 << 62
 """The size of buffers that nobody checks."""
+FRAME_BYTES = 4096
+"""Of a thread's private memory: left to LLVM for registers that it spills."""
 BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
 
 
@@ -54,6 +58,7 @@ class KernelLowering(Lowering):
     def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
         self.machine, self.op = machine, op
         self.block = known_block_size(op)
+        self.shared_bytes = self.private_bytes = 0
         self.waiting: Waiting = find_waiting(op)
         types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
         function = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), types), op.symbol)
@@ -61,7 +66,6 @@ class KernelLowering(Lowering):
         self.builder = KernelBuilder(self.begin, machine.contract)
         self.global_pointers: set[ir.Value] = set()
         """Those made of numbers of which is known where they point."""
-        self.shared_bytes = 0
         most, wanted = machine.declared_bytes, sum(_bytes_of(op, buffer) for buffer in op.workgroup_buffers)
         self.is_asked_for = most is not None and wanted > most
         """Whether memory of the block is more than code can declare."""
@@ -81,6 +85,8 @@ class KernelLowering(Lowering):
     def spend(self) -> None:
         self._unspent = 0
 
+    checks = False
+
     def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None: ...
 
     def lower(self, op: Operation) -> None:
@@ -91,6 +97,7 @@ class KernelLowering(Lowering):
             handler(self, op)
         except Untranslatable as error:
             fail_op(op, f"has no translation for a GPU: {error}")
+        self._check_memory(op)
         if op in self.waiting.joins:
             self.machine.wave_barrier(self)
 
@@ -103,6 +110,7 @@ class KernelLowering(Lowering):
         """Memory of the thread, as a generic pointer."""
         space = self.machine.private_space
         whole = type if count is None else ir.ArrayType(type, count)
+        self.private_bytes += size_of(whole) if count is not None else 0  # single numbers become registers
         builder = ir.IRBuilder(self.entry)
         room = SpacedAlloca(builder.block, whole, space)
         room.align = VECTOR_BYTES if count is not None else None
@@ -156,14 +164,41 @@ class KernelLowering(Lowering):
 
     def build(self) -> KernelFacts:
         """The whole kernel."""
-        self.lower_region(self.op.body, list(self._arguments()))
+        self._check_block()
+        arguments = list(self._arguments())
+        self._check_memory(self.op)
+        self.lower_region(self.op.body, arguments)
         self.builder.ret_void()
         self.close()
         mark_short_loops(self.function)
         self.machine.mark_kernel(self)
-        sizes = tuple(_size_of(parameter.type) for parameter in self.function.args)
+        sizes = tuple(size_of(parameter.type) for parameter in self.function.args)
         asked = self.shared_bytes if self.is_asked_for else 0
         return KernelFacts(self.op.symbol, sizes, self.shared_bytes, self.block, self.most_waves, asked)
+
+    def _check_block(self) -> None:
+        target = self.machine.target
+        if self.block is not None and not 1 <= min(self.block) <= prod(self.block) <= target.max_block_threads:
+            shape = " x ".join(map(str, self.block))
+            fail_op(self.op, f"has blocks of {shape} threads; {target.chip} takes 1 to {target.max_block_threads}")
+
+    def _check_memory(self, op: Operation) -> None:
+        """Whether all that the kernel has up to an operation fits the chip: LLVM would end the process otherwise."""
+        target = self.machine.target
+        if self.shared_bytes > target.shared_bytes:
+            fail_op(
+                op,
+                f"brings kernel @{self.op.symbol} to {self.shared_bytes} bytes of memory of a block; {target.chip} has"
+                f" {target.shared_bytes}",
+                (op, "use smaller tiles, or use one buffer for several purposes"),
+            )
+        if self.private_bytes > target.max_thread_bytes - FRAME_BYTES:
+            fail_op(
+                op,
+                f"brings kernel @{self.op.symbol} to {self.private_bytes} bytes of private memory of a thread;"
+                f" {target.chip} has {target.max_thread_bytes}, {FRAME_BYTES} of them for spilled registers",
+                (op, "use smaller buffers, or share them in a block"),
+            )
 
     def _arguments(self) -> Iterator[Value]:
         parameters = iter(self.function.args)
@@ -213,13 +248,6 @@ def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
     return count * element_bytes(type)
 
 
-def _size_of(type: ir.Type) -> int:
-    return 8 if isinstance(type, ir.PointerType | ir.DoubleType) else _SIZES.get(str(type)) or max(1, type.width // 8)
-
-
-_SIZES = {"float": 4, "half": 2}
-
-
 def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
     """The threads of a block, if the program says how many there are."""
     for name in BLOCK_SIZE_ATTRIBUTES:
@@ -238,12 +266,14 @@ def lower_kernels(
     module: GPUModuleOp, machine: GpuMachine, handlers: Mapping[str, Handler]
 ) -> tuple[ir.Module, list[KernelFacts]]:
     """The LLVM module of a module of kernels, and what there is to know of each."""
-    native = ir.Module(module.sym_name.data)
+    native = ir.Module(visible(module.sym_name.data))
     unit = Unit(native, handlers, lambda op: 0, lambda op: None, suspends=lambda op: True)
     facts: list[KernelFacts] = []
     for op in kernels_of(module):
         if op.function_type.outputs.data:
             fail_op(op, "is a kernel with results")
+        if not is_plain_word(op.symbol):
+            fail_op(op, f"has a name that assemblers of GPUs cannot read: '{visible(op.symbol)}'")
         facts.append(KernelLowering(unit, machine, op).build())
     machine.finish_module(native)
     return native, facts

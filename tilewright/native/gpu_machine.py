@@ -39,11 +39,15 @@ class GpuMachine(ABC):
     CONVENTION: ClassVar[str]
     """The calling convention of kernels."""
     private_space: ClassVar[int] = 0
+    """Where the stack is."""
     casts_numbers: ClassVar[bool] = True
     """Whether pointers made of numbers can be said to be global where they are made; LLVM 22 fails on it for PTX."""
     declared_bytes: ClassVar[int | None] = None
     """How much memory of a block code can declare; the rest is asked for at the launch. None: all there is."""
-    """Where the stack is."""
+    INTRINSICS: ClassVar[str]
+    """What the names of LLVM's intrinsics for such a GPU begin with."""
+    ASSEMBLY_OPERANDS: ClassVar[str]
+    """A pattern of what inline assembly can ask its operands to be; nothing if LLVM assembles none."""
     SCOPES: ClassVar[Mapping[str, str]]
     """Who takes part in the order of atomic accesses: the names that programs use, and LLVM's for this vendor."""
 

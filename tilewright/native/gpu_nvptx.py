@@ -54,6 +54,8 @@ class NvptxMachine(GpuMachine):
 
     TRIPLE: ClassVar[str] = "nvptx64-nvidia-cuda"
     CONVENTION: ClassVar[str] = "ptx_kernel"
+    INTRINSICS: ClassVar[str] = "nvvm"
+    ASSEMBLY_OPERANDS: ClassVar[str] = r"~\{\w+\}|[=+]?&?[bchrlNqfdnis]|\d+"
     casts_numbers: ClassVar[bool] = False
     declared_bytes: ClassVar[int | None] = 48 << 10
     SCOPES: ClassVar[Mapping[str, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -14,6 +15,7 @@ from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.escapes import visible
 from tilewright.native import aggregates, gpu_addresses, gpu_atomics, gpu_shuffles, gpu_vendor_operations, pointers
 from tilewright.native.access import element_pointer
 from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering
@@ -23,6 +25,11 @@ from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
 from tilewright.native.values import I8, POINTER, Untranslatable, index, number_of, value_type, whole_buffer
 from tilewright.native.vector_memory import load_rows, store_rows
+
+_OF_CPUS = {"aarch64", "arm", "bpf", "hexagon", "loongarch", "mips", "ppc", "riscv", "s390", "ve", "wasm", "x86"}
+_OF_GPUS = {"amdgcn", "dx", "nvvm", "r600", "spv"}
+FOREIGN_INTRINSICS = _OF_CPUS | _OF_GPUS
+"""What names of intrinsics of one architecture begin with: LLVM ends the process over those of another."""
 
 
 def _kernel(lowering: Lowering) -> KernelLowering:
@@ -137,6 +144,12 @@ def _vector_store(lowering: Lowering, op: Operation) -> None:
 
 def _inline_assembly(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.InlineAsmOp)
+    machine = _kernel(lowering).machine
+    if not machine.ASSEMBLY_OPERANDS:
+        raise Untranslatable(f"LLVM has no assembler here for {machine.chip}; use llvm.call_intrinsic")
+    for constraint in filter(None, op.constraints.data.split(",")):
+        if not re.fullmatch(machine.ASSEMBLY_OPERANDS, constraint):
+            raise Untranslatable(f"{machine.chip} has no operands of kind '{visible(constraint)}'")
     values = [lowering[operand] for operand in op.operands_]
     result = ir.VoidType() if op.res is None else value_type(op.res.type)
     type = ir.FunctionType(result, [value.type for value in values])
@@ -152,7 +165,10 @@ def _intrinsic(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.CallIntrinsicOp)
     values = [lowering[operand] for operand in op.operands]
     result = value_type(op.results[0].type) if op.results else ir.VoidType()
-    name = op.intrin.data
+    name, machine = op.intrin.data, _kernel(lowering).machine
+    prefix, _, rest = name.partition(".")
+    if prefix != "llvm" or (rest.split(".")[0] in FOREIGN_INTRINSICS - {machine.INTRINSICS}):
+        raise Untranslatable(f"'{visible(name)}' is no intrinsic of {machine.chip}")
     function = lowering.unit.module.globals.get(name) or ir.Function(
         lowering.unit.module, ir.FunctionType(result, [value.type for value in values]), name
     )

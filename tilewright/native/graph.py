@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.flow import is_idle
+from tilewright.native.flow import NEVER_REACHED, is_idle
 from tilewright.native.values import Value
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class Graph:
     def _leave(self, block: Block, passed: list[Value], after: ir.Block) -> None:
         lowering, last = self.lowering, block.last_op
         assert last is not None, "the verifier wants a terminator"
+        if last.name in NEVER_REACHED:
+            lowering.builder.unreachable()
+            return
         if not last.successors:
             self.exits.append((lowering.branch(after), last, passed))
             return

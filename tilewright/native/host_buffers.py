@@ -14,7 +14,7 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.access import count_elements, plus, times
+from tilewright.native.access import ExactNumbers, plus
 from tilewright.native.aggregates import spanned_bytes
 from tilewright.native.declarations import declared
 from tilewright.native.lanes import scalar_constant
@@ -42,7 +42,7 @@ def sized_memref(lowering: Lowering, op: Operation, type: MemRefType, sizes: Seq
     known = [index(stride) if stride is not None else None for stride in strides_of(type)]
     strides = [stride or other for stride, other in zip(known, row_major(lowering.builder, sizes), strict=True)]
     null = ir.Constant(POINTER, None)
-    limit = spanned_bytes(lowering.builder, index(0), sizes, strides, type)
+    limit = spanned_bytes(lowering, op, index(0), sizes, strides, type)
     return MemRef(null, limit, index(0), tuple(sizes), tuple(strides))
 
 
@@ -52,8 +52,9 @@ def check_size(lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], typ
     for size in sizes:
         fine = builder.icmp_signed(">=", size, index(0))
         lowering.trap_unless(op, fine, "asks for a buffer with a dimension of {} elements", size)
-    total = times(builder, count_elements(builder, sizes), index(element_bytes(type)))
-    lowering.trap_unless(op, builder.icmp_signed(">=", total, index(0)), "asks for a buffer of {} bytes", total)
+    exact = ExactNumbers(lowering)
+    exact.product([*sizes, index(element_bytes(type))])
+    exact.check(op, "asks for a buffer of more bytes than 64 bits can count")
 
 
 def _allocate(lowering: Lowering, op: Operation) -> None:

@@ -92,6 +92,8 @@ BINARY: dict[str, Binary] = {
     "arith.minui": _extreme("<", signed=False),
 }
 
+DIVISIONS = frozenset(name for name in BINARY if "div" in name or "rem" in name)
+
 # arith.cmpi's predicates by number, as MLIR numbers them.
 PREDICATES = [
     ("==", True),
@@ -122,4 +124,9 @@ def resize(builder: Builder, op: Operation, value: ir.Value, target: ir.Type) ->
     return builder.zext(value, target) if unsigned else builder.sext(value, target)
 
 
-RESIZES = frozenset({"arith.trunci", "arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"})
+RESIZES = frozenset(
+    {
+        *("arith.trunci", "arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"),
+        "builtin.unrealized_conversion_cast",  # between integers with and without sign
+    }
+)

@@ -41,6 +41,8 @@ def counted_loop(
     results = body(variable, phis.values[1:])
     if not _is_short(low, high, step):
         lowering.go_round([op])
+    elif any(inner.regions for region in op.regions for block in region.blocks for inner in block.ops):
+        lowering.poll()
     following = _next_index(builder, variable, high, step)
     phis.add([following, *results], lowering.branch(head))
     lowering.at(after)
@@ -159,7 +161,7 @@ def _index_switch(lowering: Lowering, op: Operation) -> None:
 
 def _run_region(lowering: Lowering, op: Operation) -> None:
     """A region that runs once."""
-    lowering.values.update(zip(op.results, lowering.lower_region(op.regions[0]), strict=False))
+    lowering.values.update(zip(op.results, lowering.lower_region(op.regions[0], (), op.result_types), strict=False))
 
 
 def _parallel(lowering: Lowering, op: Operation) -> None:

@@ -22,10 +22,11 @@ from tilewright.native.context_layout import CYCLES as CYCLES
 from tilewright.native.context_layout import DEPTH as DEPTH
 from tilewright.native.context_layout import DETAIL, SLOT_BYTES
 from tilewright.native.context_layout import HEADER_BYTES as HEADER_BYTES
-from tilewright.native.flow import reverse_postorder, writes
+from tilewright.native.flow import NEVER_REACHED, reverse_postorder, writes
 from tilewright.native.graph import Graph
 from tilewright.native.ranges import Ranges
 from tilewright.native.values import (
+    I1,
     I8,
     I64,
     Known,
@@ -77,6 +78,8 @@ class Unit:
     apart: set[ir.Value] = field(default_factory=set[ir.Value])
     """Addresses of buffers none of which overlap."""
     ranges: Ranges = field(default_factory=Ranges)
+    asks_for_signals: bool = False
+    """Whether code that takes long asks Python for Ctrl-C: it is called with the interpreter's lock then."""
 
     def buffer_slot(self, definition: Operation) -> int:
         """Where in the context a buffer's address is, in bytes."""
@@ -87,6 +90,9 @@ class Unit:
 
 class Lowering(ABC):
     """Builds one LLVM function. The block called `entry` has only stack variables."""
+
+    checks = True
+    """Whether the code looks where it reads and writes before it does."""
 
     def __init__(self, unit: Unit, function: ir.Function, context: ir.Value):
         self.unit, self.function, self.context = unit, function, context
@@ -111,6 +117,9 @@ class Lowering(ABC):
     @abstractmethod
     def pause(self, often: bool) -> None:
         """Let others have the machine now and then."""
+
+    def poll(self) -> None:  # noqa: B027, most code need not
+        """Called in a loop around others, which together may take long."""
 
     @abstractmethod
     def idle(self) -> None:
@@ -155,12 +164,16 @@ class Lowering(ABC):
         except Untranslatable as error:
             fail_op(op, f"has no native translation: {error}")
 
-    def lower_region(self, region: Region, arguments: Sequence[Value] = ()) -> list[Value]:
-        """The code of a region from here on; gives what its terminator hands on."""
+    def lower_region(
+        self, region: Region, arguments: Sequence[Value] = (), results: Iterable[Attribute] = ()
+    ) -> list[Value]:
+        """The code of a region from here on; gives what its terminator hands on, of types `results` if it has none."""
         blocks = reverse_postorder(region)
         if len(blocks) > 1 or (blocks[0].last_op is not None and blocks[0].last_op.successors):
-            return Graph(self, blocks).lower(arguments)
-        return self.lower_block(blocks[0], arguments)
+            found = Graph(self, blocks).lower(arguments)
+        else:
+            found = self.lower_block(blocks[0], arguments)
+        return found or [_undefined(type) for type in results]
 
     def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
         """All operations of a block but the last; gives the operands of that."""
@@ -168,7 +181,13 @@ class Lowering(ABC):
         for op in block.ops:
             if op is not block.last_op:
                 self.lower(op)
+        if block.last_op is not None and block.last_op.name in NEVER_REACHED:
+            self.trap_unless(block.last_op, ir.Constant(I1, 0), "is reached, which the program says cannot be")
         return [self.get(operand) for operand in block.last_op.operands] if block.last_op is not None else []
+
+    def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:
+        """Called before `arith`'s operation of that name divides, by zero too: what that gives is not defined."""
+        return
 
     def spend(self) -> None:
         """Count the cycles of what has been translated; called where control flow splits or joins."""
@@ -235,6 +254,10 @@ class Lowering(ABC):
         self.unit.traps.append(Trap(op, text))
         self.leave(len(self.unit.traps) - 1)
         self.at(on)
+
+
+def _undefined(type: Attribute) -> Value:
+    return rebuild(type, [ir.Constant(part, ir.Undefined) for part in part_types(type)])
 
 
 def stack_room(builder: ir.IRBuilder, type: ir.Type, count: ir.Value | None = None) -> ir.Value:

@@ -17,8 +17,6 @@ from tilewright.native.access import (
     checked_pointer,
     element_pointer,
     load,
-    position,
-    position_range,
     store,
 )
 from tilewright.native.declarations import declared
@@ -105,12 +103,7 @@ def _copy(lowering: Lowering, op: Operation) -> None:
     ranges = [None if size is None else Range(0, max(size - 1, 0)) for size in sizes]
 
     def copy(indices: list[ir.Value]) -> None:
-        pointers = [
-            checked_pointer(
-                lowering, op, side, type, position(lowering.builder, side, indices), 1, position_range(side, ranges)
-            )
-            for side in (source, target)
-        ]
+        pointers = [checked_pointer(lowering, op, side, type, indices, ranges) for side in (source, target)]
         store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
 
     for_each_element(lowering, op, source.sizes, copy)

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.arithmetic import combine_integers
+from tilewright.native.arithmetic import checked_integers
 from tilewright.native.casts import resize
 from tilewright.native.integers import compare
 from tilewright.native.lanes import scalar_constant
@@ -158,21 +158,24 @@ def _initial(op: llvm.GlobalOp) -> ir.Constant:
         case StringAttr() | BytesAttr():
             data = bytearray(op.value.data if isinstance(op.value, BytesAttr) else op.value.data.encode())
             return ir.Constant(ir.ArrayType(I8, len(data)), data)
-        case IntegerAttr() | FloatAttr():
+        case IntegerAttr() | FloatAttr() if op.value.type == op.global_type:
             return scalar_constant(op.global_type, op.value.value.data)
         case DenseIntOrFPElementsAttr() if isinstance(op.global_type, LLVMArrayType):
             numbers = cast(Sequence[float], op.value.get_values())
+            if len(numbers) != op.global_type.size.data:
+                fail_op(op, f"has {len(numbers)} numbers for a {op.global_type}")
             return ir.Constant(
                 value_type(op.global_type), [scalar_constant(op.global_type.type, number) for number in numbers]
             )
         case _:
-            fail_op(op, "has no native translation: its value is no number, string or list of numbers")
+            fail_op(
+                op, "has no native translation: its value is no number of its type, no string and no list of numbers"
+            )
 
 
 def _binary(name: str) -> Handler:
     def lower(lowering: Lowering, op: Operation) -> None:
-        lhs, rhs = (lowering[operand] for operand in op.operands)
-        lowering[op.results[0]] = combine_integers(lowering.builder, name, lhs, rhs)
+        lowering[op.results[0]] = checked_integers(lowering, name, *(lowering[operand] for operand in op.operands))
 
     return lower
 

@@ -95,6 +95,14 @@ _AFFINE = {
     AffineBinaryOpKind.FloorDiv: "div",
 }
 _KEEPING = frozenset({"arith.index_cast", "arith.extsi", "index.casts"})
+_THREADS, _BLOCKS = Range(0, (1 << 16) - 1), Range(0, (1 << 31) - 1)
+"""What the threads of a block and the blocks of a grid are counted with, on every GPU."""
+_IDS = {
+    **dict.fromkeys(("gpu.thread_id", "gpu.lane_id", "gpu.subgroup_id"), _THREADS),
+    **dict.fromkeys(("gpu.block_dim", "gpu.subgroup_size", "gpu.num_subgroups"), _THREADS),
+    **dict.fromkeys(("gpu.block_id", "gpu.grid_dim"), _BLOCKS),
+    "gpu.global_id": _BLOCKS * _THREADS + _THREADS,
+}
 
 
 class Ranges:
@@ -115,6 +123,8 @@ class Ranges:
         if op.name in ("arith.constant", "index.constant"):
             attribute = op.properties["value"]
             return exactly(attribute.value.data) if isinstance(attribute, IntegerAttr) else None
+        if op.name in _IDS:
+            return _IDS[op.name]
         if op.name in _KEEPING:
             return self.of(op.operands[0])
         if op.name in _OPERATIONS:
@@ -144,6 +154,8 @@ class Ranges:
             return None
         if low is None or high is None or step is None or step.low <= 0:
             return None
+        if "unsignedCmp" in loop.properties and min(low.low, high.low) < 0:
+            return None
         return low, high, step
 
     def _of_argument(self, value: BlockArgument) -> Range | None:
@@ -153,6 +165,8 @@ class Ranges:
             return None
         low, high, step = bounds
         last = max(low.low, high.high - 1)
+        if not _fits(Range(low.low, last + step.high), value):
+            return None  # the variable may go round
         if low.low == low.high and step.low == step.high:
             last = low.low + (last - low.low) // step.low * step.low
         return Range(low.low, last)
@@ -180,13 +194,19 @@ def leaf_number(leaf: AffineExpr, map: AffineMap) -> int:
     return cast(AffineDimExpr, leaf).position
 
 
-def _fits(range: Range, value: SSAValue) -> bool:
-    """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
+def _all_of(value: SSAValue) -> Range | None:
+    """All numbers that the type of a value holds."""
     match value.type:
         case IntegerType():
-            half = 1 << value.type.width.data - 1
+            half = 1 << max(value.type.width.data, 1) - 1
         case IndexType():
             half = 1 << INDEX_BITS - 1
         case _:
-            return False
-    return -half <= range.low and range.high < half
+            return None
+    return Range(-half, half - 1)
+
+
+def _fits(range: Range, value: SSAValue) -> bool:
+    """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
+    whole = _all_of(value)
+    return whole is not None and whole.low <= range.low and range.high <= whole.high

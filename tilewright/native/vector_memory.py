@@ -68,7 +68,7 @@ def load_rows(
     """Neighbouring elements along the last dimensions."""
     pointer = _whole(lowering, op, base, indices, type)
     if pointer is None:
-        return gather(lowering, op, box_lanes(lowering, base, indices, type), None)
+        return gather(lowering, op, box_lanes(lowering, op, base, indices, type), None)
     return load(lowering.builder, pointer, type)
 
 
@@ -76,7 +76,7 @@ def store_rows(lowering: Lowering, op: Operation, value: SSAValue, base: SSAValu
     native, type = lowering[value], vector_type(value)
     pointer = _whole(lowering, op, base, indices, type)
     if pointer is None:
-        scatter(lowering, op, box_lanes(lowering, base, indices, type), native)
+        scatter(lowering, op, box_lanes(lowering, op, base, indices, type), native)
     else:
         store(lowering.builder, native, pointer)
 
@@ -134,7 +134,8 @@ class Transfer:
             place = builder.add(start, lane_numbers(shape, number))
             end = splat(builder, memref.sizes[dim], count_of(self.type))
             mask = builder.and_(mask, builder.icmp_unsigned("<", place, end))
-        return box_lanes(lowering, self.base, self.indices, self.type, mask, self.map)
+        masked = [cast(int, dims[number]) for number in self.unsure(lowering)]
+        return box_lanes(lowering, self.op, self.base, self.indices, self.type, mask, self.map, masked)
 
     def _spread_mask(self, lowering: Lowering, mask: SSAValue) -> ir.Value:
         """The mask has the order of the buffer's dimensions, and none for those that repeat."""

@@ -15,6 +15,7 @@ from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.access import (
+    ExactNumbers,
     count_elements,
     plus,
     position,
@@ -40,13 +41,15 @@ def mixed(lowering: Lowering, values: Sequence[SSAValue], static: Sequence[int])
 
 def _subview(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, memref.SubviewOp)
-    builder, source, result = lowering.builder, lowering.memref(op.source), op.result.type
+    source, result = lowering.memref(op.source), op.result.type
     offsets = mixed(lowering, op.offsets, op.static_offsets.get_values())
     sizes = mixed(lowering, op.sizes, op.static_sizes.get_values())
     steps = mixed(lowering, op.strides, op.static_strides.get_values())
-    strides = [times(builder, step, stride) for step, stride in zip(steps, source.strides, strict=True)]
+    exact = ExactNumbers(lowering)
+    strides = [exact.times(step, stride) for step, stride in zip(steps, source.strides, strict=True)]
+    exact.check(op)
     kept = _kept_dimensions(op.static_sizes.get_values(), [number_of(stride) for stride in strides], result)
-    offset = position(builder, source, offsets)
+    offset = position(lowering, op, source, offsets)
     lowering[op.result] = MemRef(
         source.base, source.limit, offset, tuple(sizes[d] for d in kept), tuple(strides[d] for d in kept)
     )

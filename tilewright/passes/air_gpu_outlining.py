@@ -148,7 +148,7 @@ def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFun
 def _known_sizes(name: str, sizes: Sequence[SSAValue]) -> dict[str, Attribute]:
     """An attribute that tells the device's compiler the sizes, if they are known."""
     numbers = [scalar_int(size) for size in sizes]
-    known = [number for number in numbers if number is not None]
+    known = [number for number in numbers if number is not None and 0 < number < 1 << 31]
     return {name: DenseArrayBase.from_list(i32, known)} if len(known) == len(numbers) else {}
 
 

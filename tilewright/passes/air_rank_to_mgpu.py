@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects.air.levels import RankOp
+from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.bodies import inline_body, wait_before
 from tilewright.passes.air.emitter import INDEX, Emitter
@@ -34,6 +35,8 @@ class AirRankToMgpuPass(Pass):
         ranks = [found for found in op.walk() if isinstance(found, RankOp)]
         if not ranks:
             return
+        if not 1 <= self.heap_size < 1 << 63:
+            fail(None, f"heap-size takes bytes, from 1 to {(1 << 63) - 1}; got {self.heap_size}")
         for rank in ranks:
             check_messages_are_lowered(rank)
         declare(op, HEAP_INIT, HEAP_DESTROY, GET_RANK)

@@ -66,7 +66,10 @@ def _size_bytes(op: memref.AllocOp, type: MemRefType) -> int:
         _refuse(op, "a static-shape memref with byte-aligned element type")
     if not isinstance(type.layout, NoneAttr):
         _refuse(op, "an identity layout (row-major, no offset); strided/affine layouts are not supported")
-    return prod(type.get_shape()) * element_bytes
+    size = prod(type.get_shape()) * element_bytes
+    if size >= 1 << 63:
+        fail_op(op, f"asks for {size} bytes, more than 64 bits can count")
+    return size
 
 
 def _element_bytes(type: Attribute) -> int | None:

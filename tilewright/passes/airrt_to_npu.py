@@ -34,7 +34,7 @@ from tilewright.passes.airrt_npu.waits import end_of_launch, wait_for_channels, 
 from tilewright.passes.airrt_npu.walking import innermost_first
 from tilewright.passes.folding.regions import only_block
 from tilewright.passes.insertion import building_before
-from tilewright.passes.shim_bds.chains import unroll_parallel
+from tilewright.passes.shim_bds.chains import unroll_parallels
 
 BECOMES_SEQUENCE = "airrt.dma_memcpy_nd", "aiex.npu.", "aiex.dma_"
 
@@ -103,8 +103,7 @@ def _clean_up(module: ModuleOp) -> None:
     for function in functions_in(module):
         cleanup.drop_device_computing(function)
         cleanup.drop_idle_parallels(function)
-        for loop in [op for op in function.walk() if op.name == "scf.parallel"]:
-            unroll_parallel(loop)  # pyright: ignore[reportArgumentType]
+        unroll_parallels(function)
         unroll_affine_loops(function)
         cleanup.fold_counters(function)
         cleanup.drop_carried_events(function)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emulated import emulator, in_kernel, run
 
-from tilewright.gpu.emulator.hangs import Hang
+from tilewright.ir.run_errors import Hang
 
 WAVES, BLOCKS, ROUNDS = 4, 3, 3
 

@@ -9,8 +9,8 @@ import pytest
 from emulated import emulator, in_kernel, launch, loaded, run
 
 from tilewright.gpu.emulator import launch as launches
-from tilewright.gpu.emulator.hangs import Hang
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.run_errors import Hang
 
 MESSAGES = 40
 ARGUMENTS = f"%data: memref<64xi32>, %flags: memref<64xi32>, %out: memref<{MESSAGES}x64xi32>"

@@ -118,3 +118,29 @@ def test_code_for_another_machine_is_refused():
     header[16:20] = (1).to_bytes(2, "little") + (243).to_bytes(2, "little")
     with pytest.raises(DeviceError, match="for ELF machine 243 and this machine is"):
         load_object(bytes(header))
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "host", "a b", "a\\0Ab", "run"])
+def test_modules_of_kernels_may_have_any_name(tmp_path, name, capsys):
+    text = PROGRAM.replace("gpu.module @kernels", f'gpu.module @"{name}"').replace("@kernels::", f'@"{name}"::')
+    (tmp_path / "below").mkdir()
+    folder = compiled(tmp_path / "below", text)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.parent != folder) == [
+        "below", "bundle", "program.mlir"
+    ]  # fmt: skip
+    [module] = json.loads((folder / "bundle.json").read_text())["modules"]
+    assert (folder / module["file"]).read_bytes().startswith(b"//") and module["file"] != "host.o"
+
+
+@needs_compiler
+def test_arrays_of_a_bundle_stay_in_their_folder(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, ENTRY, "--entry", "scale")
+    manifest = folder / "bundle.json"
+    manifest.write_text(manifest.read_text().replace('"name": "x"', '"name": "../../x"'))
+    np.save(tmp_path / "x.npy", np.arange(5, dtype=np.float32))
+    options = [word for argument in (str(tmp_path / "x.npy"), "2", "5") for word in ("--arg", argument)]
+    done = run_alone(folder, tmp_path_factory, *options, "--out", str(tmp_path / "a" / "out"))
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "a").rglob("*.npy")] == ["%2E.%2F..%2Fx.npy"]
+    full = run_alone(folder, tmp_path_factory, *options, "--out", str(tmp_path / "x.npy"))
+    assert full.returncode == 1 and "error: cannot write to " in full.stderr

@@ -8,8 +8,10 @@ import pytest
 from gpu_kernels import compiled, instructions, kernel
 from test_gpu_ptx import ATOMIC_ADDRESS, SHUFFLE, SPIN, SUM
 
+from tilewright.ir.diagnostics import CompileError
 from tilewright.native import elf
 from tilewright.native.gpu_code import linked_code
+from tilewright.native.gpu_kernel import FRAME_BYTES
 from tilewright.native.gpu_link import LINKERS, NoLinker
 
 EM_AMDGPU = 224
@@ -109,6 +111,82 @@ VENDORS = """
   {barrier}
   memref.store %c, %data[%at] : memref<64xi32>
 """
+
+
+PRIVATE = """
+  %t = gpu.thread_id x
+  %private = memref.alloca() : memref<{0}xi32>
+  %v = memref.load %data[%t] : memref<64xi32>
+  %at = arith.index_cast %v : i32 to index
+  memref.store %v, %private[%t] : memref<{0}xi32>
+  memref.store %v, %private[%at] : memref<{0}xi32>
+  %behind = arith.addi %at, %t : index
+  %w = memref.load %private[%behind] : memref<{0}xi32>
+  memref.store %w, %data[%t] : memref<64xi32>
+"""
+SHARED = """
+  %t = gpu.thread_id x
+  %v = memref.load %data[%t] : memref<64xi32>
+  memref.store %v, %shared[%t] : memref<{0}xi32, 3>
+  gpu.barrier
+  %w = memref.load %shared[%t] : memref<{0}xi32, 3>
+  memref.store %w, %data[%t] : memref<64xi32>
+"""
+
+
+@pytest.mark.parametrize(
+    "chip, most", [("gfx942", 64 << 10), ("gfx950", 160 << 10), ("gfx1100", 64 << 10), ("sm_90", 227 << 10)]
+)
+def test_memory_of_a_block_beyond_the_chips_is_refused_before_llvm_ends_the_process(chip, most):
+    def built(words):
+        return compiled(kernel(SHARED.format(words), extra=f"workgroup(%shared : memref<{words}xi32, 3>)"), chip)
+
+    assert built(most // 4).kernels[0].shared_bytes == most
+    for words in (most // 4 + 1, 1 << 61):
+        with pytest.raises(CompileError, match=rf"test.mlir:3:7: .* of memory of a block; {chip} has {most}"):
+            built(words)
+
+
+@pytest.mark.parametrize("chip, most", [("gfx942", 128 << 10), ("gfx1100", 128 << 10), ("sm_90", 512 << 10)])
+def test_private_memory_beyond_the_chips_is_refused_before_llvm_ends_the_process(chip, most):
+    fitting = (most - FRAME_BYTES) // 4
+    assert compiled(kernel(PRIVATE.format(fitting)), chip).assembly
+    for words in (fitting + 1, 1 << 61):
+        with pytest.raises(CompileError, match=f"'memref.alloca' .* private memory of a thread; {chip} has {most}"):
+            compiled(kernel(PRIVATE.format(words)), chip)
+
+
+WIDE = """
+  %t = gpu.thread_id x
+  %v = memref.load %data[%t] : memref<64xi32>
+"""
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "sm_90"])
+@pytest.mark.parametrize(
+    "body, text",
+    [
+        ('llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()', "is no intrinsic of"),
+        ('%r = llvm.call_intrinsic "malloc"(%v) : (i32) -> i32', "is no intrinsic of"),
+        ('%r = llvm.call_intrinsic "llvm.ctpop.i32"(%v, %v) : (i32, i32) -> i32', "is no code that LLVM takes"),
+        ('%r = llvm.inline_asm "mov $0, $1", "=Q,Q" %v : (i32) -> i32', "no assembler here|no operands of kind '=Q'"),
+        (
+            "%w = arith.extsi %v : i32 to i128 \n %m = memref.alloca() : memref<64xi128> \n"
+            "%r = memref.atomic_rmw addi %w, %m[%t] : (i128, memref<64xi128>) -> i128",
+            "atomic accesses have up to 8 bytes",
+        ),
+    ],
+)
+def test_what_llvm_would_end_the_process_over_is_refused(body, text, chip):
+    with pytest.raises(CompileError, match=text):
+        compiled(kernel(WIDE + body), chip)
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "sm_90"])
+@pytest.mark.parametrize("threads", [1025, (1 << 31) - 1, -1])
+def test_a_block_that_no_launch_can_have_is_refused(threads, chip):
+    with pytest.raises(CompileError, match=rf"has blocks of {threads} x 1 x 1 threads; {chip} takes 1 to 1024"):
+        compiled(kernel(WIDE, threads=threads), chip)
 
 
 def test_what_one_vendor_calls_it_works_on_the_other():

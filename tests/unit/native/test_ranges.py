@@ -42,6 +42,8 @@ def marked(module: ModuleOp) -> Operation:
         ("scf.for %i = %c0 to %c10 step %c1 { %x = arith.remui %i, %c3 {here} : index }", Range(0, 2)),
         ("scf.for %i = %c0 to %n step %c1 { %x = arith.addi %i, %c1 {here} : index }", None),
         ("%x = arith.remsi %n, %c3 {here} : index", None),
+        ("%t = gpu.thread_id x\n%x = arith.remui %t, %c16 {here} : index", Range(0, 15)),
+        ("%t = gpu.lane_id\nscf.for %i = %t to %c16 step %c3 { %x = arith.addi %i, %c0 {here} : index }", Range(0, 15)),
     ],
 )
 def test_range(text: str, expected: Range | None) -> None:
@@ -50,6 +52,19 @@ def test_range(text: str, expected: Range | None) -> None:
 
 def test_what_may_wrap_is_unknown() -> None:
     module = program("%a = arith.constant 100 : i8\n%x = arith.addi %a, %a {here} : i8")
+    assert Ranges().of(marked(module).results[0]) is None
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        pytest.param("scf.for unsigned %i = %c0 to %far step %c1", id="to a bound that is large without a sign"),
+        pytest.param("scf.for %i = %c3 to %c10 step %large", id="beyond the largest number"),
+    ],
+)
+def test_a_variable_that_may_leave_its_bounds_is_unknown(loop: str) -> None:
+    constants = f"%far = arith.constant -1 : index\n%large = arith.constant {(1 << 63) - 1} : index"
+    module = program(f"{constants}\n{loop} {{ %x = arith.addi %i, %c0 {{here}} : index }}")
     assert Ranges().of(marked(module).results[0]) is None
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tilewright.gpu.bundle.manifest import Manifest, Parameter
 from tilewright.gpu.device import DeviceError
+from tilewright.outputs import array_files, write_files
 
 Array = npt.NDArray[Any]
 
@@ -63,6 +64,14 @@ def _array(parameter: Parameter, spec: str) -> Array:
     return copy
 
 
+def _is_like(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether elements can be taken as they are: of the same type, integers of either sign, or without a type."""
+    kinds = {given.kind, wanted.kind}
+    return (
+        given.itemsize == wanted.itemsize and given.isnative and (len(kinds) == 1 or kinds <= {*"iub"} or "V" in kinds)
+    )
+
+
 def _read(parameter: Parameter, path: str) -> Array:
     shape, type = parameter.shape or (), np.dtype(parameter.type)
     try:
@@ -70,7 +79,7 @@ def _read(parameter: Parameter, path: str) -> Array:
     except (OSError, ValueError) as error:
         raise DeviceError(f"{parameter.name}: cannot read {path}: {error}") from error
     fits = len(shape) == values.ndim and all(w in (-1, s) for w, s in zip(shape, values.shape, strict=True))
-    if not fits or values.dtype.itemsize != type.itemsize:
+    if not fits or not _is_like(values.dtype, type):
         raise DeviceError(f"{parameter.name} is {shape} of {type}, {path} has {values.shape} of {values.dtype}")
     return values
 
@@ -102,7 +111,9 @@ def entry_parts(manifest: Manifest, arguments: Arguments, addresses: Sequence[in
 
 
 def save_arguments(folder: Path, manifest: Manifest, arguments: Arguments) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     names = [parameter.name for parameter in manifest.parameters if parameter.shape is not None]
-    for name, array in zip(names, arguments.arrays, strict=True):
-        np.save(folder / f"{name}.npy", array)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files(folder, array_files(dict(zip(names, arguments.arrays, strict=True))))
+    except OSError as error:
+        raise DeviceError(f"cannot write to '{error.filename or folder}': {error.strerror or error}") from error

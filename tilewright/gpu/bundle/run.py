@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
+from tilewright.errors import ArgumentError
 from tilewright.gpu.bundle.arguments import Arguments, prepare_arguments, save_arguments
 from tilewright.gpu.bundle.manifest import Manifest, read_manifest
 from tilewright.gpu.bundle.rank import run_rank
@@ -18,6 +19,7 @@ from tilewright.gpu.host.gathering import Gathering
 from tilewright.gpu.host.local_world import LocalWorld
 from tilewright.gpu.host.output import RankOutput
 from tilewright.gpu.host.processes import RankProcess
+from tilewright.gpu.run_options import MOST_RANKS, checked_timeout, whole_number
 
 BACKENDS = {Vendor.NVIDIA: "tilewright.gpu.cuda", Vendor.AMD: "tilewright.gpu.hip"}
 FAILED = 1
@@ -43,20 +45,20 @@ def run_bundle(folder: Path, args: Namespace) -> int:
     """Run all ranks; gives the exit status. Says on stderr what went wrong."""
     try:
         return _run(folder, args)
-    except DeviceError as error:
+    except (DeviceError, ArgumentError) as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED
 
 
 def _run(folder: Path, args: Namespace) -> int:
     manifest = read_manifest(folder)
-    ranks = args.ranks or manifest.ranks or 1
+    ranks = whole_number("ranks", args.ranks if args.ranks is not None else manifest.ranks or 1, 1, MOST_RANKS)
     if manifest.ranks not in (None, ranks):
         raise DeviceError(f"the program is a world of {manifest.ranks} ranks, but there are {ranks}")
     settings = dict(_setting(text) for text in args.set)
     options = DeviceOptions(GPU_TARGETS[manifest.target], manifest.wave_size, settings=settings)
     arguments = prepare_arguments(manifest, args.arg)
-    status = Job(folder, manifest, options, ranks, arguments).run(args.timeout)
+    status = Job(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
     if args.out is not None and status == 0:
         save_arguments(Path(args.out), manifest, arguments)
     return status

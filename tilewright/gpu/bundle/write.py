@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import platform
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from llvmlite import ir
@@ -26,8 +26,14 @@ from tilewright.native.host import library_triple, object_code
 from tilewright.native.values import strides_of
 
 RUNTIME, RUNNER = "runtime.zip", "run.py"
+BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
+"""Those that each bundle has."""
 RUNTIME_MODULES = (
+    "errors",
+    "file_names",
+    "outputs",
     "device/gpu_targets",
+    "gpu/run_options",
     "gpu/bundle/arguments",
     "gpu/bundle/machine_code",
     "gpu/bundle/manifest",
@@ -77,20 +83,18 @@ sys.exit(main(folder))
 NUMPY_FLOATS = {16: "float16", 32: "float32", 64: "float64"}
 
 
-def bundle_files(program: HostProgram, codes: Sequence[GpuCode], source: str, ranks: int | None) -> dict[str, bytes]:
-    """The files of a bundle, by name."""
+def bundle_files(
+    program: HostProgram, codes: Mapping[str, GpuCode], source: str, ranks: int | None
+) -> dict[str, bytes]:
+    """The files of a bundle, by name; `codes` are by the names of their files without the suffix."""
     manifest = _manifest(program, codes, source, ranks)
     return {
         FILE: manifest.text().encode(),
         HOST_OBJECT: object_code(program.native_module, library_triple()),
         RUNNER: RUNNER_TEXT.encode(),
         RUNTIME: _runtime(),
-        **{_kernel_file(code): code.loadable for code in codes},
+        **{stem + code.suffix: code.loadable for stem, code in codes.items()},
     }
-
-
-def _kernel_file(code: GpuCode) -> str:
-    return f"{code.name}{code.suffix}"
 
 
 def _runtime() -> bytes:
@@ -107,9 +111,9 @@ def _runtime() -> bytes:
     return data.getvalue()
 
 
-def _manifest(program: HostProgram, codes: Sequence[GpuCode], source: str, ranks: int | None) -> Manifest:
+def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, ranks: int | None) -> Manifest:
     entry = program.entry
-    code = codes[0] if codes else None
+    code = next(iter(codes.values()), None)
     return Manifest(
         source=source,
         entry=entry.sym_name.data,
@@ -126,7 +130,7 @@ def _manifest(program: HostProgram, codes: Sequence[GpuCode], source: str, ranks
         sites=tuple(_site(op) for op in program.sites),
         traps=tuple(Trap(_site(trap.operation), trap.text) for trap in program.traps),
         launches=tuple(_launch(op) for op in program.launches),
-        modules=tuple(Module(code.name, _kernel_file(code), tuple(code.kernels)) for code in codes),
+        modules=tuple(Module(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
     )
 
 

@@ -4,6 +4,6 @@
 makes Python code on NumPy arrays of it, and `launch` gives gangs of waves their turns.
 """
 
-from tilewright.gpu.emulator.device import EmulatorDevice, open_device
+from tilewright.gpu.emulator.device import EmulatorDevice, open_device, prepare
 
-__all__ = ["EmulatorDevice", "open_device"]
+__all__ = ["EmulatorDevice", "open_device", "prepare"]

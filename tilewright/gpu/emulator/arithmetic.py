@@ -1,7 +1,7 @@
 """Arithmetic that is more than an operator: what generated code calls, on NumPy arrays and on single numbers.
 
-Integers wrap at their width; a division by zero is undefined in MLIR and gives whatever NumPy gives, without a stop:
-lanes that are not active compute with anything.
+Integers wrap at their width. Active lanes never divide by zero, which is looked for before; the others compute with
+anything, and a division gives whatever NumPy gives.
 """
 
 from __future__ import annotations
@@ -31,6 +31,47 @@ def wrap32(x: int) -> int:
 
 def wrap64(x: int) -> int:
     return x if -(1 << 63) <= x < 1 << 63 else ((x + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+
+NOWHERE = -(1 << 63)
+"""The place of an element whose number does not fit into 64 bits: no buffer has it."""
+
+
+def fitting(number: int) -> int:
+    """A number, or `NOWHERE` if it does not fit into 64 bits."""
+    return number if number == wrap64(number) else NOWHERE
+
+
+def place(base: Array, *factors: Array) -> Array:
+    """The base plus the products of pairs of factors; `NOWHERE` where that does not fit into 64 bits."""
+    pairs, reach = list(zip(factors[::2], factors[1::2], strict=True)), _reach(base)
+    for a, b in pairs:
+        reach += _reach(a) * _reach(b)
+    if reach < -NOWHERE:
+        for a, b in pairs:
+            term = a if b.__class__ is int and b == 1 else a * b
+            base = term if base.__class__ is int and base == 0 else base + term
+        return base
+    if all(isinstance(part, int) for part in (base, *factors)):
+        return _exact_place(base, *factors)
+    found: Array = np.frompyfunc(_exact_place, 1 + len(factors), 1)(base, *factors)
+    return found.astype(np.int64)
+
+
+def _exact_place(base: int, *factors: int) -> int:
+    base, *rest = (int(part) for part in (base, *factors))
+    terms = list(zip(rest[::2], rest[1::2], strict=True))
+    if base == NOWHERE or any(NOWHERE in term and 0 not in term for term in terms):
+        return NOWHERE
+    return fitting(base + sum(a * b for a, b in terms))
+
+
+def _reach(x: Array) -> int:
+    """How far from zero a number is, or the farthest of an array."""
+    if x.__class__ is int:
+        return abs(x)
+    farthest = int(np.maximum.reduce(x.view(np.uint64)))
+    return farthest if farthest < -NOWHERE else max(-int(x.min()), int(x.max()))
 
 
 def divs(a: Array, b: Array) -> Array:
@@ -81,6 +122,24 @@ def remu(a: Array, b: Array) -> Array:
 
 def ceildivu(a: Array, b: Array) -> Array:
     return divu(a, b) + (remu(a, b) != 0)
+
+
+def shl(a: int, b: int, bits: int) -> int:
+    """Of a single number; 0 for a shift by the width or more, of which MLIR does not say what it gives."""
+    return _in_bits(a << b, bits) if b < bits else 0
+
+
+def shrs(a: int, b: int, bits: int) -> int:
+    return _in_bits(a >> min(b, bits), bits)
+
+
+shru = shrs
+"""For a number that was made unsigned before."""
+
+
+def _in_bits(number: int, bits: int) -> Any:
+    half = 1 << bits - 1
+    return (number + half) % (2 * half) - half if bits > 1 else bool(number & 1)
 
 
 def mulhigh(a: Array, b: Array, bits: int, signed: bool) -> Array:
@@ -158,6 +217,19 @@ def _erf(x: Array) -> Array:
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)
 
 
+def _ipowi(base: Array, exponent: Array) -> Array:
+    """Modulo the width; a power below zero is rounded toward zero."""
+    bits = np.asarray(base).dtype.itemsize * 8
+
+    def one(b: int, e: int) -> int:
+        b, e = int(b), int(e)
+        if e < 0:
+            return 0 if abs(b) != 1 else b if e % 2 else 1
+        return _in_bits(pow(b, e, 1 << bits), bits)
+
+    return np.asarray(np.frompyfunc(one, 2, 1)(base, exponent)).astype(np.asarray(base).dtype)
+
+
 MATH: dict[str, Any] = {
     "absf": np.abs,
     "absi": np.abs,
@@ -177,7 +249,7 @@ MATH: dict[str, Any] = {
     "ctpop": _count(_ones),
     "ctlz": _count(_leading_zeros),
     "cttz": _count(_trailing_zeros),
-    "ipowi": np.power,
+    "ipowi": _ipowi,
     **{
         name: getattr(np, name)
         for name in (

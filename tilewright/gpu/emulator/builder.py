@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as IrBlock
 
 from tilewright.dialects._strides import strided_form
+from tilewright.gpu.emulator.arithmetic import fitting, wrap64
 from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
 from tilewright.gpu.emulator.values import (
     I64,
@@ -32,6 +33,7 @@ from tilewright.gpu.emulator.values import (
     space_of,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
@@ -51,6 +53,7 @@ class Builder:
         self.lds_bytes = 0
         self.lds_names: list[tuple[int, str]] = []
         self.values: dict[SSAValue, Value] = {}
+        self._ranges, self._sources = Ranges(), dict[Register, SSAValue]()
         self.entry = self.block = Block()
         self.where: LocationAttr = UNKNOWN_LOC
         self.calls: list[str] = []
@@ -81,7 +84,7 @@ class Builder:
         """A sum of indices, computed now if it can be."""
         match lhs, rhs:
             case Constant(value=left), Constant(value=right):
-                return index(left + right)
+                return index(wrap64(left + right))
             case Constant(value=0), _:
                 return rhs
             case _, Constant(value=0):
@@ -92,7 +95,7 @@ class Builder:
     def times(self, lhs: Operand, rhs: Operand) -> Operand:
         match lhs, rhs:
             case Constant(value=left), Constant(value=right):
-                return index(left * right)
+                return index(wrap64(left * right))
             case (Constant(value=0) as zero, _) | (_, Constant(value=0) as zero):
                 return zero
             case Constant(value=1), _:
@@ -101,6 +104,41 @@ class Builder:
                 return lhs
             case _:
                 return self.emit("mul", I64, lhs, rhs)
+
+    def place(self, base: Operand, *terms: tuple[Operand, Operand]) -> Operand:
+        """A number plus products, exactly: `NOWHERE` if that does not fit into 64 bits."""
+        dynamic = list[Operand]()
+        known = 0
+        for lhs, rhs in terms:
+            if isinstance(lhs, Constant) and isinstance(rhs, Constant):
+                known += lhs.value * rhs.value
+            elif index(0) not in (lhs, rhs):
+                dynamic += [lhs, rhs]
+        if isinstance(base, Constant):
+            base = index(base.value + known)
+            if not dynamic:
+                return index(fitting(base.value))
+            if len(dynamic) == 2 and base.value == 0 and index(1) in dynamic:
+                return dynamic[0] if dynamic[1] == index(1) else dynamic[1]
+        elif known:
+            dynamic += [index(known), index(1)]
+        if self._stays_in_64_bits(base, dynamic):
+            for lhs, rhs in zip(dynamic[::2], dynamic[1::2], strict=True):
+                base = self.plus(base, self.times(lhs, rhs))
+            return base
+        return self.emit("place", I64, base, *dynamic) if dynamic else base
+
+    def _stays_in_64_bits(self, base: Operand, factors: Sequence[Operand]) -> bool:
+        """Whether a number plus products of pairs is known to need no more."""
+        ranges = [self._range(operand) for operand in (base, *factors)]
+        reach, *reaches = (1 << 63 if found is None else max(-found.low, found.high) for found in ranges)
+        return reach + sum(a * b for a, b in zip(reaches[::2], reaches[1::2], strict=True)) < 1 << 63
+
+    def _range(self, operand: Operand) -> Range | None:
+        if isinstance(operand, Constant):
+            return exactly(operand.value)
+        source = self._sources.get(operand)
+        return None if source is None else self._ranges.of(source)
 
     # Values of operations
 
@@ -111,8 +149,9 @@ class Builder:
         return found
 
     def __setitem__(self, value: SSAValue, result: Value) -> None:
-        if isinstance(result, Register) and result.name is None:
-            result.name = value.name_hint
+        if isinstance(result, Register):
+            result.name = result.name or value.name_hint
+            self._sources.setdefault(result, value)
         self.values[value] = result
 
     def memref(self, value: SSAValue) -> MemRef:
@@ -197,7 +236,7 @@ class Builder:
     def parameters(self, block: Block, values: Iterable[SSAValue]) -> None:
         """Registers of a block for values that come in from several places."""
         for value in values:
-            self.values[value], made = self.fresh(value.type, value.name_hint)
+            self[value], made = self.fresh(value.type, value.name_hint)
             block.parameters += made
 
     def lower(self, op: Operation) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
+from tilewright.errors import ArgumentError, UnknownNameError
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
@@ -23,29 +25,68 @@ from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.shared_turns import Shared
 from tilewright.gpu.emulator.turns import Alone, Free, Turns
 from tilewright.gpu.emulator.values import Register
+from tilewright.gpu.run_options import whole_number
 from tilewright.ir.diagnostics import DiagnosedError
 
-SETTINGS = {"reorder": ("off", "on"), "check": ("off", "races")}
-"""What a run may ask for, and the values of each; the first is the default."""
+DEFAULT_MEMORY_BYTES, MOST_MEMORY_BYTES = 1 << 30, 1 << 46
+CHOICES = {"reorder": ("off", "on"), "check": ("off", "races")}
+MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may ask for."""
+
+    reorder: bool = False
+    check: bool = False
+    memory: int = DEFAULT_MEMORY_BYTES
+
+    @classmethod
+    def of(cls, written: Mapping[str, str]) -> Settings:
+        """Settings by their names; `UnknownNameError` or `ArgumentError` for others."""
+        for name, value in written.items():
+            if name == MEMORY:
+                continue
+            if name not in CHOICES:
+                known = ", ".join((*CHOICES, MEMORY))
+                raise UnknownNameError(f"the emulator knows no setting '{name}'; it has {known}")
+            if value not in CHOICES[name]:
+                known = " or ".join(CHOICES[name])
+                raise ArgumentError(f"setting '{name}' of the emulator is {known}, not '{value}'")
+        text = written.get(MEMORY, str(DEFAULT_MEMORY_BYTES))
+        size: object = int(text) if str(text).isdecimal() else text
+        memory = whole_number(f"setting '{MEMORY}' of the emulator", size, 1, MOST_MEMORY_BYTES)
+        return cls(written.get("reorder") == "on", written.get("check") == "races", memory)
+
+
+Plans = dict[tuple[GpuTarget, int, bool], Plan]
+PLANS: WeakKeyDictionary[GPUFuncOp, Plans] = WeakKeyDictionary()
+"""By kernel, then by the chip, the lanes of a wave, and whether an access model watches."""
+
+
+def kernel_plan(function: GPUFuncOp, target: GpuTarget, wave_size: int, careful: bool) -> Plan:
+    """A kernel's plan, made once; an error if the emulator cannot run it, or the chip cannot hold it."""
+    plans, key = PLANS.setdefault(function, {}), (target, wave_size, careful)
+    if key not in plans:
+        plan = make_plan(function, wave_size, careful)
+        check_kernel(plan, target)
+        plans[key] = plan
+    return plans[key]
 
 
 @dataclass(eq=False)
 class EmulatedKernel:
-    """A kernel's plan, made when it is first launched."""
+    """A kernel of a device."""
 
     function: GPUFuncOp
     device: EmulatorDevice
-    plans: dict[bool, Plan] = field(default_factory=dict[bool, Plan])
 
     @property
     def name(self) -> str:
         return self.function.symbol
 
     def plan(self, careful: bool) -> Plan:
-        if careful not in self.plans:
-            self.plans[careful] = make_plan(self.function, self.device.wave_size, careful)
-            check_kernel(self.plans[careful], self.device.target)
-        return self.plans[careful]
+        return kernel_plan(self.function, self.device.target, self.device.wave_size, careful)
 
 
 @dataclass(eq=False)
@@ -67,12 +108,13 @@ class EmulatorDevice:
         reorder: bool = False,
         check: bool = False,
         world: World | None = None,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
     ):
         self.target, self.wave_size = target, wave_size or target.wave_size
         self.world = world if world is not None and world.size > 1 else None
         rank = self.world.rank if self.world is not None else 0
         self.chance = random.Random(seed * 1_000_003 + rank)
-        self.memory = Memory()
+        self.memory, self.memory_bytes = Memory(), memory_bytes
         self.changes = [0]
         modes = (Mode.REORDER if reorder else Mode(0)) | (Mode.RACES if check else Mode(0))
         folder = self.world.folder if self.world is not None else None
@@ -94,6 +136,11 @@ class EmulatorDevice:
     # Memory
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
+        if self.memory.owned_bytes + size_bytes > self.memory_bytes:
+            raise DeviceError(
+                f"asks for {size_bytes} bytes of device memory; of {self.memory_bytes} that the emulator gives, "
+                f"{self.memory.owned_bytes} are in use (--set {MEMORY}=BYTES gives more)"
+            )
         number = self._counters["allocations"] = self._counters["allocations"] + 1
         return self.memory.allocate(size_bytes, f"allocation {number}, {size_bytes} bytes").base
 
@@ -131,9 +178,7 @@ class EmulatorDevice:
 
     def make_heap(self, size_bytes: int) -> Heap:
         if self.world is None:
-            base = self.memory.allocate(size_bytes, "symmetric heap").base
-            ctypes.memset(base, 0, size_bytes)
-            return Heap(size_bytes, (base,))
+            return Heap(size_bytes, (self.memory.add_cleared(size_bytes, "symmetric heap").base,))
         with self.waiting():
             heap = self.world.make_heap(size_bytes)
         for rank, base in enumerate(heap.bases):
@@ -255,19 +300,22 @@ def _bound(plan: Plan, arguments: Sequence[bytes]) -> list[tuple[Register, Any]]
     return bound
 
 
+def prepare(kernels: Iterable[GPUFuncOp], options: DeviceOptions) -> None:
+    """Check settings, and make the plans of kernels."""
+    settings = Settings.of(options.settings)
+    for kernel in kernels:
+        kernel_plan(kernel, options.target, options.wave_size, settings.reorder or settings.check)
+
+
 def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
     """The emulator as a backend."""
-    chosen = {name: values[0] for name, values in SETTINGS.items()} | dict(options.settings)
-    for name, value in chosen.items():
-        if name not in SETTINGS:
-            raise DeviceError(f"the emulator knows no setting '{name}'; it has {', '.join(SETTINGS)}")
-        if value not in SETTINGS[name]:
-            raise DeviceError(f"setting '{name}' of the emulator is one of {', '.join(SETTINGS[name])}, not '{value}'")
+    settings = Settings.of(options.settings)
     return EmulatorDevice(
         options.target,
         options.wave_size,
         options.seed,
-        reorder=chosen["reorder"] == "on",
-        check=chosen["check"] == "races",
+        reorder=settings.reorder,
+        check=settings.check,
         world=world,
+        memory_bytes=settings.memory,
     )

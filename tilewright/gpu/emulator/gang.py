@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tilewright.gpu.emulator.lane_operations import LaneOperations
-from tilewright.gpu.emulator.plain_access import PlainAccess
+from tilewright.gpu.emulator.plain_access import FARTHEST, PlainAccess
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.private import Private
 from tilewright.gpu.emulator.program import Goto
 from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
-from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.team import Team
@@ -262,12 +262,12 @@ class Gang(PlainAccess, LaneOperations):
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
         where = self.plan.sites[site].where
         who = f"{self.team.who(self.waves[0])}: " if m is None else f"{self.team.thread(self, m)} "
-        fail(where, f"{who}{text}", *((where, note) for note in notes))
+        raise Fault(f"{who}{text}", where, [(where, note) for note in notes])
 
-    def outside(self, places: Any, m: Any, size: int, site: int) -> NoReturn:
+    def outside(self, places: Any, m: Any, size: int | None, site: int) -> NoReturn:
         wrong = np.atleast_1d(places)
         lane_mask = None
-        bad = (wrong < 0) | (wrong >= size)
+        bad = (wrong < 0) | (wrong >= (FARTHEST if size is None else size))
         if wrong.shape[-1] == self.lanes:
             lane_mask = np.asarray(bad.reshape(-1, self.lanes).any(0))
         elif m is not None and wrong.shape[-1] == int(np.count_nonzero(m)):
@@ -277,19 +277,17 @@ class Gang(PlainAccess, LaneOperations):
         verb = {"load": "reads", "store": "writes"}.get(name, "updates")
         who = self.team.thread(self, lane_mask if lane_mask is not None else self.active(m))
         where = self.plan.sites[site].where
-        fail(
+        raise Fault(
+            f"{who} {verb} element {int(wrong[bad].flat[0])} of a buffer{'' if size is None else f' that has {size}'}",
             where,
-            f"{who} {verb} element {int(wrong[bad].flat[0])} of a buffer that has {size}",
-            (where, "check the index, or guard the access with a condition"),
+            [(where, "check the index, or guard the access with a condition")],
         )
 
     def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
         where = self.plan.sites[site].where
-        fail(
-            where,
+        note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
+        raise Fault(
             f"{self.team.thread(self, self.active(m))} accesses address {int(address):#x}, which is not the device's",
-            (
-                where,
-                "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)",
-            ),
+            where,
+            [(where, note)],
         )

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.gpu.emulator.program import Goto, Instruction
 from tilewright.gpu.emulator.spins import Spin
 from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_WINDOW, Constant, Operand
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
+from tilewright.ir.diagnostics import Diagnostic, Severity
+from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.gang import Gang
@@ -26,10 +27,6 @@ WORDS = {
     **dict.fromkeys(("sgt", "ugt"), "is greater than"),
     **dict.fromkeys(("sge", "uge"), "is at least"),
 }
-
-
-class Hang(DiagnosedError):
-    """No wave of any rank can get on."""
 
 
 def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None = None) -> NoReturn:
@@ -48,7 +45,7 @@ def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None 
         _note(found[-1], launch.plan.program.where, text)
     for rank, state in sorted((others or {}).items()):
         _note(found[-1], launch.plan.program.where, f"rank {rank} {state}")
-    raise Hang(found)
+    raise Hang.of(found)
 
 
 def _note(diagnostic: Diagnostic, where: LocationAttr, text: str) -> None:

@@ -26,6 +26,11 @@ COMBINE: dict[str, Any] = {
 }
 
 
+def c_format(format: str) -> str:
+    """A format of C's as Python has it."""
+    return format.replace("%lu", "%d").replace("%ld", "%d").replace("%lld", "%d").replace("%llu", "%d")
+
+
 class LaneOperations(ABC):
     """Operations across lanes, for any number of waves side by side."""
 
@@ -109,6 +114,5 @@ class LaneOperations(ABC):
     def printf(self, format: str, m: Any, values: list[Array]) -> None:
         """Print for each active lane, as C does."""
         for lane in range(self.lanes) if m is None else np.flatnonzero(m):
-            text = format.replace("%lu", "%d").replace("%ld", "%d").replace("%lld", "%d")
-            sys.stdout.write(text % tuple(value[lane].item() for value in values))
+            sys.stdout.write(format % tuple(value[lane].item() for value in values))
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 
 REGISTER_BYTES = 4
 
@@ -48,31 +49,29 @@ def check_launch(
     place = where if where is not None else plan.program.where
     threads = block.x * block.y * block.z
     if min(*grid, *block) < 1:
-        fail(
-            place,
+        raise Fault(
             f"kernel @{plan.name} is launched with a grid of {tuple(grid)} and blocks of {tuple(block)}: both must be"
             " at least 1 in every dimension",
+            place,
         )
     if threads > target.max_block_threads:
-        fail(
-            place,
+        most = target.max_block_threads // target.wave_size
+        note = f"a herd of at most {most} tiles fits into a block: one wave of {target.wave_size} lanes for each"
+        raise Fault(
             f"a block of {' x '.join(map(str, block))} = {threads} threads; {target.chip} takes at most"
             f" {target.max_block_threads}",
-            (
-                place,
-                f"a herd of at most {target.max_block_threads // target.wave_size} tiles fits"
-                f" into a block: one wave of {target.wave_size} lanes for each",
-            ),
+            place,
+            [(place, note)],
         )
     for name, size, most in zip("xyz", grid, target.max_grid, strict=True):
         if size > most:
-            fail(place, f"a grid of {size} blocks in {name}; {target.chip} takes at most {most}")
+            raise Fault(f"a grid of {size} blocks in {name}; {target.chip} takes at most {most}", place)
     total = plan.program.lds_bytes + shared_bytes
     if total > target.shared_bytes:
-        fail(
-            place,
+        raise Fault(
             f"{total} bytes of shared memory for a block, {shared_bytes} of them asked for at the launch;"
             f" {target.chip} has {target.shared_bytes}",
+            place,
         )
 
 

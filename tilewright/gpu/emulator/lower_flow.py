@@ -16,7 +16,8 @@ from tilewright.gpu.emulator.values import I1, Constant, Operand, Unsupported, V
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 
-RETURNS = ("gpu.return", "func.return", "llvm.return", "scf.yield", "cf.assert")
+RETURNS = ("gpu.return", "func.return", "llvm.return", "scf.yield")
+NEVER_REACHED = ("llvm.unreachable", "ub.unreachable")
 Leave = Callable[[Sequence[SSAValue]], None]
 """What becomes of the values that a region returns."""
 
@@ -65,6 +66,9 @@ def _terminate(b: Builder, op: Operation, blocks: dict[IrBlock, Block], leave: L
             _switch(b, op, blocks)
         case _ if op.name in RETURNS:
             leave(op.operands)
+        case _ if op.name in NEVER_REACHED:
+            b.effect("check", Constant(I1, False), text=f"reaches {op.name}, which the program says cannot be")
+            b.block.end = Return()
         case _:
             fail_op(op, "cannot end a block of a kernel")
 
@@ -125,6 +129,9 @@ def counted(
 ) -> None:
     """A loop from the first bound up to below the second, by the third."""
     start, end, step = bounds
+    if not isinstance(step, Constant) or step.value <= 0:
+        goes_up = b.emit("sgt", I1, step, Constant(step.kind, 0))
+        b.effect("check", goes_up, text="never ends this loop: its step is not positive")
     head, inside, after = Block(), Block(), Block()
     b.goto(head, [start, *b.all_leaves(initial)])
     b.parameters(head, body.args)
@@ -218,8 +225,9 @@ def leave_kernel(b: Builder) -> Leave:
     return leave
 
 
-def _nothing(b: Builder, op: Operation) -> None:
-    """Says something that does not change what a kernel does."""
+def _assert(b: Builder, op: Operation) -> None:
+    assert isinstance(op, cf.AssertOp)
+    b.effect("check", b[op.arg], text=f"stops the program: {op.msg.data}")
 
 
 HANDLERS: dict[str, Handler] = {
@@ -233,5 +241,5 @@ HANDLERS: dict[str, Handler] = {
     "affine.for": _affine_for,
     "affine.if": _affine_if,
     "func.call": _call,
-    "cf.assert": _nothing,
+    "cf.assert": _assert,
 }

@@ -12,6 +12,7 @@ from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
+from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
 from tilewright.gpu.emulator.lower_numbers import COMBINED
 from tilewright.gpu.emulator.program import Block, Edge
@@ -149,7 +150,12 @@ def _all_reduce(b: Builder, op: Operation) -> None:
 
 def _printf(b: Builder, op: Operation) -> None:
     assert isinstance(op, lanes.PrintfOp)
-    b.effect("printf", *b.operands(op), format=op.format.data)
+    values = b.operands(op)
+    try:
+        _ = c_format(op.format.data) % tuple(0.0 if value.kind.is_float else 0 for value in values)
+    except (TypeError, ValueError) as error:
+        raise Unsupported(f"its format does not fit what it prints: {error}") from error
+    b.effect("printf", *values, format=c_format(op.format.data))
 
 
 def _dynamic_shared(b: Builder, op: Operation) -> None:

@@ -76,10 +76,7 @@ UPDATES = {
 
 def position(b: Builder, buffer: MemRef, indices: Sequence[Operand]) -> Operand:
     """Which element from the pointer on an element of the memref is."""
-    found = buffer.offset
-    for number, stride in zip(indices, buffer.strides, strict=True):
-        found = b.plus(found, b.times(number, stride))
-    return found
+    return b.place(buffer.offset, *zip(indices, buffer.strides, strict=True))
 
 
 def extent(buffer: MemRef) -> int | None:

@@ -23,7 +23,7 @@ def _subview(b: Builder, op: Operation) -> None:
     offsets = b.mixed(op.offsets, op.static_offsets.get_values())
     sizes = b.mixed(op.sizes, op.static_sizes.get_values())
     steps = b.mixed(op.strides, op.static_strides.get_values())
-    strides = [b.times(step, stride) for step, stride in zip(steps, source.strides, strict=True)]
+    strides = [b.place(index(0), pair) for pair in zip(steps, source.strides, strict=True)]
     kept = _kept(list(op.static_sizes.get_values()), strides, type)
     b[op.result] = MemRef(
         *(source.kind, source.space, source.pointer, position(b, source, offsets)),
@@ -70,7 +70,7 @@ def _expand_shape(b: Builder, op: Operation) -> None:
     for group, stride in zip(_groups(op), source.strides, strict=True):
         for dimension in reversed(group):
             strides[dimension] = stride
-            stride = b.times(stride, sizes[dimension])
+            stride = b.place(index(0), (stride, sizes[dimension]))
     b[op.result] = MemRef(source.kind, source.space, source.pointer, source.offset, tuple(sizes), tuple(strides))
 
 
@@ -98,7 +98,7 @@ def _view(b: Builder, op: Operation) -> None:
     strides, step = list[Operand](), cast(Operand, index(1))
     for size in reversed(sizes):
         strides.insert(0, step)
-        step = b.times(step, size)
+        step = b.place(index(0), (step, size))
     kind = kind_of(type.element_type)
     b[op.result] = MemRef(kind, source.space, pointer, index(0), tuple(sizes), tuple(strides))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.gpu.device import RemoteMemory
+from tilewright.gpu.device import DeviceError, RemoteMemory
 
 ALIGNMENT = 256
 JUNK = 0xCB
@@ -91,6 +92,8 @@ class Memory:
         self._views: dict[tuple[int, np.dtype[Any]], Any] = {}
         self._last: Range | None = None
         self._owned: dict[int, Any] = {}
+        self.owned_bytes = 0
+        """Of everything that was allocated here."""
 
     def add(
         self,
@@ -107,8 +110,9 @@ class Memory:
 
     def remove(self, base: int) -> None:
         self._bases.remove(base)
-        del self._ranges[base]
-        self._owned.pop(base, None)
+        size = self._ranges.pop(base).size
+        if self._owned.pop(base, None) is not None:
+            self.owned_bytes -= size
         self._views.clear()
         self._last = None
 
@@ -118,6 +122,19 @@ class Memory:
         base = -(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT
         made = self.add(base, size, name)
         self._owned[base] = storage
+        self.owned_bytes += size
+        return made
+
+    def add_cleared(self, size: int, name: str) -> Range:
+        """Fresh memory, all zeros, that costs nothing before it is used."""
+        try:
+            storage = mmap.mmap(-1, size)
+        except (OSError, ValueError, OverflowError) as error:
+            raise DeviceError(f"no {name} of {size} bytes: {error}") from error
+        base = ctypes.addressof(ctypes.c_char.from_buffer(storage))
+        made = self.add(base, size, name)
+        self._owned[base] = storage
+        self.owned_bytes += size
         return made
 
     def find(self, address: int) -> Range | None:

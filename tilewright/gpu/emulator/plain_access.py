@@ -7,12 +7,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tilewright.gpu.emulator.arithmetic import wrap64
 from tilewright.gpu.emulator.atomics import update
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.private import Private
 from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_SHIFT, PRIVATE_WINDOW
 
 Array = np.ndarray[Any, np.dtype[Any]]
+FARTHEST = 1 << 55
+"""Elements whose distance in bytes is sure to fit into 64 bits."""
 
 
 class PlainAccess(ABC):
@@ -32,10 +35,49 @@ class PlainAccess(ABC):
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn: ...
 
     @abstractmethod
-    def outside(self, places: Any, m: Any, size: int, site: int) -> NoReturn: ...
+    def outside(self, places: Any, m: Any, size: int | None, site: int) -> NoReturn: ...
 
     @abstractmethod
     def unmapped(self, address: Any, m: Any, site: int) -> NoReturn: ...
+
+    # Checks
+
+    def check(self, holds: Any, m: Any, site: int, text: str) -> None:
+        """Stop unless something holds in all active lanes."""
+        bad = ~np.broadcast_to(holds, self.lanes) & self.active(m)
+        if bad.any():
+            self.fault(site, text, bad)
+
+    def check_division(self, a: Any, b: Any, m: Any, site: int, bits: int | None) -> None:
+        """Stop where active lanes divide by zero, or, if they have signs, where a quotient does not fit into `bits`."""
+        zero = np.equal(b, 0)
+        if zero.any():
+            self.check(~self._any_element(zero), m, site, "divides by zero")
+        if bits is None or not np.equal(b, -1).any():
+            return
+        lowest = -(1 << bits - 1)
+        too_large = np.equal(b, -1) & np.equal(a, lowest)
+        text = f"divides {lowest} by -1, which does not fit into {bits} bits"
+        self.check(~self._any_element(too_large), m, site, text)
+
+    def _any_element(self, bad: Any) -> Array:
+        """By lane, whether it is so for an element of a vector, or for the number."""
+        return np.asarray(bad) if np.ndim(bad) < 2 else np.asarray(bad.reshape(-1, bad.shape[-1]).any(0))
+
+    def address(self, pointer: Any, place: Any, size: int, m: Any, limit: int | None, site: int, pattern: Any) -> Any:
+        """The address of an element; stops if that is further than the limit, or than any buffer can be."""
+        low, high = (0, 0) if pattern is None else (int(pattern.min()), int(pattern.max()))
+        least, most = (-FARTHEST, FARTHEST) if limit is None else (-low, limit - high - 1)
+        if place.__class__ is int:
+            if not least <= place <= most:
+                self.outside(place, m, limit, site)
+            return wrap64(pointer + place * size) if pointer.__class__ is int else pointer + place * size
+        bad = (place < least) | (place > most)
+        if bad.any():
+            if (bad & self.active(m)).any():
+                self.outside(np.where(bad & self.active(m), place, 0), m, limit, site)
+            place = np.where(bad, 0, place)
+        return pointer + place * size
 
     # Global memory behind one pointer
 
@@ -134,7 +176,7 @@ class PlainAccess(ABC):
         """Addresses of this process for addresses of threads, one per lane."""
         found: Array = np.full(self.lanes, addresses) if addresses.__class__ is int else addresses
         if int(found.max()) >= LDS_WINDOW:
-            in_window = (found >= LDS_WINDOW) & (found < PRIVATE_WINDOW)
+            in_window = (found >= LDS_WINDOW) & (found < LDS_WINDOW + self.lds_bytes)
             own = found - LDS_WINDOW + self.lds.base + self.slots * self.lds_bytes
             found = np.where(in_window, own, found)
         return found
@@ -165,6 +207,8 @@ class PlainAccess(ABC):
         if first < PRIVATE_WINDOW:
             return None
         number = (first - PRIVATE_WINDOW) >> PRIVATE_SHIFT
+        if number >= len(self.private):
+            return None
         places = (addresses - PRIVATE_WINDOW - (number << PRIVATE_SHIFT)) // dtype.itemsize
         return self.private[number], np.full(self.lanes, places) if places.__class__ is int else places
 

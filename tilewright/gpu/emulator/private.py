@@ -34,21 +34,21 @@ class Private:
 
     def load(self, place: int, m: Any, site: int, pattern: Any = None) -> Array:
         """The same place in all lanes, or the same places for a vector."""
-        if pattern is not None:
-            return self.gather(np.full(self.lanes, place), m, site, pattern)
         if not 0 <= place < self.elements:
             self.outside(place, m, self.elements, site)
+        if pattern is not None:
+            return self.gather(np.full(self.lanes, place), m, site, pattern)
         if self.rows is not None:
             return self.rows[place]
         assert self.array is not None
         return self.array[place].copy()
 
     def store(self, place: int, value: Array, m: Any, site: int, pattern: Any = None) -> None:
+        if not 0 <= place < self.elements:
+            self.outside(place, m, self.elements, site)
         if pattern is not None:
             self.scatter(np.full(self.lanes, place), value, m, site, pattern)
             return
-        if not 0 <= place < self.elements:
-            self.outside(place, m, self.elements, site)
         if self.rows is None:
             assert self.array is not None
             np.copyto(self.array[place], value, where=True if m is None else m)

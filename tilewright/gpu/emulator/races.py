@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.gpu.device import DeviceError
 from tilewright.gpu.emulator.lower_memory import Order
-from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.gang import Gang
@@ -142,9 +142,11 @@ class Races:
         who, before = gang.team.who(int(gang.waves[0])), gang.team.who(other.wave)
         same = other.wave // self.block_waves == int(gang.waves[0]) // self.block_waves
         remedy = "a gpu.barrier between them orders" if same else "a release and an acquire of a flag order"
-        fail(
-            sites[site].where,
+        raise Fault(
             f"data race: {who} {verb} {name_of(gang, address)}",
-            (sites[other.site].where, f"{before} {did} it here, and nothing orders the two"),
-            (sites[site].where, f"{remedy} accesses of {'one block' if same else 'different blocks'}"),
+            sites[site].where,
+            [
+                (sites[other.site].where, f"{before} {did} it here, and nothing orders the two"),
+                (sites[site].where, f"{remedy} accesses of {'one block' if same else 'different blocks'}"),
+            ],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import select
@@ -113,6 +112,8 @@ class Shared:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
+        import fcntl  # not on Windows, where ranks do not share a machine
+
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield

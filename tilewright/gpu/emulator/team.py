@@ -13,7 +13,7 @@ from tilewright.gpu.emulator.gang import Gang
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.values import Register
-from tilewright.ir.diagnostics import fail
+from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.launch import Launch
@@ -118,11 +118,13 @@ class Team:
         for slot in np.flatnonzero(counts):
             other = self.barrier_of.setdefault(int(slot), where)
             if other != where:
-                fail(
-                    where,
+                raise Fault(
                     f"{self.thread(gang, mask)} waits at this barrier while others of its block wait at another one",
-                    (other, "the others are here"),
-                    (where, "all threads of a block have to come to the same barrier"),
+                    where,
+                    [
+                        (other, "the others are here"),
+                        (where, "all threads of a block have to come to the same barrier"),
+                    ],
                 )
         self.arrived += counts
         self._open(np.flatnonzero(counts))

@@ -212,7 +212,7 @@ class Writer:
 
 _FUNCTIONS = (
     *("wrap8", "wrap16", "wrap32", "wrap64", "divs", "rems", "floordivs", "ceildivs", "modulo", "divu", "remu"),
-    *("ceildivu", "mulhigh", "to_integer", "bitcast", "call_math"),
+    *("ceildivu", "mulhigh", "to_integer", "bitcast", "call_math", "place", "shl", "shrs", "shru"),
 )
 
 

@@ -44,10 +44,10 @@ def _place(w: Writer, place: Operand, start: int) -> str:
 
 
 def _address(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
-    size = i.extra["kind"].bytes
-    if isinstance(place, Constant):
-        return w.text(pointer) if place.value == 0 else f"{w.text(pointer)} + {place.value * size}"
-    return f"{w.text(pointer)} + {w.text(place)} * {size}"
+    size, limit = i.extra["kind"].bytes, i.extra.get("limit")
+    if isinstance(place, Constant) and place.value == 0 and (limit is None or limit > 0) and _pattern(w, i) == "None":
+        return w.text(pointer)
+    return f"g.address({w.text(pointer)}, {w.text(place)}, {size}, m, {limit}, {w.site(i)}, {_pattern(w, i)})"
 
 
 def _pattern(w: Writer, i: Instruction) -> str:
@@ -126,4 +126,15 @@ def _fence(w: Writer, i: Instruction) -> None:
         w.line(f"g.access.fence(g, m, {w.site(i)})")
 
 
-MEMORY: dict[str, Write] = {"load": _load, "store": _store, "atomic": _atomic, "cmpxchg": _atomic, "fence": _fence}
+def _check(w: Writer, i: Instruction) -> None:
+    w.line(f"g.check({w.text(i.ins[0])}, m, {w.site(i)}, {i.extra['text']!r})")
+
+
+MEMORY: dict[str, Write] = {
+    "load": _load,
+    "store": _store,
+    "atomic": _atomic,
+    "cmpxchg": _atomic,
+    "fence": _fence,
+    "check": _check,
+}

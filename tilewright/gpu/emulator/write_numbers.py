@@ -73,8 +73,16 @@ def _arithmetic(w: Writer, i: Instruction) -> str:
 
 
 def _division(w: Writer, i: Instruction) -> str:
+    _check_division(w, i, signed=i.name != "modulo")
     a, b = map(w.text, i.ins)
     return f"{i.name}({a}, {b})"
+
+
+def _check_division(w: Writer, i: Instruction, signed: bool) -> None:
+    """Stop before a division of which MLIR does not say what it gives, in lanes that are active."""
+    a, b = i.ins
+    if not isinstance(b, Constant) or b.kind.shape or b.value in (0, -1):
+        w.line(f"g.check_division({w.text(a)}, {w.text(b)}, m, {w.site(i)}, {a.kind.bits if signed else None})")
 
 
 def _unsigned_division(w: Writer, i: Instruction) -> str:
@@ -85,17 +93,22 @@ def _unsigned_division(w: Writer, i: Instruction) -> str:
         if i.name == "divu":
             shift = b.value.bit_length() - 1
             return w.text(a) if shift == 0 else signed_again(w, i, f"{unsigned(w, a)} >> {shift}")
+    _check_division(w, i, signed=False)
     return signed_again(w, i, f"{i.name}({unsigned(w, a)}, {unsigned(w, b)})")
+
+
+def _place(w: Writer, i: Instruction) -> str:
+    return f"place({', '.join(map(w.text, i.ins))})"
 
 
 def _shift(w: Writer, i: Instruction) -> str:
     a, b = i.ins
+    if not w.makes_array(i):
+        value = unsigned(w, a) if i.name == "shru" else w.text(a)
+        return f"{i.name}({value}, {unsigned(w, b)}, {i.outs[0].kind.bits})"
     if i.name == "shru":
         return signed_again(w, i, f"{unsigned(w, a)} >> {unsigned(w, b)}")
-    if i.name == "shrs":
-        return f"{w.text(a)} >> {w.text(b)}"
-    text = f"{w.text(a)} << {w.text(b)}"
-    return text if w.makes_array(i) else f"wrap{i.outs[0].kind.bits}({text})"
+    return f"{w.text(a)} {'>>' if i.name == 'shrs' else '<<'} {w.text(b)}"
 
 
 def _extreme(w: Writer, i: Instruction) -> str:
@@ -211,6 +224,7 @@ NUMBERS: dict[str, Write] = {
     **dict.fromkeys((*_SIGNED, *_UNSIGNED), _compare),
     **dict.fromkeys(_FLOATS, _float),
     **dict.fromkeys(_EXTREMES, _float_extreme),
+    "place": _place,
     "fcmp": _fcmp,
     "fneg": _fneg,
     "select": _select,

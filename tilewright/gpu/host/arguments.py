@@ -1,12 +1,15 @@
-"""What an entry is called with: arrays and numbers, as the eight-byte parts that native code takes."""
+"""What an entry is called with: NumPy arrays and numbers, checked, and in the form that native code takes."""
 
 from __future__ import annotations
 
 import mmap
+import operator
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import combinations
+from math import prod
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +20,15 @@ from xdsl.ir import Attribute
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, CallError
+from tilewright.gpu.host.program import HostProgram
+from tilewright.gpu.host.written_arguments import written_arguments
+from tilewright.native.host_arrays import RAW, check_array, overlaps_itself, share_memory, shown
+from tilewright.native.numpy_types import accepted_dtypes
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | int | float"
+Number: TypeAlias = "int | float"
 
 
 @dataclass
@@ -41,43 +49,130 @@ class SharedArray:
         return self.array.ctypes.data
 
 
-def check_arguments(entry: FuncOp, arguments: Sequence[Argument]) -> None:
-    """Complain about what does not fit the entry."""
-    name, types = entry.sym_name.data, entry.function_type.inputs.data
+def argument_names(entry: FuncOp) -> list[str]:
+    """What the source calls the arguments."""
+    return [argument.name_hint or f"arg{number}" for number, argument in enumerate(entry.body.blocks[0].args)]
+
+
+def checked_arguments(program: HostProgram, arguments: Sequence[object]) -> list[Array | Number]:
+    """The arguments as plain arrays and numbers; complains about what does not fit the entry."""
+    entry = program.entry
+    types, names = entry.function_type.inputs.data, argument_names(entry)
     if len(arguments) != len(types):
-        raise ArgumentError(f"@{name} takes {len(types)} arguments, got {len(arguments)}")
-    for number, (type, argument) in enumerate(zip(types, arguments, strict=True)):
-        if is_ranked(type):
-            _check_array(f"argument {number} of @{name}", type, argument)
-        elif isinstance(argument, np.ndarray):
-            raise ArgumentError(f"argument {number} of @{name} is of type {type}, got an array")
-        elif not isinstance(type, IntegerType | IndexType | Float32Type | Float64Type):
-            raise ArgumentError(f"argument {number} of @{name} is of type {type}: only arrays and numbers can be given")
+        listed = f": it takes {', '.join(names)}" if names else ""
+        raise CallError(f"@{entry.sym_name.data} takes {len(types)} arguments, got {len(arguments)}{listed}")
+    checked = [
+        _checked(f"argument {name} of @{entry.sym_name.data}", type, value)
+        for name, type, value in zip(names, types, arguments, strict=True)
+    ]
+    _check_writes(program, {n: value for n, value in enumerate(checked) if isinstance(value, np.ndarray)})
+    return checked
 
 
-def _check_array(what: str, type: MemRefType, argument: Argument) -> None:
-    if not isinstance(argument, np.ndarray):
-        raise ArgumentError(f"{what} is a buffer of type {type}, got {argument!r}")
+def _checked(what: str, type: Attribute, value: object) -> Array | Number:
+    if is_ranked(type):
+        array = check_array(what, value, type)
+        _check_shape(what, type, array)
+        return array
+    match type:
+        case IntegerType() | IndexType():
+            return _whole_number(what, type, value)
+        case Float32Type() | Float64Type():
+            return _real_number(what, type, value)
+        case _:
+            raise ArgumentError(f"{what} is of type {type}: only arrays and numbers can be given")
+
+
+def _check_shape(what: str, type: MemRefType, array: Array) -> None:
     form, shape = strided_form(type), type.get_shape()
     if form is None or (form.offset or 0) != 0:
         raise ArgumentError(f"{what} is of type {type}: arrays begin at their first element")
-    if argument.itemsize != element_bytes(type):
-        raise ArgumentError(f"{what} is of type {type}, got an array of {argument.dtype}")
-    fits = len(shape) == argument.ndim and all(
-        wanted in (DYNAMIC_INDEX, size) for wanted, size in zip(shape, argument.shape, strict=True)
+    if not _is_row_major(shape, form.strides):
+        raise ArgumentError(f"{what} is of type {type}: the rows of an array follow each other without gaps")
+    if is_raw(type, array):
+        if DYNAMIC_INDEX in shape or array.nbytes != prod(shape) * element_bytes(type):
+            raise ArgumentError(f"{what} is of type {type}, got {array.nbytes} raw bytes (uint8)")
+        return
+    fits = len(shape) == array.ndim and all(
+        wanted in (DYNAMIC_INDEX, size) for wanted, size in zip(shape, array.shape, strict=True)
     )
     if not fits:
-        raise ArgumentError(f"{what} is of type {type}, got an array of shape {argument.shape}")
-    if not argument.flags.c_contiguous:
-        raise ArgumentError(f"{what} is an array with gaps between its elements; make a copy of it")
+        raise ArgumentError(f"{what} is of type {type}, got an array of shape {array.shape}")
+
+
+def _is_row_major(shape: Sequence[int], strides: Sequence[int | None]) -> bool:
+    """Whether strides that are written are those of an array of that shape, as far as that is known."""
+    step: int | None = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and None not in (stride, step) and stride != step:
+            return False
+        step = None if step is None or size == DYNAMIC_INDEX else step * size
+    return True
+
+
+def is_raw(type: MemRefType, array: Array) -> bool:
+    """Whether an array is bytes that stand for elements of another type."""
+    return array.dtype == RAW and array.dtype not in accepted_dtypes(type.element_type)
+
+
+def _whole_number(what: str, type: IntegerType | IndexType, value: object) -> int:
+    try:
+        number = operator.index(cast(int, value))
+    except TypeError:
+        given = "an array" if isinstance(value, np.ndarray) else shown(value)
+        raise ArgumentError(f"{what} is of type {type}, got {given}; pass a whole number") from None
+    width = type.width.data if isinstance(type, IntegerType) else 64
+    if not -(1 << width - 1) <= number < 1 << width:
+        raise ArgumentError(f"{what} is of type {type}, which has {width} bits; {number} does not fit")
+    return number
+
+
+def _real_number(what: str, type: Float32Type | Float64Type, value: object) -> float:
+    given: object = cast(Any, value).item() if isinstance(value, np.generic) else value
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ArgumentError(f"{what} is of type {type}, got {shown(given)}; pass a number")
+    try:
+        number = float(given)
+        scalar_bits(type, number)
+    except OverflowError:
+        raise ArgumentError(f"{what} is of type {type}; {given} does not fit") from None
+    return number
+
+
+def _check_writes(program: HostProgram, arrays: dict[int, Array]) -> None:
+    """Refuse arrays that may be written and cannot be, or of which two are one memory: ranks work on copies."""
+    names = argument_names(program.entry)
+    unusual = [n for n, array in arrays.items() if not array.flags.writeable or overlaps_itself(array)]
+    shared = [(n, m) for n, m in combinations(arrays, 2) if share_memory(arrays[n], arrays[m])]
+    written = written_arguments(program.module, program.entry) if unusual or shared else set[int]()
+    for number in unusual:
+        if number in written:
+            why = "elements of it are at the same place" if arrays[number].flags.writeable else "it is read-only"
+            raise ArgumentError(f"argument {names[number]} is written, but {why}; pass a copy: .copy()")
+    for n, m in shared:
+        if n in written or m in written:
+            which = names[n] if n in written else names[m]
+            raise ArgumentError(
+                f"arguments {names[n]} and {names[m]} share memory, and {which} is written; "
+                "pass a copy of one of them: .copy()"
+            )
+
+
+def give_back(given: Sequence[object], changed: Sequence[Array]) -> None:
+    """Write what a rank has made of its copies into the arrays; what could not be written was not."""
+    arrays = [cast(Array, value) for value in given if isinstance(value, np.ndarray)]
+    for array, copy in zip(arrays, changed, strict=True):
+        if array.flags.writeable and not overlaps_itself(array):
+            array[...] = copy
 
 
 def array_parts(type: MemRefType, array: Array, address: int) -> list[int]:
     """A memref that is all of an array which lies at an address."""
-    form = strided_form(type)
+    form, shape = strided_form(type), type.get_shape()
     assert form is not None, "arrays were checked"
-    strides = [step // array.itemsize for step in array.strides]
-    sizes = [size for size, known in zip(array.shape, type.get_shape(), strict=True) if known == DYNAMIC_INDEX]
+    actual = shape if is_raw(type, array) else array.shape
+    strides = [prod(actual[dimension + 1 :]) for dimension in range(len(actual))]
+    sizes = [size for size, known in zip(actual, shape, strict=True) if known == DYNAMIC_INDEX]
     dynamic = [stride for stride, known in zip(strides, form.strides, strict=True) if known is None]
     return [address, array.nbytes, 0, *sizes, *dynamic]
 

@@ -62,7 +62,8 @@ def build_function(body: HostBody, callee: func.FuncOp) -> None:
     """Fill in a function that has been begun."""
     body.unit.functions[callee] = body.function
     type = callee.function_type
-    body.finish(type.outputs, body.lower_region(callee.body, rebuild_all(type.inputs, body.arguments)))
+    arguments = rebuild_all(type.inputs, body.arguments)
+    body.finish(type.outputs, body.lower_region(callee.body, arguments, type.outputs))
     body.unit.finished.add(callee)
 
 
@@ -79,6 +80,13 @@ def _llvm_call(lowering: Lowering, op: Operation) -> None:
         fail_op(callee, "has no native translation", (callee, "write it as a func.func"))
     type = callee.function_type
     outputs = [] if isinstance(type.output, LLVMVoidType) else [type.output]
+    given, taken = [value.type for value in op.args], list(type.inputs.data)
+    if (
+        list(op.result_types) != outputs
+        or given[: len(taken)] != taken
+        or (len(given) != len(taken) and not type.is_variadic)
+    ):
+        fail_op(op, f"does not fit @{name}, which is a {type}", (callee, "it is declared here"))
     _external(body, op, callee, name, op.args, type.inputs.data, outputs, type.is_variadic)
 
 

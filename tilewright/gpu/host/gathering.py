@@ -28,6 +28,7 @@ GRACE_SECONDS = 0.5
 """How long ranks may go on after one has failed; what they say then may help."""
 POLL_SECONDS = 0.1
 CHUNK_BYTES = 1 << 16
+BEGIN = "begin"
 
 
 class Gathering(Generic[ReportT]):
@@ -54,13 +55,15 @@ class Gathering(Generic[ReportT]):
         ours, theirs = Pipe()
         reading, writing = os.pipe()
         world = LocalWorld(rank, self.ranks, self.folder, theirs, self._heap_files)
-        pid = start_process(lambda: theirs.send(work(world, context)), writing)
+        files = (theirs.fileno(), *self._heap_files)
+        pid = start_process(partial(_report, theirs, partial(work, world, context)), writing, files)
         theirs.close()
         os.close(writing)
         process = RankProcess(rank, pid, ours, reading, context)
         self.processes.append(process)
         self._selector.register(reading, selectors.EVENT_READ, partial(self._hear_output, process))
         self._selector.register(ours, selectors.EVENT_READ, partial(self._hear_message, process))
+        ours.send(BEGIN)
 
     def wait(self, timeout_seconds: float | None) -> None:
         """Until all have ended, or were ended because one failed or time is up."""
@@ -81,6 +84,8 @@ class Gathering(Generic[ReportT]):
 
     def close(self) -> None:
         """End what still runs, and leave nothing behind."""
+        for process in self.processes:
+            process.signal()
         for process in self.processes:
             process.kill()
             process.close()
@@ -146,10 +151,21 @@ class Gathering(Generic[ReportT]):
         self._waiting = {}
 
     def _end_rest(self, text: str, is_consequence: bool) -> None:
-        for process in self.processes:
-            if process.rank not in self.reports:
-                process.kill()
-                self.reports[process.rank] = self.lost(process, text, is_consequence)
+        rest = [process for process in self.processes if process.rank not in self.reports]
+        for process in rest:
+            process.signal()
+        for process in rest:
+            process.kill()
+            self.reports[process.rank] = self.lost(process, text, is_consequence)
+
+
+def _report(connection: Connection, work: Callable[[], object]) -> None:
+    """Work and report; not before the word to begin comes, and never if the start of this process was interrupted."""
+    try:
+        connection.recv()
+    except EOFError:
+        return
+    connection.send(work())
 
 
 def _make_folder(place: Path) -> Path:

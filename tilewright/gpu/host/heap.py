@@ -84,13 +84,13 @@ class SymmetricHeap:
 
     def _allocate(self, size_bytes: int, stream: int) -> int:
         heap = self._ready()
-        if size_bytes < 0 or self._used + size_bytes > heap.size_bytes:
-            total = f"requested {size_bytes}, used {self._used}, total {heap.size_bytes}"
+        start = -(-self._used // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        if size_bytes < 0 or start + size_bytes > heap.size_bytes:
+            total = f"requested {size_bytes}, used {min(start, heap.size_bytes)}, total {heap.size_bytes}"
             raise DeviceError(f"airgpu: symmetric heap out of memory ({total})")
-        address = heap.bases[self.world.rank] + self._used
         self._allocated.append(size_bytes)
-        self._used += -(-max(size_bytes, 1) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
-        return address
+        self._used = start + max(size_bytes, 1)
+        return heap.bases[self.world.rank] + start
 
     def _free(self, address: int, stream: int) -> None:
         """Nothing is used again before the heap is destroyed: another rank may still be at it."""

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from functools import partial
 
+from tilewright.errors import Error
 from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import Context
 from tilewright.gpu.host.gathering import Gathering
 from tilewright.gpu.host.local_world import LocalWorld
-from tilewright.gpu.host.outcome import FAILED, Message, RankReport, RunResult
+from tilewright.gpu.host.outcome import FAILED, Ending, Message, RankReport, RunResult
 from tilewright.gpu.host.output import RankOutput, Show
 from tilewright.gpu.host.processes import RankProcess
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
 from tilewright.ir.diagnostics import Diagnostic, Severity
 
-BAD_ACCESSES = -signal.SIGSEGV, -signal.SIGBUS
+BAD_ACCESSES = [-signal.Signals[name] for name in ("SIGSEGV", "SIGBUS") if name in signal.Signals.__members__]
 """Exit codes of processes that accessed memory which they do not have."""
 
 
 def run_ranks(job: Job, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> RunResult:
     """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
+    if not hasattr(os, "fork"):
+        raise Error("AIR programs run on copies of this process, which this system cannot make; run them on Linux")
     job.program.prepare()
     backend_named(job.backend)  # imported once, before processes part
     begin, arguments = time.perf_counter(), [share_arguments(job) for _ in range(ranks)]
@@ -54,4 +58,5 @@ def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence:
         error.note(
             None, "host code accessed memory that is not there, or on a real GPU not the host's: check its pointers"
         )
-    return RankReport(process.rank, FAILED, [Message.of(error)], is_consequence=is_consequence)
+    ending = Ending.HANG if process.was_killed else Ending.FAULT
+    return RankReport(process.rank, FAILED, [Message.of(error)], ending, is_consequence=is_consequence)

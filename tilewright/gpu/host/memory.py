@@ -84,6 +84,8 @@ class Memory:
         return True
 
     def _fill(self, address: int, value: int, count: int, stream: int, *, width: int) -> None:
+        if count < 0:
+            raise DeviceError(f"fills {count} elements")
         self._check(address, count * width, f"fills {count * width} bytes of")
         self.device.fill(address, (value % (1 << 8 * width)).to_bytes(width, "little"), count)
 

@@ -17,7 +17,7 @@ from tilewright.gpu.host.symbols import LAUNCH, SYMBOLS
 from tilewright.gpu.host.unit import HostBody, call_runtime, host_body, in_row
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native import aggregates, host_buffers, pointers
-from tilewright.native.access import count_elements, times
+from tilewright.native.access import OUTSIDE, ExactNumbers
 from tilewright.native.aggregates import flattened
 from tilewright.native.casts import resize
 from tilewright.native.host_buffers import check_size, sized_memref
@@ -83,20 +83,28 @@ def _copy(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, MemcpyOp)
     body = host_body(lowering)
     target, source = (_contiguous(body, op, lowering.memref(side), memref_type(side)) for side in (op.dst, op.src))
+    same = body.builder.icmp_signed("==", target[1], source[1])
+    body.trap_unless(op, same, "copies {} bytes to a buffer of {}", source[1], target[1])
     _call(body, op, "mgpuMemcpy", [target[0], source[0], source[1], NO_STREAM])
     _finish(body, op)
 
 
 def _contiguous(body: HostBody, op: Operation, memref: MemRef, type: MemRefType) -> tuple[ir.Value, ir.Value]:
-    """Where the elements begin, and how many bytes they are; they must have no gaps between them."""
-    builder, step = body.builder, cast(ir.Value, index(1))
+    """Where the elements begin, and how many bytes they are; they must be there, with no gaps between them."""
+    builder, step, exact = body.builder, cast(ir.Value, index(1)), ExactNumbers(body)
     for size, stride in zip(reversed(memref.sizes), reversed(memref.strides), strict=True):
         fine = builder.or_(builder.icmp_signed("==", stride, step), builder.icmp_signed("<=", size, index(1)))
         body.trap_unless(op, fine, "copies a buffer with gaps between its rows, which no driver does")
-        step = times(builder, step, size)
+        step = exact.times(step, size)
     width = index(aggregates.element_bytes(type))
-    start = builder.gep(memref.base, [times(builder, memref.offset, width)], source_etype=I8)
-    return start, times(builder, count_elements(builder, memref.sizes), width)
+    begin, length = exact.times(memref.offset, width), exact.product([*memref.sizes, width])
+    end = exact.plus(begin, length)
+    exact.check(op, "is about more bytes than 64 bits can count")
+    inside = builder.icmp_signed(">=", begin, index(0))
+    for low, high in ((begin, end), (end, memref.limit)):
+        inside = builder.and_(inside, builder.icmp_signed("<=", low, high))
+    body.trap_unless(op, inside, OUTSIDE, begin, end, memref.limit)
+    return builder.gep(memref.base, [begin], source_etype=I8), length
 
 
 def _fill(lowering: Lowering, op: Operation) -> None:
@@ -106,12 +114,13 @@ def _fill(lowering: Lowering, op: Operation) -> None:
     names = {16: "mgpuMemset16", 32: "mgpuMemset32"}
     if width not in names:
         fail_op(op, f"fills elements of {width} bits; drivers fill those of 16 and 32")
-    start, _ = _contiguous(body, op, lowering.memref(op.dst), type)
+    start, length = _contiguous(body, op, lowering.memref(op.dst), type)
     bits = (
         builder.bitcast(lowering[op.value], ir.IntType(width)) if _is_float(lowering[op.value]) else lowering[op.value]
     )
     value = resize(builder, bits, I32, unsigned=True)
-    _call(body, op, names[width], [start, value, count_elements(builder, lowering.memref(op.dst).sizes), NO_STREAM])
+    count = builder.udiv(length, index(width // 8))
+    _call(body, op, names[width], [start, value, count, NO_STREAM])
     _finish(body, op)
 
 

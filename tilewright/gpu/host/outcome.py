@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from tilewright.gpu.host.arguments import Array
-from tilewright.ir.diagnostics import Diagnostic, Severity, file_position
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, file_position
+from tilewright.ir.run_errors import Fault, Hang
 
 FAILED, INTERNAL_ERROR = 1, 70
 MOST_SHOWN = 8
@@ -41,7 +43,17 @@ def _location(position: tuple[str, int, int] | None) -> LocationAttr:
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
 
 
-@dataclass
+class Ending(StrEnum):
+    """What ended a rank that did not end itself."""
+
+    FAULT = "fault"
+    HANG = "hang"
+    COMPILE = "compile"
+    """The program is wrong in a way that only its run brought to light."""
+    INTERNAL = "internal"
+
+
+@dataclass(repr=False)
 class RankReport:
     """How one rank ended."""
 
@@ -49,6 +61,8 @@ class RankReport:
     status: int = 0
     messages: list[Message] = field(default_factory=list[Message])
     """What was wrong, if the program itself did not end it."""
+    ending: Ending = Ending.FAULT
+    """Of which kind that was."""
     values: Sequence[int | float | None] = ()
     """What the entry returned."""
     counters: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -59,6 +73,10 @@ class RankReport:
     arrays: Sequence[Array] = ()
     """The arrays that the entry was called with, as they are now."""
 
+    def __repr__(self) -> str:
+        said = f", {len(self.messages)} messages" if self.messages else ""
+        return f"<RankReport: rank {self.rank}, status {self.status}{said}>"
+
     @property
     def last_position(self) -> tuple[str, int, int] | None:
         """Where in the program it was when it ended, as far as that is known."""
@@ -66,7 +84,7 @@ class RankReport:
         return places[0] if places else None
 
 
-@dataclass
+@dataclass(repr=False)
 class RunResult:
     """How all ranks ended."""
 
@@ -74,6 +92,19 @@ class RunResult:
     output: str
     """What they printed, line by line in the order of arrival."""
     seconds: float
+
+    def __repr__(self) -> str:
+        ranks = f"{len(self.ranks)} rank{'s' * (len(self.ranks) != 1)}"
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<RunResult: {ranks}{failed}, {self.seconds:.2f} s, {len(self.output):,} characters of output>"
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.cards import listing_html
+
+        ranks = [[str(rank.rank), str(rank.status), rank.output[-200:].strip()] for rank in self.ranks]
+        counters = [[name, f"{value:,}"] for name, value in self.counters.items()]
+        tables = [(("rank", "status", "printed last"), ranks), (("counter", "all ranks"), counters)]
+        return listing_html(f"AIR program on {len(self.ranks)} ranks, {self.seconds:.2f} s", tables)
 
     @property
     def status(self) -> int:
@@ -91,9 +122,25 @@ class RunResult:
         """The ranks that failed, those first that others failed because of."""
         return sorted((rank for rank in self.ranks if rank.status), key=lambda rank: rank.is_consequence)
 
+    @property
+    def causes(self) -> list[RankReport]:
+        """The ranks that failed by themselves; all that failed where they only wait for each other."""
+        return [rank for rank in self.failed if not rank.is_consequence] or self.failed
+
+    def error(self) -> DiagnosedError | None:
+        """What is to be raised about ranks that did not end by themselves, if there are any."""
+        found, endings = self.diagnostics(), {rank.ending for rank in self.causes}
+        if not found:
+            return None
+        if Ending.INTERNAL in endings:
+            raise AssertionError("\n".join(map(str, found)))
+        if Ending.COMPILE in endings:
+            return CompileError(found)
+        return Fault.of(found) if Ending.FAULT in endings else Hang.of(found)
+
     def diagnostics(self) -> list[Diagnostic]:
         """What is to be said about ranks that failed; of those that did because of others only where they were."""
-        causes = [rank for rank in self.failed if not rank.is_consequence] or self.failed
+        causes = self.causes
         found: dict[tuple[str, object], Diagnostic] = {}
         for rank in causes:
             for message in rank.messages:

@@ -6,12 +6,15 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from tilewright.gpu.device import DeviceError
 from tilewright.gpu.host.printing import print_text
 
+MOST_PRINTED = 1 << 24
 ELEMENTS: dict[str, Any] = {
     "F32": np.float32,
     "F64": np.float64,
@@ -28,6 +31,8 @@ def _print_memref(element: Any, rank: int, descriptor: int) -> None:
     """Print what a descriptor says, then the elements row by row."""
     slots = list((ctypes.c_int64 * (3 + 2 * rank)).from_address(descriptor))
     base, offset, sizes, strides = slots[1] % (1 << 64), slots[2], slots[3 : 3 + rank], slots[3 + rank :]
+    if prod(sizes) > MOST_PRINTED:
+        raise DeviceError(f"prints {prod(sizes)} elements; at most {MOST_PRINTED} are printed at once")
     about = f"rank = {rank} offset = {offset} sizes = {sizes} strides = {strides}"
     print_text(
         f"Unranked Memref base@ = {base:#x} {about} data = \n{memref_text(element, base, offset, sizes, strides)}\n"

@@ -1,13 +1,18 @@
-"""Processes that run ranks: how one is started, what it inherits, and how it is ended."""
+"""Processes that run ranks: how one is started, what it inherits, and how it is ended.
+
+Other threads may be at work when a process parts from this one, and are not there in the copy: what they held stays
+locked. So a rank makes no machine code, frees nothing that was there before, and keeps no file that is not its own.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -32,6 +37,8 @@ class RankProcess:
     context: Context
     exit_code: int | None = None
     """As the system has it, negative after a signal; None while it runs."""
+    was_killed: bool = False
+    """Whether `kill` ended it."""
 
     def poll(self) -> bool:
         """Whether it has ended."""
@@ -44,18 +51,24 @@ class RankProcess:
     def kill(self) -> None:
         """End it now, wherever it is."""
         if self.exit_code is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            self.signal()
             _, status = os.waitpid(self.pid, 0)
             self.exit_code = os.waitstatus_to_exitcode(status)
+
+    def signal(self) -> None:
+        """Let it end, without waiting for that."""
+        if self.exit_code is None:
+            self.was_killed = True
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         self.connection.close()
         os.close(self.output)
 
 
-def start_process(body: Callable[[], None], output: int) -> int:
-    """Run `body` in a copy of this process that prints to `output`; gives its number."""
+def start_process(body: Callable[[], None], output: int, files: Iterable[int]) -> int:
+    """Run `body` in a copy of this process that prints to `output` and keeps these files; gives its number."""
     sys.stdout.flush()
     sys.stderr.flush()
     flush_all()
@@ -66,6 +79,7 @@ def start_process(body: Callable[[], None], output: int) -> int:
     status = 1
     try:
         _settle(parent, output)
+        _close_others(files)
         body()
         status = 0
     finally:
@@ -76,9 +90,20 @@ def start_process(body: Callable[[], None], output: int) -> int:
         os._exit(status)  # nothing of what the parent has to do at its end is the child's business
 
 
+def _close_others(files: Iterable[int]) -> None:
+    """Close what belongs to others: ends of pipes of other runs, whose readers would wait for this process."""
+    first = STDERR + 1
+    for file in sorted(set(files)):
+        os.closerange(first, file)
+        first = file + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
 def _settle(parent: int, output: int) -> None:
     """Become a process that ends with its parent and is ended by it alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.freeze()
     faulthandler.disable()  # who started this process says what became of it
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)

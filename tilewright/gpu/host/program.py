@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.gpu.host.calls import build_function
 from tilewright.gpu.host.operations import HANDLERS
 from tilewright.gpu.host.signatures import Signature
@@ -43,22 +44,33 @@ class HostProgram:
     context_bytes: int
     _native: ir.Module
     _code: NativeModule | None = None
+    _start: int = 0
 
     @property
     def native_module(self) -> ir.Module:
         """What machine code is made of."""
         return self._native
 
+    def kernels(self) -> list[GPUFuncOp]:
+        """The kernels that it launches."""
+        modules = [symbol_in(self.module, launch.kernel.root_reference.data) for launch in self.launches]
+        found = [
+            symbol_in(module, launch.kernel_name)
+            for module, launch in zip(modules, self.launches, strict=True)
+            if module is not None
+        ]
+        return [kernel for kernel in dict.fromkeys(found) if isinstance(kernel, GPUFuncOp)]
+
     def prepare(self) -> None:
-        """Make machine code; done once, before processes part."""
+        """Make machine code; done once, before processes part: what made it may be at work for another thread then."""
         if self._code is None:
             self._code = NativeModule(self._native)
+            self._start = self._code.address(START)
 
     def start(self, context: int, arguments: int, results: int) -> int:
         """Run; gives a negative number after a trap or a stop, the context says more."""
-        self.prepare()
-        assert self._code is not None
-        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self._code.address(START))
+        assert self._code is not None, "processes part after it was prepared"
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self._start)
         return function(context, arguments, results)
 
     def location(self, site: int) -> LocationAttr:

@@ -15,16 +15,17 @@ from tilewright.gpu.host.arguments import (
     Argument,
     SharedArray,
     array_parts,
-    check_arguments,
+    checked_arguments,
     exit_status,
     scalar_bits,
     scalar_value,
 )
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Message, RankReport
+from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Ending, Message, RankReport
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.runtime import Exited, Runtime
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, location_of
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of
+from tilewright.ir.run_errors import Hang
 from tilewright.native.functions import types_of_parts
 
 
@@ -37,10 +38,15 @@ class Job:
     backend: str
     options: DeviceOptions
 
-    def with_arguments(self, arguments: Sequence[Argument]) -> Job:
+    def prepare(self) -> None:
+        """Find what is wrong with settings and kernels before any rank starts, and keep what was made of them."""
+        prepare = getattr(import_module(BACKENDS[self.backend]), "prepare", None)
+        if prepare is not None:
+            prepare(self.program.kernels(), self.options)
+
+    def with_arguments(self, arguments: Sequence[object]) -> Job:
         """The same with these arguments; `ArgumentError` if they do not fit the entry."""
-        check_arguments(self.program.entry, arguments)
-        return replace(self, arguments=arguments)
+        return replace(self, arguments=checked_arguments(self.program, arguments))
 
 
 Given = Sequence[SharedArray | int | float]
@@ -73,14 +79,22 @@ def run_rank(job: Job, world: World, context: Context, arguments: Given) -> Rank
         report.status = error.status % 256
     except DiagnosedError as error:
         report.status, report.messages = FAILED, [Message.of(diagnostic) for diagnostic in error.diagnostics]
-        report.is_consequence = isinstance(error.__cause__, RankLost)
+        report.is_consequence, report.ending = isinstance(error.__cause__, RankLost), _ending(error)
     except (DeviceError, RankLost) as error:
         location = location_of(job.program.entry)
         report.status, report.messages = FAILED, [Message.of(Diagnostic(Severity.ERROR, str(error), location))]
         report.is_consequence = isinstance(error, RankLost)
+        report.ending = Ending.HANG if report.is_consequence else Ending.FAULT
     except Exception as error:
-        report.status, report.messages = INTERNAL_ERROR, [_internal(error)]
+        report.status, report.messages, report.ending = INTERNAL_ERROR, [_internal(error)], Ending.INTERNAL
     return report
+
+
+def _ending(error: DiagnosedError) -> Ending:
+    """A rank that waits for one that has ended hangs, unless that one is to blame."""
+    if isinstance(error, Hang) or isinstance(error.__cause__, RankLost):
+        return Ending.HANG
+    return Ending.COMPILE if isinstance(error, CompileError) else Ending.FAULT
 
 
 def _call_entry(job: Job, world: World, device: Device, context: Context, arguments: Given, report: RankReport) -> None:

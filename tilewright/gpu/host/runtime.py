@@ -23,7 +23,8 @@ from tilewright.gpu.host.prints import FUNCTIONS as PRINTS
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.sample_matrices import FUNCTIONS as SAMPLES
 from tilewright.gpu.host.streams import Streams
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, fail, op_text
+from tilewright.ir.diagnostics import op_text
+from tilewright.ir.run_errors import Fault
 from tilewright.ir.symbols import symbol_in
 from tilewright.native.aggregates import flattened_types
 from tilewright.native.lowering import SLOT_BYTES
@@ -75,7 +76,7 @@ class Runtime:
             raise self.failure
         if status < 0:
             trap = self.program.traps[self.context.trap]
-            fail(trap.location, op_text(trap.operation, trap.text.format(*self.context.details)))
+            raise Fault(op_text(trap.operation, trap.text.format(*self.context.details)), trap.location)
         return list(room)
 
     def _guarded(self, function: Function) -> Function:
@@ -95,9 +96,10 @@ class Runtime:
     def _located(self, error: BaseException) -> BaseException:
         """What ended the run, with the place in the program that asked for it."""
         match error:
-            case DeviceError() | RankLost():
+            case DeviceError() | RankLost() | MemoryError() | OverflowError():
                 op = self.program.sites[self.context.site]
-                located = DiagnosedError([Diagnostic(Severity.ERROR, op_text(op, str(error)), op.location)])
+                text = str(error) if isinstance(error, DeviceError | RankLost) else "needs more memory than there is"
+                located = Fault(op_text(op, text), op.location)
                 located.__cause__ = error
                 return located
             case _:

@@ -26,6 +26,7 @@ _WORDS = {
     "f": "f32",
     "d": "f64",
     "v": "()",
+    "?": "a type that no function of the runtime has",
 }
 _WIDTHS = {1: "b", 8: "b", 16: "h", 32: "i", 64: "l"}
 

@@ -14,8 +14,10 @@ from tilewright.gpu.host.signatures import Signature
 from tilewright.gpu.host.slots import FUNCTIONS, SITE
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.functions import Body
+from tilewright.native.gathers import intrinsic_reduce
+from tilewright.native.lanes import constant_like
 from tilewright.native.lowering import CODE, SLOT_BYTES, Lowering, Unit
-from tilewright.native.values import I8, I64, index
+from tilewright.native.values import I8, I64, element_of, index, number_of
 
 
 @dataclass
@@ -63,15 +65,40 @@ class HostBody(Body):
     ):
         super().__init__(unit, op, name, results, arguments)
         self.function.attributes = _Attributes((*self.function.attributes, "null_pointer_is_valid"))
-        self.host = unit
+        self.host, self.op_at_work = unit, op
 
     def pause(self, often: bool) -> None:
         """Nobody else runs in this process."""
 
+    def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:
+        """Stop at what is undefined: by zero, or where the quotient does not fit."""
+        element, divisor = element_of(lhs.type), number_of(rhs)
+        if divisor not in (None, 0, -1):
+            return
+        some = _all(self.builder, self.builder.icmp_signed("!=", rhs, constant_like(rhs, 0)))
+        self.trap_unless(self.op_at_work, some, "divides by zero")
+        if name.endswith("ui"):
+            return
+        lowest = constant_like(lhs, -(1 << element.width - 1))
+        fine = self.builder.or_(
+            self.builder.icmp_signed("!=", lhs, lowest),
+            self.builder.icmp_signed("!=", rhs, constant_like(rhs, -1)),
+        )
+        text = f"divides {-(1 << element.width - 1)} by -1, which does not fit into {element.width} bits"
+        self.trap_unless(self.op_at_work, _all(self.builder, fine), text)
+
     def lower(self, op: Operation) -> None:
+        self.op_at_work = op
         if op.name not in self.unit.handlers:
             fail_op(op, "cannot run on the host", (op, "it belongs into a kernel, or a pass has to lower it before"))
         super().lower(op)
+
+
+def _all(builder: ir.IRBuilder, holds: ir.Value) -> ir.Value:
+    """Whether something holds, for all elements of a vector."""
+    return (
+        intrinsic_reduce(builder, "llvm.vector.reduce.and", holds) if isinstance(holds.type, ir.VectorType) else holds
+    )
 
 
 def host_body(lowering: Lowering) -> HostBody:

@@ -16,6 +16,7 @@ from typing import NoReturn
 from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import DiagnosedError, fail_op
+from tilewright.ir.limits import MOST_CHANNEL_VISITS
 from tilewright.passes.air.channel_visits import Element, Visit, Visits, Workers, are_unordered
 from tilewright.passes.air.rank_inference import MAX_WORLD
 from tilewright.passes.folding.constants import scalar_int
@@ -110,6 +111,8 @@ def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[in
         try:
             found.append(_world(bundle, visits, shape, prod(shape)))
         except DiagnosedError as error:
+            if any(visit.are_too_many for visit in visits):
+                raise
             problem = error
     if not found:
         assert problem is not None
@@ -148,6 +151,10 @@ class _Side:
         self._workers: dict[Element, dict[Workers, ChannelEnd]] = {}
         self._bundle = bundle
         for end, visits in ends:
+            receivers = prod(min(bundle.wide[at], most) for at in bundle.spread_of(end))
+            if len(visits) * receivers > MOST_CHANNEL_VISITS:
+                text = f"reaches {len(visits) * receivers} channels; {MOST_CHANNEL_VISITS} are told apart"
+                fail_op(end, text, (bundle.channel, "make this bundle smaller"))
             for visit in visits:
                 for element in bundle.reached_by(end, visit.element, most):
                     self._add(end, visit, element)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import scf
@@ -15,13 +16,13 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp
 from tilewright.dialects.gpu.ids import GlobalIdOp, LaneIdOp, ThreadIdOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.limits import MOST_CHANNEL_VISITS
 from tilewright.passes.air.evaluation import evaluate, sources
 from tilewright.passes.air.rank_inference import enclosing_rank, points
 
 Element: TypeAlias = "tuple[int, ...]"
 Workers: TypeAlias = "tuple[tuple[Hierarchy, tuple[int, ...]], ...]"
 """Where in the launch and the herd around it: the ids that decide about the channel; none if all come together."""
-MAX_VISITS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Visits:
         assert rank is not None, "the verifier wants ends of these channels in ranks"
         self.end, self.rank = end, rank
         self._path = list(_path(rank, end))
+        self._turns_left = MOST_CHANNEL_VISITS
         self._relevant = self._find_relevant()
         self._check_lanes()
         self._check_workers()
@@ -113,12 +115,28 @@ class Visits:
         """All visits in a world of this shape."""
         found: dict[tuple[int, Element, Workers], Visit] = {}
         for number, point in points(sizes):
+            self._count(self.rank, 1)
             known: dict[SSAValue, int] = dict(zip(self.rank.ids, point, strict=True))
             for value, size in zip(self.rank.extents, sizes, strict=True):
                 known[value] = size
             for state in self._states(_State(number, known), 0):
                 self._add(found, state)
         return list(found.values())
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether the worlds that were asked for have more than can be gone through."""
+        return self._turns_left < 0
+
+    def _count(self, op: Operation, turns: int) -> None:
+        """Go through so many turns of a loop or places of a hierarchy, unless these are too many."""
+        self._turns_left -= turns
+        if self.are_too_many:
+            fail_op(
+                self.end,
+                f"is come to by more than {MOST_CHANNEL_VISITS} ranks, workers and turns of loops together",
+                (op, "make this smaller, or do not let the channel or a condition depend on it"),
+            )
 
     def _add(self, found: dict[tuple[int, Element, Workers], Visit], state: _State) -> None:
         element = self._element(state)
@@ -128,8 +146,6 @@ class Visits:
         if before is not None:
             times = None if times is None or before.times is None else times + before.times
         found[key] = Visit(state.rank, element, state.workers, times)
-        if len(found) > MAX_VISITS:
-            fail_op(self.end, f"is for more than {MAX_VISITS} channels of its bundle", (self.end, "use smaller loops"))
 
     def _element(self, state: _State) -> Element:
         numbers = [evaluate(index, state.known) for index in self.end.indices_in_bundle]
@@ -171,13 +187,13 @@ class Visits:
         if lower is None or upper is None or step is None or step <= 0:
             yield state.often(None)
             return
-        turns = range(lower, upper, step)
-        variable = op.body.block.args[0]
+        variable, count = op.body.block.args[0], max(0, -(-(upper - lower) // step))
         if variable not in self._relevant:
-            if turns:
-                yield state.often(len(turns))
+            if count:
+                yield state.often(count)
             return
-        for turn in turns:
+        self._count(op, count)
+        for turn in range(lower, upper, step):
             yield state.setting([variable], [turn])
 
     def _places(self, op: Hierarchy, state: _State) -> Iterator[_State]:
@@ -191,6 +207,8 @@ class Visits:
                 f"chooses its channel by an id of {op.name}, whose size cannot be told when compiling",
                 (op, "give it a constant size"),
             )
+        if chosen:
+            self._count(op, prod(known))
         for place in product(*(range(size) for size in known)):
             inner = state.setting([op.ids[number] for number in chosen], place)
             yield replace(inner, workers=(*inner.workers, (op, place)))

@@ -60,7 +60,7 @@ def _is_in_host_memory(value: SSAValue) -> bool:
 
 def drop_idle_parallels(op: Operation) -> None:
     """Replace parallel loops that only join events."""
-    for loop in [found for found in op.walk() if isinstance(found, scf.ParallelOp)]:
+    for loop in reversed([found for found in op.walk() if isinstance(found, scf.ParallelOp)]):
         if not all(_only_joins(inner) for inner in loop.walk()):
             continue
         joined = building_before(loop).insert(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))

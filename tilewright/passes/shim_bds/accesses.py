@@ -34,6 +34,8 @@ def pattern_of(op: ChannelEnd) -> Pattern | None:
 
 def _pattern(access: Access) -> Pattern | None:
     sizes, strides = ([known_int(entry) for entry in entries] for entries in (access.sizes, access.strides))
+    if len(strides) != len(sizes) or len(access.offsets) > len(sizes):
+        return None
     offsets = [linear_of(entry) for entry in access.offsets]
     offsets = [ZERO] * (len(sizes) - len(offsets)) + offsets
     dims = [

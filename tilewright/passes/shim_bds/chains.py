@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -16,10 +17,12 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.folding.constants import make_constant, number_attr, scalar_int
 from tilewright.passes.folding.regions import only_block
 from tilewright.passes.insertion import building_before
 
+MOST_COPIES = 100_000
 Copy: TypeAlias = "Callable[[Operation, dict[SSAValue, SSAValue]], Operation]"
 
 
@@ -27,6 +30,7 @@ def unroll_chain(loop: scf.ForOp, trips: int) -> None:
     """Put the body in place of the loop, `trips` times; what waited for the loop waits for all that is left open."""
     lower, step = scalar_int(loop.lb), scalar_int(loop.step)
     assert lower is not None and step is not None
+    check_copies(loop, trips)
     build = building_before(loop)
     values: Sequence[SSAValue] = loop.iter_args
     yielded: list[Sequence[SSAValue]] = []
@@ -106,12 +110,21 @@ def _wait_for(user: Operation, token: SSAValue, tokens: Sequence[SSAValue]) -> N
             user.operands[number] = join
 
 
-def unroll_parallel(loop: scf.ParallelOp) -> bool:
-    """Copy the body of a parallel loop for each point of its space; False if bounds are not known."""
-    bounds = [[scalar_int(value) for value in values] for values in (loop.lowerBound, loop.upperBound, loop.step)]
-    if any(number is None for numbers in bounds for number in numbers):
-        return False
-    ranges = [range(*numbers) for numbers in zip(*bounds, strict=True)]
+def unroll_parallels(op: Operation) -> None:
+    """Copy the bodies of parallel loops in an operation, inner ones first, where their bounds are known."""
+    for loop in reversed([found for found in op.walk() if isinstance(found, scf.ParallelOp)]):
+        _unroll_parallel(loop)
+
+
+def _unroll_parallel(loop: scf.ParallelOp) -> None:
+    """Copy the body of a parallel loop for each point of its space, if its bounds are known."""
+    ranges = list[range]()
+    for bounds in zip(loop.lowerBound, loop.upperBound, loop.step, strict=True):
+        lower, upper, step = (scalar_int(value) for value in bounds)
+        if lower is None or upper is None or step is None or step <= 0:
+            return
+        ranges.append(range(lower, upper, step))
+    check_copies(loop, prod(max(0, -(-(turns.stop - turns.start) // turns.step)) for turns in ranges))
     build = building_before(loop)
     tokens: list[SSAValue] = []
     for point in product(*ranges):
@@ -125,4 +138,9 @@ def unroll_parallel(loop: scf.ParallelOp) -> bool:
         joined = build.insert(WaitAllOp.create(operands=list(dict.fromkeys(tokens)), result_types=[TOKEN]))
         result.replace_all_uses_with(joined.results[0])
     Rewriter.erase_op(loop)
-    return True
+
+
+def check_copies(loop: Operation, count: int) -> None:
+    """Refuse to copy a body more often than any sequence is long."""
+    if count > MOST_COPIES:
+        fail_op(loop, f"runs its body {count} times, which would be copied; at most {MOST_COPIES} copies are made")

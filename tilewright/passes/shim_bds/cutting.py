@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -15,6 +16,7 @@ DIMS = 4
 WRAP_LIMITS = 64, 1024, 1024, 1024
 """Sizes that are too large by one, outermost first: the iteration counter has 6 bits, wraps have 10 (device/bd.py)."""
 MAX_COPIES = 16
+MOST_PIECES = 100_000
 """How many transfers may come of one whose steps are too long."""
 
 
@@ -25,6 +27,10 @@ class Span:
     offset: SSAValue | int
     size: int
     stride: int
+
+
+class TooManyPieces(Exception):
+    """A transfer is too long for a list of tasks; the text says how long that would be."""
 
 
 class Uncuttable(Exception):
@@ -58,7 +64,15 @@ def cut_wraps(spans: Sequence[Span], alignment: int) -> list[list[Span]]:
     fits = all(span.size < limit for span, limit in zip(spans, WRAP_LIMITS, strict=True))
     if fits or is_linear(spans):
         return [list(spans)]
-    return list(_copies(_split(list(spans), alignment)))
+    parts = _split(list(spans), alignment)
+    check_pieces(prod(span.size for span in parts[:-DIMS]))
+    return list(_copies(parts))
+
+
+def check_pieces(count: int) -> None:
+    """Refuse to cut a transfer into more tasks than any sequence has."""
+    if count > MOST_PIECES:
+        raise TooManyPieces(f"would be cut into {count} transfers; at most {MOST_PIECES} are made")
 
 
 def _split(spans: list[Span], alignment: int) -> list[Span]:
@@ -120,5 +134,6 @@ def cut_repeats(spans: Sequence[Span]) -> list[list[Span]]:
     if first.stride or first.size <= MAX_TASK_REPEAT:
         return [list(spans)]
     whole, rest = divmod(first.size, MAX_TASK_REPEAT)
+    check_pieces(whole)
     sizes = [MAX_TASK_REPEAT] * whole + ([rest] if rest else [])
     return [[replace(first, size=size), *spans[1:]] for size in sizes]

@@ -20,7 +20,7 @@ from tilewright.passes.folding.regions import only_block
 from tilewright.passes.loop_unrolling import loops_innermost_first
 from tilewright.passes.rewriting import Config, rewrite_with
 from tilewright.passes.shim_bds.accesses import canonicalize
-from tilewright.passes.shim_bds.chains import unroll_chain, unroll_parallel
+from tilewright.passes.shim_bds.chains import unroll_chain, unroll_parallels
 from tilewright.passes.shim_bds.herds import hoist_herds
 from tilewright.passes.shim_bds.isolation import isolate_loops
 from tilewright.passes.shim_bds.patterns import Limits
@@ -60,8 +60,7 @@ class Rest(Enum):
 
 def fold_region(op: Operation, limits: Limits, rest: Rest) -> None:
     """Say what the transfers in an operation move with wraps and strides instead of loops."""
-    for loop in [found for found in op.walk() if isinstance(found, scf.ParallelOp)]:
-        unroll_parallel(loop)
+    unroll_parallels(op)
     for loop in [found for found in op.walk() if isinstance(found, affine.ForOp)]:
         if any(isinstance(inner, ChannelEnd) for inner in loop.walk()):
             counted_loop(loop)

@@ -27,7 +27,7 @@ from tilewright.passes.insertion import building, building_before
 from tilewright.passes.shim_bds.accesses import WORD_BITS, buffer_of, set_pattern
 from tilewright.passes.shim_bds.choosing import Choice, NoRoom, choose, fit_at_once, room_for
 from tilewright.passes.shim_bds.cost import Await, Move
-from tilewright.passes.shim_bds.cutting import DIMS, Span, Uncuttable, cut_repeats, cut_steps, cut_wraps
+from tilewright.passes.shim_bds.cutting import DIMS, Span, TooManyPieces, Uncuttable, cut_repeats, cut_steps, cut_wraps
 from tilewright.passes.shim_bds.draining import blocking_wait, open_tokens
 from tilewright.passes.shim_bds.linear import Linear
 from tilewright.passes.shim_bds.ordering import in_step, reads_first, reordered
@@ -212,7 +212,8 @@ def _linear(offset: SSAValue | int) -> Linear:
 def _pieces(op: ChannelEnd) -> list[list[Span]]:
     access = op.access(op.SIDE)
     numbers = [[known_int(entry) for entry in entries] for entries in access.lists]
-    if len(numbers[1]) > DIMS or any(number is None for entries in numbers for number in entries) or not numbers[1]:
+    is_known = not any(number is None for entries in numbers for number in entries)
+    if max(map(len, numbers)) > DIMS or not is_known or not numbers[1]:
         return []
     offsets, sizes, strides = (
         [*[filler] * (DIMS - len(entries)), *(number or 0 for number in entries)]
@@ -221,7 +222,7 @@ def _pieces(op: ChannelEnd) -> list[list[Span]]:
     spans = [Span(*span) for span in zip(offsets, sizes, strides, strict=True)]
     try:
         pieces = cut_wraps(spans, buffer_of(access.memref.type).alignment)
-    except Uncuttable as error:
+        shorter = [short for piece in pieces for short in cut_steps(piece) or [piece]]
+        return [part for piece in shorter for part in cut_repeats(piece)]
+    except (Uncuttable, TooManyPieces) as error:
         fail_op(op, str(error))
-    shorter = [short for piece in pieces for short in cut_steps(piece) or [piece]]
-    return [part for piece in shorter for part in cut_repeats(piece)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import scf
@@ -18,7 +19,7 @@ from tilewright.dialects.func import FuncOp
 from tilewright.passes.folding.constants import make_constant, number_attr
 from tilewright.passes.folding.regions import only_block
 from tilewright.passes.insertion import building, building_before
-from tilewright.passes.shim_bds.chains import copy_body, light_copy
+from tilewright.passes.shim_bds.chains import check_copies, copy_body, light_copy
 from tilewright.passes.shim_bds.draining import blocking_wait
 from tilewright.passes.shim_bds.patterns import largest_factor
 from tilewright.passes.shim_bds.wrapping import Counting, counting_of
@@ -63,6 +64,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
         if counting is None:
             return False
         levels.append(_Level(loop, counting, largest_factor(counting.trips, size) or 1))
+    check_copies(root, prod(level.counting.trips // level.tile for level in levels))
     build = building_before(root)
     tokens: Sequence[SSAValue] = root.iter_args
     for starts in product(*(level.starts for level in levels)):

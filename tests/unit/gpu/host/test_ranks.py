@@ -187,7 +187,7 @@ def test_stopping_the_command_stops_all_ranks(tmp_path: Path, stop: signal.Signa
     program.write_text(ENDLESS)
     command = [sys.executable, "-m", "tilewright", "air", "run", str(program), "--ranks", "2"]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, preexec_fn=_heed_interrupts) as process:
+    with subprocess.Popen(command, **pipes) as process:
         try:
             assert process.stdout is not None
             assert "ready" in process.stdout.readline()
@@ -199,11 +199,6 @@ def test_stopping_the_command_stops_all_ranks(tmp_path: Path, stop: signal.Signa
             process.kill()
     assert process.returncode == (130 if stop is signal.SIGINT else -signal.SIGKILL)
     _wait_until(lambda: not any(_runs(child) for child in children))
-
-
-def _heed_interrupts() -> None:
-    """What a shell starts in the background ignores interrupts, and hands that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _children(pid: int) -> list[int]:
