@@ -56,3 +56,8 @@ def _rows() -> Iterator[DeviceModel]:
 
 
 DEVICES = {row.name: row for row in sorted(_rows(), key=lambda row: row.name)}
+
+
+def device_of(name: DeviceName) -> DeviceModel:
+    """The device of a name."""
+    return DEVICES[name]

@@ -3,7 +3,7 @@
 Source: AIETargetModel.h and AIETargetModel.cpp of mlir-aie at 3ca0193cea9e.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -41,6 +41,12 @@ class DeviceModel:
 
     def __str__(self) -> str:
         return self.name.name
+
+    def __reduce__(self) -> tuple[Callable[[DeviceName], "DeviceModel"], tuple[DeviceName]]:
+        """Pickle as the name: the tables of each process have the same facts, some of them as functions."""
+        from .devices import device_of
+
+        return device_of, (self.name,)
 
     # The grid.
 

@@ -76,6 +76,9 @@ class Timing:
 OF_NPU2 = Timing(clock_mhz=1800, host_bytes_per_kilocycle=27_778, load_pdi=8_820_000)
 _BY_ARCH: Mapping[Arch, Timing] = {Arch.AIE1: Timing(), Arch.AIE2: Timing(), Arch.AIE2p: OF_NPU2}
 NO_LIMIT = 1 << 40
+"""Of any number of cycles or bytes: 18 minutes, so that sums of many still fit into 64 bits."""
+MOST_DEPTH = 1 << 10
+"""Words that wait on a way: simulators keep room for them at every port."""
 FUNCTIONAL = Timing(
     local_latency=1,
     external_latency=1,
@@ -110,7 +113,8 @@ def timing_with(arch: Arch, given: object = None) -> Timing:
     """What is known of an architecture, with some parameters replaced; `none`: as little time as there can be."""
     if given is None:
         return timing_of(arch)
-    return FUNCTIONAL if given == "none" else _with_parameters(timing_of(arch), given)
+    is_none = isinstance(given, str) and given == "none"  # arrays compare by element
+    return FUNCTIONAL if is_none else _with_parameters(timing_of(arch), given)
 
 
 def read_parameters(text: str) -> object:
@@ -119,6 +123,8 @@ def read_parameters(text: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise TimingError(f"line {error.lineno}: {error.msg}; a JSON object of parameters is wanted") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise TimingError("no JSON object of parameters") from error
 
 
 def _with_parameters(base: Timing, given: object) -> Timing:
@@ -129,8 +135,9 @@ def _with_parameters(base: Timing, given: object) -> Timing:
     for name, value in given.items():
         if name not in known:
             raise TimingError(f"there is no parameter {name!r}; there are {', '.join(known)}")
-        if not isinstance(value, int) or isinstance(value, bool) or value < _least(name):
-            raise TimingError(f"{name} is {value!r}, but has to be an integer from {_least(name)} on")
+        allowed = range(_least(name), _most(name) + 1)
+        if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
+            raise TimingError(f"{name} is {value!r:.80}, but has to be an integer from {allowed[0]} to {allowed[-1]}")
     return replace(base, **cast("dict[str, Any]", given))
 
 
@@ -138,3 +145,8 @@ def _least(name: str) -> int:
     """What is divided by, and room for words, cannot be 0; nor can a word be there before it was sent."""
     may_be_nothing = ("lock", "descriptor", "instruction", "token", "host_read", "host_write", "load_pdi")
     return 0 if name in may_be_nothing else 1
+
+
+def _most(name: str) -> int:
+    """What the simulator counts in 64 bits, and keeps room for."""
+    return MOST_DEPTH if name.endswith("_depth") else NO_LIMIT

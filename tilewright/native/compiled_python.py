@@ -70,7 +70,9 @@ class CompiledFunctions:
     def _entry(self, function: Function) -> Callable[..., int]:
         count = len(inspect.signature(function).parameters) - 1
         prototype = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * count)
-        return prototype(self._native.address(function.__name__))
+        entry = prototype(self._native.address(function.__name__))
+        setattr(entry, "code", self._native)  # noqa: B010, machine code stays as long as something can call it
+        return entry
 
     def __getitem__(self, function: Function) -> Callable[..., int]:
         return self._entries[function.__name__]

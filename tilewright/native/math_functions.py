@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -16,10 +16,12 @@ from xdsl.ir import Operation
 from tilewright.dialects.vector.types import element_type
 from tilewright.native.declarations import declared
 from tilewright.native.floats import intrinsic, narrow, widen
+from tilewright.native.functions import CHECK_SIGNALS
 from tilewright.native.integers import BINARY
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import F32, I1, element_of
+from tilewright.once import once
 
 LIBRARY = {
     **{
@@ -48,10 +50,11 @@ CALLED_BY_LLVM = ("fma", "floor", "ceil", "trunc", "round", "roundeven", "fmod",
 """What LLVM calls where the processor has no instruction for an intrinsic."""
 
 
-@cache
+@once
 def provide_library() -> None:
     """Tell LLVM where the C library's functions are: it would end the process if it found none."""
     process = ctypes.CDLL(None)
+    _provide(ctypes.pythonapi, CHECK_SIGNALS)
     for name in ("memcpy", "memmove", "memset", "aligned_alloc", "free"):
         _provide(process, name)
     for name in (*LIBRARY.values(), *CALLED_BY_LLVM):

@@ -56,6 +56,11 @@ class SharedState:
         setattr(self, name, column)
         self._header[slot] = column.ctypes.data
 
+    def close(self) -> None:
+        """Give the memory of all columns back; native code must not use them any more."""
+        for name in self.columns():
+            self.replace(name, np.zeros(1, dtype=np.int64))
+
     def array(self, name: str) -> npt.NDArray[np.int64]:
         """A column as an array, for Python to work on as a whole."""
         return getattr(self, name)

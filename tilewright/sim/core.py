@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
-from functools import cached_property
 from struct import Struct
 from typing import Any, NamedTuple, cast
 
@@ -25,10 +25,11 @@ from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
+from tilewright.native.numpy_types import NotInNumPy, dtype_of
 from tilewright.sim.core_code import CoreCode, Stop
 from tilewright.sim.core_kernels import KernelCall
 from tilewright.sim.core_port import CorePort
-from tilewright.sim.core_types import NotInNumPy, dtype_of, number_from
+from tilewright.sim.core_types import number_from
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.trace import Event
@@ -47,6 +48,8 @@ class CoreProgram:
 
     def __init__(self, op: CoreOp):
         self.op = op
+        self._lock = threading.Lock()
+        self._code: CoreCode | None = None
 
     def __str__(self) -> str:
         place = self.op.place
@@ -56,13 +59,16 @@ class CoreProgram:
     def location(self) -> LocationAttr:
         return self.op.location
 
-    @cached_property
+    @property
     def code(self) -> CoreCode:
-        return CoreCode(self.op)
+        with self._lock:
+            if self._code is None:
+                self._code = CoreCode(self.op)
+            return self._code
 
     @property
     def is_compiled(self) -> bool:
-        return "code" in vars(self)
+        return self._code is not None
 
 
 def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
@@ -189,6 +195,10 @@ class Activation:
         if found is None:
             found = self._calls[stop] = KernelCall(self, cast(CallOp, stop.op), stop.slots)
         return found
+
+    def memory_at(self, address: int) -> npt.NDArray[np.uint8] | None:
+        """The memory of the buffer that begins at an address of this computer; None if no buffer does."""
+        return next((memory for memory in self._memories if memory.ctypes.data == address), None)
 
     def number(self, slot: int) -> int:
         return _NUMBER.unpack_from(self.context, slot)[0]

@@ -112,6 +112,9 @@ class TilePort:
     def spend(self, cycles: int) -> Process[None]:
         yield cycles
 
+    def say(self, text: str) -> None:
+        self.machine.output.say(self.tile.place, text)
+
     def pause(self, cycles: int, asker: object) -> Process[None]:
         yield Pause(cycles, self.look_wait(asker))
 

@@ -137,7 +137,9 @@ class _Builder(Coroutine):
     """Builds the coroutine of a core; `stops` are its waits, by their number."""
 
     def __init__(self, core: CoreOp):
-        super().__init__(Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension()))
+        super().__init__(
+            Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension(), asks_for_signals=True)
+        )
         self.stops: list[Stop] = []
         for buffer in _buffers_of(core, set()):
             self.unit.buffer_slot(buffer)

@@ -30,6 +30,7 @@ def _free(names: Iterable[str], source: str = "no instruction: resolved by the c
 
 COSTS: Mapping[str, Cost] = {
     **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
+    **_free(("builtin.unrealized_conversion_cast",)),
     **_free(("arith.bitcast", "vector.shape_cast", "vector.bitcast", "memref.dim", "memref.rank", "memref.cast")),
     **_free(("memref.subview", "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape")),
     **_free(("memref.memory_space_cast", "memref.view", "memref.transpose", "memref.get_global", "memref.alloca")),

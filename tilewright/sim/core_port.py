@@ -51,6 +51,10 @@ class CorePort(Protocol):
         """Let time pass."""
         ...
 
+    def say(self, text: str) -> None:
+        """Print something."""
+        ...
+
     def pause(self, cycles: int, asker: object) -> Process[None]:
         """Let time pass in a loop that may be waiting for something in memory to change."""
         ...

@@ -136,6 +136,18 @@ class Channel:
         """Words that the current transfer has moved."""
         return self._moved
 
+    def words_left(self, task: Task) -> int:
+        """Words that a task has yet to move, as far as its descriptors tell: a run before the last is in its count."""
+        words, seen, at = 0, set[int](), task.start_bd
+        while at is not None and at not in seen:
+            seen.add(at)
+            descriptor = self.tile.descriptor(at)
+            words, at = words + descriptor.length, descriptor.next
+        if task is not self.running:
+            return task.runs * words
+        begun = min(self.tile.descriptor(task.start_bd).iteration, task.runs - 1)
+        return max((task.runs - begun) * words - self.moved, 0)
+
     @property
     def to_load(self) -> frozenset[int]:
         """Descriptors that the running task has yet to load."""

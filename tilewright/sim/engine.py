@@ -155,15 +155,17 @@ class Engine:
         self.schedule(self.now, actor)
         return actor
 
-    def look_after(self, cycle: int) -> None:
-        """Let `until` be asked as soon as it is later than a cycle; it is asked at every turn anyway."""
-
-    def run(self, until: Callable[[], bool]) -> bool:
-        """Work until `until` holds, which is true in the end, or until nobody can move."""
-        queue = self._queue
+    def run(self, until: Callable[[], bool], last: int | None = None) -> bool:
+        """Work until `until` holds or the last cycle is over, which is true in the end, or until nobody can move."""
+        queue, self._looks = self._queue, 0
         while not until():
+            while queue and queue[0][-1].done:
+                heappop(queue)
             if not queue or self._looks > PATIENCE:
                 return False
+            if last is not None and queue[0][0] > last:
+                self._now = max(self._now, last)
+                return True
             self._now, _, _, actor = heappop(queue)
             self._events += 1
             actor.step()

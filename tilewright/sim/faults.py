@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import Enum
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, near_match
 from tilewright.ir.diagnostics import Diagnostic, Severity, Where
 from tilewright.ir.run_errors import Fault
 
@@ -64,15 +63,10 @@ def _level_of(text: str) -> tuple[FaultKind, Level]:
     if not equals:
         raise LevelError(f"expected KIND=LEVEL, such as {FaultKind.LEFT_OVER.option}={Level.FAULT.value}, got {text!r}")
     if option not in kinds:
-        raise LevelError(f"there is no hazard {option!r}{_meant(option, kinds)}; there are: {', '.join(kinds)}")
+        raise LevelError(f"there is no hazard {option!r}{near_match(option, kinds)}; there are: {', '.join(kinds)}")
     if value not in levels:
-        raise LevelError(f"{option} cannot be {value!r}{_meant(value, levels)}; it can be: {', '.join(levels)}")
+        raise LevelError(f"{option} cannot be {value!r}{near_match(value, levels)}; it can be: {', '.join(levels)}")
     return kinds[option], levels[value]
-
-
-def _meant(text: str, known: Iterable[str]) -> str:
-    close = get_close_matches(text, list(known), 1)
-    return f", did you mean {close[0]!r}?" if close else ""
 
 
 class At:

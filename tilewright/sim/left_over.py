@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 from tilewright.device import DmaDirection
-from tilewright.ir.diagnostics import Where
+from tilewright.errors import MissingResultsWarning
+from tilewright.ir.diagnostics import Where, place
 from tilewright.sim.controller import Controller, TokenSource
 from tilewright.sim.dma import Channel, Task
-from tilewright.sim.faults import At, FaultKind
+from tilewright.sim.faults import At, FaultKind, Level
 from tilewright.sim.machine import Machine
+from tilewright.tracebacks import user_stack_level
 
 REMEDIES = {
     DmaDirection.S2MM: "wait for it before the sequence ends, so that all its words are there",
@@ -26,6 +29,7 @@ def report_left_over(machine: Machine, controller: Controller) -> None:
         for channel in tile.channels.values():
             if is_unfinished(channel):
                 _report_transfer(channel)
+                _warn_of_missing_results(machine, channel)
 
 
 def _report_tokens(machine: Machine, controller: Controller, source: TokenSource, count: int) -> None:
@@ -40,7 +44,7 @@ def _report_tokens(machine: Machine, controller: Controller, source: TokenSource
 
 def is_unfinished(channel: Channel) -> bool:
     """Whether a channel has tasks that should have ended. One that goes round for ever only waits for more."""
-    if channel.is_idle or any(_goes_round(channel, task) for task in _tasks(channel)):
+    if channel.is_idle or any(_goes_round(channel, task) for task in pending_tasks(channel)):
         return False
     transfer = channel.transfer
     if channel.direction is DmaDirection.S2MM or channel.queue or channel.to_load or transfer is None:
@@ -48,7 +52,8 @@ def is_unfinished(channel: Channel) -> bool:
     return channel.moved < channel.tile.descriptor(transfer.bd).length
 
 
-def _tasks(channel: Channel) -> Iterator[Task]:
+def pending_tasks(channel: Channel) -> Iterator[Task]:
+    """What a channel has yet to finish, in order."""
     if channel.running is not None:
         yield channel.running
     yield from channel.queue
@@ -66,7 +71,7 @@ def _goes_round(channel: Channel, task: Task) -> bool:
 
 
 def _report_transfer(channel: Channel) -> None:
-    oldest, *others = _tasks(channel)
+    oldest, *others = pending_tasks(channel)
     more = f", and {len(others)} behind it" if others else ""
     at = At(oldest.location)
     text = f"the task that starts with BD {oldest.start_bd} on {channel} is not done at the end of the run{more}"
@@ -77,3 +82,27 @@ def _report_transfer(channel: Channel) -> None:
         notes.append((channel.transfer.location, f"it is at BD {channel.transfer.bd}, of which {moved} {has_moved}"))
     notes.append((oldest.location, REMEDIES[channel.direction]))
     channel.tile.judge.fault(FaultKind.LEFT_OVER, text, at, *notes)
+
+
+def _warn_of_missing_results(machine: Machine, channel: Channel) -> None:
+    """Say so where a program does not look at the notes: the array has what it had before."""
+    if channel.direction is not DmaDirection.S2MM or machine.judge.level(FaultKind.LEFT_OVER) is not Level.NOTE:
+        return
+    oldest, *others = pending_tasks(channel)
+    names = ", ".join(dict.fromkeys(name for task in (oldest, *others) for name in _arguments(machine, channel, task)))
+    text = (
+        f"{place(oldest.location)}results of argument {names or '(unknown)'} are missing: the sequence ended before "
+        f"{channel} had written them, and did not wait for it; wait in the sequence (drain(..., wait=True), or "
+        "aiex.dma_await_task or aiex.npu.dma_wait)"
+    )
+    warnings.warn(text, MissingResultsWarning, stacklevel=user_stack_level())
+
+
+def _arguments(machine: Machine, channel: Channel, task: Task) -> Iterator[str]:
+    """Names of the host buffers that the descriptors of a task are about."""
+    at: int | None = task.start_bd
+    while at is not None:
+        descriptor = channel.tile.descriptor(at)
+        if (buffer := machine.host.at(descriptor.base)) is not None:
+            yield buffer.name
+        at = descriptor.next

@@ -23,6 +23,7 @@ from tilewright.sim.host_port import HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
 from tilewright.sim.ports import PortName
+from tilewright.sim.printing import Output
 from tilewright.sim.register_roles import RegisterRole
 from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.switch import Slave, StreamBlocks, Switch
@@ -42,6 +43,7 @@ class Machine:
         self.trace = self.make_trace()
         self.roster = roster_of(model.name)
         self.host = HostMemory(self.judge)
+        self.output = Output(self.engine)
         self.watch = MemoryWatch(self.judge, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
@@ -64,6 +66,13 @@ class Machine:
             if place in before:
                 tile.memory = before[place].memory
             self._start(tile)
+
+    def close(self) -> None:
+        """Let go of what takes memory; nothing runs on it any more."""
+        for actor in self.engine.processes:
+            actor.stop()
+        self.host.arguments.clear()
+        self.tiles.clear()
 
     # What the machine is made of.
 

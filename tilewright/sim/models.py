@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import NoReturn
 
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
+from tilewright.errors import ArgumentError
 from tilewright.sim.faults import FaultKind, Judge, Level
 from tilewright.sim.machine import Machine
 
@@ -17,6 +19,10 @@ class Model(Enum):
     """Native code moves words, runs channels and gives turns."""
     PLAIN = "plain"
     """Everything is a process of Python, every word on its own: to look into, and to compare with."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ArgumentError(f"model is {value!r:.80}; it is one of {', '.join(model.value for model in cls)}")
 
 
 def make_machine(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import CallOp
 
@@ -15,9 +16,13 @@ from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.ports import PortName
+from tilewright.sim.printing import Printed
 from tilewright.sim.roster import PartKind
 from tilewright.sim.trace import Event, Rows
 from tilewright.txn.stream import Stream
+
+MOST_BDS = 1 << 16
+"""More than any tile has."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Names:
     stops: Mapping[TileId, Sequence[CoreStop]] = field(default_factory=dict[TileId, Sequence[CoreStop]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunRecord:
     """One run, over or stuck."""
 
@@ -81,6 +86,11 @@ class RunRecord:
     """Why it did not end as it should."""
     waits: Sequence[OpenWait] = ()
     """Who waited for whom in the end, where that is why."""
+    printed: Sequence[Printed] = ()
+    """What cores printed, in order."""
+
+    def __repr__(self) -> str:
+        return f"<RunRecord: {self.cycles:,} cycles on {self.model}, {len(self.trace):,} events>"
 
     @property
     def clock_hz(self) -> float:
@@ -96,6 +106,7 @@ class Beginning:
 
 
 def begin_record(machine: Machine) -> Beginning:
+    machine.output.begin_run()
     return Beginning(machine.engine.now, dict(_passed(machine)))
 
 
@@ -126,6 +137,7 @@ def record_run(
         notes=list(machine.judge.notes),
         error=error,
         waits=open_waits(machine, _last_cycles(rows)) if is_stuck else (),
+        printed=machine.output.take(),
     )
 
 
@@ -165,8 +177,9 @@ def _stops(program: CoreProgram) -> Iterator[CoreStop]:
 def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], LocationAttr]:
     """The sources of the descriptors that were run."""
     found = dict[tuple[TileId, int], LocationAttr]()
-    begun: list[list[int]] = rows[rows[:, 1] == Event.BD].tolist()
-    for part, bd in sorted({(row[2], row[3]) for row in begun}):
+    begun = rows[rows[:, 1] == Event.BD]
+    numbers: list[int] = np.unique(begun[:, 2] * MOST_BDS + begun[:, 3]).tolist()
+    for part, bd in (divmod(number, MOST_BDS) for number in numbers):
         actor = machine.roster.parts[part]
         if actor.kind is PartKind.CHANNEL and actor.tile is not None:
             found[actor.tile, bd] = machine.tiles[actor.tile].descriptor_location(bd)

@@ -5,42 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import index
 from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
+from tilewright.device import DmaDirection
+from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.ir.run_errors import Hang, Unfinished
 from tilewright.sim.controller import Controller, Images
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
 from tilewright.sim.hangs import explain
-from tilewright.sim.left_over import report_left_over
+from tilewright.sim.host_needs import awaited_words
+from tilewright.sim.left_over import pending_tasks, report_left_over
 from tilewright.sim.machine import Machine
 from tilewright.sim.record import RunRecord, begin_record, record_run
 from tilewright.sim.scratchpad import Scratchpad
 from tilewright.sim.stops import Interrupted, Stopped, state
-from tilewright.sim.trace import Rows
 from tilewright.txn.stream import Stream
 
-HostArrays: TypeAlias = "Mapping[int, tuple[str, npt.NDArray[np.generic]]]"
-"""Host buffers with their names, by the number of the argument."""
+HostArrays: TypeAlias = "Mapping[int, tuple[str, npt.NDArray[np.uint8]]]"
+"""Bytes of host buffers with their names, by the number of the argument."""
 SECONDS_BETWEEN_REPORTS = 0.25
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """How a run went."""
-
-    cycles: int
-    notes: Sequence[Diagnostic]
-    trace: Rows
-    """What happened when: see `sim.trace`."""
-    record: RunRecord
-    """All that reports are made of."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +51,15 @@ class Progress(NamedTuple):
     executed: int
     total: int
     """Operations of the stream."""
+    received: int = 0
+    expected: int = 0
+    """Words that the host has got, and those that it gets in all."""
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done. What comes back tells it better than operations, the last of which wait."""
+        done, all = (self.received, self.expected) if self.expected else (self.executed, self.total)
+        return min(done / max(all, 1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,12 @@ class Watch:
     max_cycles: int | None = None
     report: Callable[[Progress], None] | None = None
     """Called a few times in a second."""
+
+    def __post_init__(self) -> None:
+        given: object = self.max_cycles
+        is_number = isinstance(given, SupportsIndex) and not isinstance(given, bool | np.ndarray)
+        if given is not None and (not is_number or index(given) <= 0):
+            raise ArgumentError(f"max_cycles is a whole number of cycles above 0, or None for no limit, got {given!r}")
 
 
 NOBODY = Watch()
@@ -80,6 +86,8 @@ class Runner:
     def __init__(self, machine: Machine, images: Images | None = None):
         self.machine = machine
         self.controller = Controller(machine, images)
+        self.is_spent = False
+        """Whether a run ended in the middle of somebody's turn, so that nothing can go on from there."""
         self._start = 0
         self._actor: Actor | None = None
 
@@ -96,10 +104,19 @@ class Runner:
         """Let the array see host buffers, and only these; gives their addresses."""
         host = self.machine.host
         host.arguments.clear()
-        return {number: host.add(number, name, array).address for number, (name, array) in arguments.items()}
+        return {number: host.add(number, name, data).address for number, (name, data) in arguments.items()}
 
-    def run(self, program: Program, scratchpad: Sequence[int] = (), watch: Watch = NOBODY) -> RunResult:
+    def run(self, program: Program, scratchpad: Sequence[int] = (), watch: Watch = NOBODY) -> RunRecord:
         """Carry out a sequence on the host buffers that were bound."""
+        try:
+            return self._run(program, scratchpad, watch)
+        except (Hang, Stopped):  # between two turns: what is in flight goes on in the next run
+            raise
+        except BaseException:
+            self.is_spent = True
+            raise
+
+    def _run(self, program: Program, scratchpad: Sequence[int], watch: Watch) -> RunRecord:
         self._start, beginning = self.machine.engine.now, begin_record(self.machine)
         self.machine.trace.restart()
         self.controller.scratchpad = Scratchpad(scratchpad)
@@ -118,14 +135,15 @@ class Runner:
             self.machine.judge.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
         record = read()
         self.machine.judge.notes.clear()
-        return RunResult(record.cycles, record.notes, record.trace, record)
+        return record
 
     def _carry_out(self, program: Program, watch: Watch, cost: int | None = None) -> None:
         self.controller.executed = 0
         process = self.controller.run(program.stream, program.locations, cost)
         actor = self._actor = self.machine.engine.start("the controller", process)
         try:
-            ended = self.machine.engine.run(self._until(actor, program, watch))
+            last = None if watch.max_cycles is None else self._start + index(watch.max_cycles)
+            ended = self.machine.engine.run(self._until(actor, program, watch), last)
         except KeyboardInterrupt:
             raise Interrupted(self._state("interrupted", actor, program)) from None
         if not ended:
@@ -145,27 +163,36 @@ class Runner:
         return state(text, self.machine, self.controller, actor, program.stream, program.locations)
 
     def _until(self, actor: Actor, program: Program, watch: Watch) -> Callable[[], bool]:
-        """What ends a run; whoever does not watch it pays nothing."""
-        engine, last = self.machine.engine, self._start + (watch.max_cycles or 0)
-        looks = self._looks(program, watch.report) if watch.report is not None else None
-        if watch.max_cycles is None and looks is None:
+        """What ends a run; one that is not watched pays nothing."""
+        if watch.report is None:
             return lambda: actor.done
-        if watch.max_cycles is not None:
-            engine.look_after(last)
-        if looks is None:
-            return lambda: actor.done or engine.now > last
-        return lambda: actor.done or looks() or (watch.max_cycles is not None and engine.now > last)
+        looks = self._looks(program, watch.report)
+        return lambda: actor.done or looks()
 
     def _looks(self, program: Program, report: Callable[[Progress], None]) -> Callable[[], bool]:
         """Reports now and then; never true."""
-        total = len(program.stream.operations)
-        due = perf_counter() + SECONDS_BETWEEN_REPORTS
+        total, awaited = len(program.stream.operations), awaited_words(program.stream, self.machine.model)
+        due, expected = perf_counter() + SECONDS_BETWEEN_REPORTS, sum(words for _, words in awaited)
+
+        received = 0
 
         def look() -> bool:
-            nonlocal due
+            nonlocal due, received
             if (now := perf_counter()) >= due:
                 due = now + SECONDS_BETWEEN_REPORTS
-                report(Progress(self.elapsed, self.controller.executed, total))
+                executed = self.controller.executed
+                pushed = sum(words for position, words in awaited if position < executed)
+                received = max(pushed - self._outstanding(), received)  # of a repeated task not all is known
+                report(Progress(self.elapsed, executed, total, received, expected))
             return False
 
         return look
+
+    def _outstanding(self) -> int:
+        """Words that tasks which were pushed have yet to write to the host."""
+        model, left = self.machine.model, 0
+        for place, tile in self.machine.tiles.items():
+            for channel in tile.channels.values() if model.is_shim_noc(*place) else ():
+                if channel.direction is DmaDirection.S2MM:
+                    left += sum(map(channel.words_left, pending_tasks(channel)))
+        return left

@@ -65,6 +65,8 @@ def updated(low: int, high: int, amount: int) -> tuple[int, int]:
 def host_entries(parameters: Iterable[ScratchpadParameterOp], values: Mapping[str, Number]) -> list[int]:
     """The numbers that a host passes for parameters; those without a value are 0."""
     known = {parameter.sym_name.data: parameter for parameter in parameters}
+    if not isinstance(values, Mapping):
+        raise ScratchpadError(f"scratchpad has values by the names of parameters, got {values!r:.80}")
     if unknown := [name for name in values if name not in known]:
         listed = ", ".join(known) or "none"
         raise ScratchpadError(f"there is no scratchpad parameter {unknown[0]}; there is {listed}")

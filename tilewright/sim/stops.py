@@ -32,7 +32,7 @@ class Stopped(Unfinished):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Somebody interrupted the run; `diagnostics` say what everybody was doing. The device is left as it was."""
+    """Somebody interrupted the run; `diagnostics` say what everybody was doing. The next run loads it afresh."""
 
     record: RunRecord | None = None
 

@@ -87,6 +87,9 @@ class FakeTile:
         self.cycles += cycles
         yield cycles
 
+    def say(self, text: str) -> None:
+        self.log.append(("say", text))
+
     def pause(self, cycles: int, asker: object) -> Process[None]:
         self.cycles += cycles
         yield cycles

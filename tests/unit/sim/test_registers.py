@@ -31,7 +31,7 @@ def test_a_descriptor_in_use_can_be_written_as_it_is() -> None:
 def test_scalars_are_no_buffers() -> None:
     """Arguments 0, 1 and 3 are arrays, 2 is a number: the fourth argument is the third buffer."""
     host = HostMemory(Judge())
-    source, target, trace = (host.add(number, str(number), np.zeros(4, np.int32)) for number in (0, 1, 3))
+    source, target, trace = (host.add(number, str(number), np.zeros(16, np.uint8)) for number in (0, 1, 3))
     assert [host.argument(index) for index in range(5)] == [source, target, trace, trace, None]
 
 

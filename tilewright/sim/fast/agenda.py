@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.native.compiled_python import lowest_bit
-from tilewright.sim.fast.state import MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting
+from tilewright.sim.fast.state import FAR, LATER, MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting
 
 
 def schedule(s: State, part: int, at: int) -> int:
@@ -26,6 +26,12 @@ def mark(s: State, part: int, at: int) -> int:
 
 def push_far(s: State, part: int, at: int) -> int:
     """A heap by time."""
+    if s.far_count == FAR:
+        drop_stale(s)
+    return sift_in(s, part, at)
+
+
+def sift_in(s: State, part: int, at: int) -> int:
     hole = s.far_count
     s.far_count += 1
     while hole > 0 and s.far_time[(hole - 1) // 2] > at:
@@ -35,6 +41,21 @@ def push_far(s: State, part: int, at: int) -> int:
         hole = up
     s.far_time[hole] = at
     s.far_part[hole] = part
+    return 0
+
+
+def drop_stale(s: State) -> int:
+    """Keep only the turns in the heap that parts still have, each once."""
+    count = s.far_count
+    s.far_count = 0
+    for entry in range(count):
+        part = s.far_part[entry]
+        at = s.far_time[entry]
+        if s.part_due[part] == at:
+            s.part_due[part] = NONE
+            sift_in(s, part, at)
+    for entry in range(s.far_count):
+        s.part_due[s.far_part[entry]] = s.far_time[entry]
     return 0
 
 
@@ -83,7 +104,7 @@ def slot_is_used(s: State, slot: int) -> int:
 
 
 def advance(s: State) -> int:
-    """Go on to the next cycle in which somebody acts; 0 if there is none."""
+    """Go on to the next cycle in which somebody acts; NONE if there is none, LATER if it is after the last one."""
     at = NONE
     for ahead in range(1, WHEEL):
         if slot_is_used(s, (s.now + ahead) & MASKS):
@@ -92,20 +113,24 @@ def advance(s: State) -> int:
     if s.far_count > 0 and (at == NONE or s.far_time[0] < at):
         at = s.far_time[0]
     if at == NONE:
-        return 0
+        return NONE
+    if at > s.last:
+        s.now = max(s.now, s.last)
+        return LATER
     s.now = at
     while s.far_count > 0 and s.far_time[0] == at:
         mark(s, pop_far(s), at)
-    return 1
+    return 0
 
 
 def next_part(s: State) -> int:
-    """Whose turn it is; NONE if nobody will ever act again."""
+    """Whose turn it is; NONE if nobody will ever act again, LATER if nobody does before the last cycle is over."""
     while True:
         part = marked_now(s)
         if part == NONE:
-            if advance(s) == 0:
-                return NONE
+            found = advance(s)
+            if found < 0:
+                return found
         elif s.part_due[part] == s.now:
             s.part_due[part] = NONE
             return part
@@ -113,6 +138,8 @@ def next_part(s: State) -> int:
 
 def wait_for(s: State, part: int, signal: int, why: int) -> int:
     """Let a part have its turn when a signal is fired."""
+    if s.part_signal[part] != NONE:
+        unschedule(s, part)
     s.part_wait[part] = why
     s.part_signal[part] = signal
     s.part_next[part] = s.signal_first[signal]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Dimension, word_offsets
@@ -191,6 +192,8 @@ class FastChannel(Channel):
         self.arrived = NativeSignal(engine, engine.state.signal_task + index)
         self.words = np.empty(0, dtype=np.uint32)
         """What it moves, or has moved so far."""
+        self._kept: tuple[tuple[int, int], LocationAttr] = (NONE, NONE), UNKNOWN_LOC
+        """The source of a descriptor that was rewritten while it was executed, by its number and how many began."""
 
     @property
     def step(self) -> int:
@@ -201,7 +204,17 @@ class FastChannel(Channel):
         if self.running is None:
             return None
         bd = int(self.engine.state.channel_bd[self.index])
-        return Transfer(self, bd, self.tile.descriptor_location(bd))
+        known, location = self._kept
+        if known != (bd, self.engine.state.channel_begun[self.index]):
+            location = self.tile.descriptor_location(bd)
+        return Transfer(self, bd, location)
+
+    def keep_location(self, bd: int) -> None:
+        """A descriptor is about to be written: if it is being executed, that was written where it was so far."""
+        if self.running is not None and self.engine.state.channel_bd[self.index] == bd:
+            transfer = self.transfer
+            assert transfer is not None
+            self._kept = (bd, int(self.engine.state.channel_begun[self.index])), transfer.location
 
     @property
     def moved(self) -> int:

@@ -64,6 +64,7 @@ def load_descriptor(s: State, part: int, channel: int) -> int:
         return Exit.DESCRIPTOR
     s.channel_at[channel] = 0
     s.channel_loaded[channel] = 0
+    s.channel_begun[channel] += 1
     record(s, Event.BD, part, number, 0)
     if was_loaded == 0:
         for field in range(BD_NUMBERS):
@@ -135,11 +136,13 @@ def begin_access(s: State, channel: int) -> int:
     start = start_of(s, channel)
     low = start + field_of(s, channel, BdField.LOW)
     high = start + field_of(s, channel, BdField.HIGH)
-    region = find_region(s, channel, low)
-    if region == NONE or high > s.region_high[region]:
-        s.channel_low[channel] = NONE
-        return 1
-    memory = s.region_data[region] - s.region_low[region]
+    memory = 0  # host addresses are compared as such: what an earlier run left in flight keeps them
+    if s.tile_is_shim[s.channel_tile[channel]] == 0:
+        region = find_region(s, channel, low)
+        if region == NONE or high > s.region_high[region]:
+            s.channel_low[channel] = NONE
+            return 1
+        memory = s.region_data[region] - s.region_low[region]
     s.channel_low[channel] = memory + low
     s.channel_high[channel] = memory + high
     if s.channel_sends[channel] == 0:

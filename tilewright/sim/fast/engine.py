@@ -89,22 +89,24 @@ class FastEngine(Engine):
     def count_look(self, looks: bool) -> None:
         """Native code counts."""
 
-    def look_after(self, cycle: int) -> None:
-        self.state.last = cycle
-
-    def run(self, until: Callable[[], bool]) -> bool:
+    def run(self, until: Callable[[], bool], last: int | None = None) -> bool:
         self.before_run()
         blocks = self.state.blocks
+        self.state.last = FOR_EVER if last is None else min(last, FOR_EVER)
+        self.state.looks = 0
         try:
             return self._run(until)
         finally:
-            self.state.last, self.state.blocks = FOR_EVER, blocks
+            self.state.blocks = blocks
             self.settle()
 
     def _run(self, until: Callable[[], bool]) -> bool:
         first = NONE
         while not until():
             code = self._go(first)
+            if code == Exit.LATER:
+                self._end_cycle_by_words()
+                return True
             if code != Exit.NOBODY_MOVES:
                 first = self._serve(code)
             elif not self._goes_on_by_words():
@@ -122,14 +124,21 @@ class FastEngine(Engine):
         """
         if not self.state.adopted:
             return False
+        if self.state.looks > self.state.patience:
+            self._end_cycle_by_words()
+            return False
         self.settle()
         self.state.blocks = 0
-        if self.state.looks <= self.state.patience:
-            return True
+        return True
+
+    def _end_cycle_by_words(self) -> None:
+        """Let words in blocks come to where they are at the end of this cycle, and everybody to what it waits for."""
+        self.state.exit_part = len(self.state.part_kind)
+        self.settle()
+        self.state.blocks = 0
         first = NONE
         while (code := self._finish_cycle(first)) != Exit.NOBODY_MOVES:
             first = self._serve(code)
-        return False
 
     def settle(self) -> None:
         """Put every word where it is in this turn: what native code knows ahead is forgotten."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from tilewright.native.compiled_python import CompiledFunctions
+from tilewright.once import once
 from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers, trees
-from tilewright.sim.fast.agenda import marked_now, next_part, schedule
+from tilewright.sim.fast.agenda import marked_now, next_part
 from tilewright.sim.fast.channels import step_channel
 from tilewright.sim.fast.cores import step_core
-from tilewright.sim.fast.state import NONE, Exit, Kind, State
+from tilewright.sim.fast.state import LATER, NONE, Exit, Kind, State
 from tilewright.sim.fast.streams import step_stream
 
-BREATH = 1 << 20
+BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""
 
 
@@ -48,9 +47,8 @@ def go(s: State, first: int) -> int:
         part = next_part(s)
         if part == NONE:
             return Exit.NOBODY_MOVES
-        if s.now > s.last:
-            schedule(s, part, s.now)
-            return Exit.BREATHE
+        if part == LATER:
+            return Exit.LATER
         s.events += 1
         if s.part_looks[part] != 0:
             s.part_looks[part] = 0
@@ -81,6 +79,8 @@ FUNCTIONS = [
     agenda.schedule,
     agenda.mark,
     agenda.push_far,
+    agenda.sift_in,
+    agenda.drop_stale,
     agenda.pop_far,
     agenda.marked_now,
     agenda.slot_is_used,
@@ -179,7 +179,7 @@ ENTRIES = [
 """What Python calls."""
 
 
-@cache
+@once
 def compiled() -> CompiledFunctions:
     """Machine code of all this, made once."""
     return CompiledFunctions(State, FUNCTIONS, ENTRIES)

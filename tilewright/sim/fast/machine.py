@@ -133,6 +133,12 @@ class FastMachine(Machine):
         for tile in self.tiles.values():
             self._tell_memory(tile)
 
+    def close(self) -> None:
+        for part in list(self.services.activations):
+            self.services.end_activation(part)
+        super().close()
+        self.state.close()
+
     def _empty(self) -> None:
         """Let nobody be anywhere, and nothing be known."""
         state = self.state
@@ -167,9 +173,9 @@ class FastMachine(Machine):
         self.state.region_data[region] = memory.ctypes.data if len(memory) else 0
 
     def _tell_host(self) -> None:
-        """Write down where host buffers are; before a run, since they do not change during one."""
+        """Write down where host buffers are that may be written; before a run, since they do not change during one."""
         state = self.state
-        buffers = self.host.buffers[:HOST_BUFFERS]
+        buffers = [buffer for buffer in self.host.buffers if buffer.is_writeable][:HOST_BUFFERS]
         for region, buffer in enumerate(buffers, state.host_first):
             self._put_region(region, buffer.address, buffer.data)
         state.host_end = state.host_first + len(buffers)
@@ -301,6 +307,9 @@ class FastMachine(Machine):
 
     def descriptor_touched(self, tile: Tile, bd: int) -> None:
         """Native code counts iterations; what Python does with a descriptor begins with that count."""
+        for channel in tile.channels.values():
+            if isinstance(channel, FastChannel):
+                channel.keep_location(bd)
         number = self.numbering.first_bd[tile.place] + bd
         if self.state.bd_known[number]:
             tile.set_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))

@@ -13,6 +13,7 @@ from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
+    FAR,
     MAX_TARGETS,
     REGIONS,
     ROW,
@@ -33,8 +34,6 @@ ROWS_OF_A_TURN = 256
 HOST_BUFFERS = 64
 NODES = 16
 """Nodes that there is room for, for each channel that sends."""
-FAR = 1 << 14
-"""Room for turns that are far ahead; each part has one, and old ones may still be there."""
 
 
 class Numbering:

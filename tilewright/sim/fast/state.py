@@ -7,11 +7,15 @@ from enum import IntEnum
 from tilewright.native.shared_state import Column, Number, SharedState
 
 NONE = -1
+LATER = -2
+"""Stands for a part whose turn comes after the last cycle of a run."""
 WHEEL = 64
 """Cycles ahead that the agenda keeps in slots of their own; a power of two."""
 MASKS = WHEEL - 1
 WORD_BITS = 32
 """Parts in a word of the wheel."""
+FAR = 1 << 14
+"""Turns that the agenda keeps for later cycles; more than there are parts."""
 SLOTS = 4
 """Rules of a slave port for packets; a circuit uses the first."""
 MAX_TARGETS = 32
@@ -149,6 +153,8 @@ class Exit(IntEnum):
     """It is not known whether a channel's circuit is a tree."""
     MEETING = 20
     """A transfer may be at words at which others are; has it been looked at, the step is marked so."""
+    LATER = 22
+    """The last cycle of the run is over."""
 
 
 class TreeKind(IntEnum):
@@ -201,7 +207,7 @@ class State(SharedState):
     breath: Number
     """Python is let in at this number of events."""
     last: Number
-    """Python is let in as soon as it is later than this."""
+    """The last cycle of a run: what comes later does not happen in it."""
     looks: Number
     patience: Number
     exit_part: Number
@@ -307,6 +313,8 @@ class State(SharedState):
     channel_token: Column
     channel_token_word: Column
     channel_bd: Column
+    channel_begun: Column
+    """How many descriptors it has begun."""
     channel_loaded: Column
     """Whether the first descriptor of its task was loaded before the task began."""
     channel_waited: Column

@@ -44,7 +44,9 @@ class FastTrace(Trace):
         if self._fast.state.trace_count or len(self._full) != 1:
             self.drain()
             rows = np.concatenate(self._full)
-            self._full = [rows[np.argsort(rows[:, 0], kind="stable")]]
+            time = rows[:, 0]
+            is_ordered = bool((time[1:] >= time[:-1]).all())
+            self._full = [rows if is_ordered else rows[np.argsort(time, kind="stable")]]
         return self._full[0][first:].copy()
 
     def forget_ahead(self, acting: int) -> None:
