@@ -6,9 +6,11 @@ carries which buffer, and for each operation of a stream the source line it came
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument
 
@@ -16,7 +18,7 @@ from tilewright.codegen.emission import Emitter
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
-from tilewright.design import Design, argument_names, devices_in, public_name, sequences_in
+from tilewright.design import Design, devices_in, public_name, sequences_in
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -24,38 +26,66 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.file_names import FileNames
 from tilewright.passes.number_pdis import pdi_numbers
 from tilewright.txn.opcodes import WORD_BYTES
 
 FORMAT = 1
+PROGRAM, MANIFEST = "design.mlir", "design.json"
+HEADER, INSTRUCTIONS, CONFIGURATION = ".h", ".insts.bin", ".configuration.bin"
 
 
-def manifest(design: Design) -> dict[str, Any]:
+@dataclass(frozen=True)
+class DesignFiles:
+    """The files of a compiled design: without their suffixes, by the names of sequences and of devices."""
+
+    sequences: Mapping[str, str]
+    devices: Mapping[str, str]
+
+    @staticmethod
+    def of(design: Design, *others: str) -> DesignFiles:
+        """Files for a design, none of which is called like the program, the manifest or one of the `others`."""
+        names = FileNames(PROGRAM, MANIFEST, *others)
+        return DesignFiles(
+            {name: names.stem(name, HEADER, INSTRUCTIONS) for name in design.sequences},
+            {name: names.stem(name, CONFIGURATION) for name in design.devices},
+        )
+
+    def header(self, sequence: str) -> str:
+        return self.sequences[sequence] + HEADER
+
+    def instructions(self, sequence: str) -> str:
+        return self.sequences[sequence] + INSTRUCTIONS
+
+    def configuration(self, device: DeviceOp) -> str | None:
+        """The file with the device's configuration; devices that are no NPUs have none."""
+        return self.devices[device.sym_name.data] + CONFIGURATION if device.model.is_npu else None
+
+
+def manifest(design: Design, files: DesignFiles) -> dict[str, Any]:
     """The manifest of a design, ready for JSON."""
     numbers = pdi_numbers(design.module)
-    devices = [{**_device(device), "pdi": numbers[device.sym_name.data]} for device in devices_in(design.module)]
-    return {"format": FORMAT, "devices": devices}
+    devices = devices_in(design.module)
+    return {
+        "format": FORMAT,
+        "devices": [{**_device(design, device, files), "pdi": numbers[device.sym_name.data]} for device in devices],
+    }
 
 
-def _device(device: DeviceOp) -> dict[str, Any]:
+def _device(design: Design, device: DeviceOp, files: DesignFiles) -> dict[str, Any]:
     ops = list(device.body.ops)
     return {
         "name": device.sym_name.data,
         "device": str(device.model),
         "columns": device.model.columns,
         "rows": device.model.rows,
-        "configuration": configuration_file(device),
+        "configuration": files.configuration(device),
         "buffers": [_buffer(device, op) for op in ops if isinstance(op, BufferOp)],
         "locks": [_lock(device, op) for op in ops if isinstance(op, LockOp)],
         "shim_allocations": [_allocation(op) for op in ops if isinstance(op, ShimDmaAllocationOp)],
         "cores": [_core(op) for op in ops if isinstance(op, CoreOp)],
-        "sequences": [_sequence(op, device) for op in sequences_in(device)],
+        "sequences": [_sequence(design, op, device, files) for op in sequences_in(device)],
     }
-
-
-def configuration_file(device: DeviceOp) -> str | None:
-    """The file with the device's configuration; devices that are no NPUs have none."""
-    return f"{device.sym_name.data}.configuration.bin" if device.model.is_npu else None
 
 
 def _place(place: tuple[int, int] | None) -> dict[str, int | None]:
@@ -97,14 +127,14 @@ def _core(op: CoreOp) -> dict[str, Any]:
     return {**_place(op.place), "elf_file": elf, "link_files": link, "stack_bytes": op.stack_bytes}
 
 
-def _sequence(sequence: RuntimeSequenceOp, device: DeviceOp) -> dict[str, Any]:
+def _sequence(design: Design, sequence: RuntimeSequenceOp, device: DeviceOp, files: DesignFiles) -> dict[str, Any]:
     name, scalars = public_name(sequence), scalar_arguments(sequence)
-    names = argument_names(sequence)
+    names = sequence.argument_names
     return {
         "name": name,
-        "function": f"generate_txn_{device.sym_name.data}_{sequence.sym_name.data}",
-        "header": f"{name}.h",
-        "instructions": None if scalars else f"{name}.insts.bin",
+        "function": design.cpp_function(name),
+        "header": files.header(name),
+        "instructions": None if scalars else files.instructions(name),
         "arguments": [_argument(argument, names[argument.index]) for argument in sequence.body.block.args],
         "operations": list(_operations(sequence, device)),
     }
@@ -117,9 +147,10 @@ def _argument(argument: BlockArgument, name: str) -> dict[str, Any]:
 
 
 def _operations(sequence: RuntimeSequenceOp, device: DeviceOp) -> Iterator[dict[str, Any]]:
-    """Each operation that becomes words, with its source; where in the stream is known only without run-time values."""
+    """Each operation that becomes words, with its source; where in the stream is said of sequences without loops only,
+    and known only without run-time values."""
     emitter = Emitter(device)
-    if not scalar_arguments(sequence):
+    if not scalar_arguments(sequence) and not any(isinstance(op, scf.ForOp | scf.WhileOp) for op in sequence.walk()):
         for place in static_words(sequence, emitter).places:
             words = {"word": place.start, "words": place.count, "byte": place.start * WORD_BYTES}
             yield {**words, "operation": place.op.name, "location": location_json(place.op.location)}

@@ -97,4 +97,4 @@ def source_of(given: Compilable) -> Source:
         from tilewright.iron.scripts import load_script
 
         return load_script(path)
-    return TextSource(path.read_text(encoding="utf-8"), str(path))
+    return TextSource(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path))

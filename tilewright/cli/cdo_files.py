@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilewright.cli.files import write_atomically
+from tilewright.cli.files import write_folder
 from tilewright.cli.translate_arguments import Arguments
 from tilewright.codegen.cdo import Cdo
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.file_names import FileNames
 from tilewright.passes.configuration import configuration_of
 from tilewright.passes.configuration.writes import Write
 
@@ -16,18 +17,19 @@ from tilewright.passes.configuration.writes import Write
 def write_cdo_files(device: DeviceOp, arguments: Arguments) -> str:
     """Write the files into the working directory. Returns what they are and, if asked for, what is in them."""
     directory = Path(arguments.work_directory or Path.cwd())
-    lines = list[str]()
+    lines, files = list[str](), dict[str, bytes]()
     for name, writes in _parts(device, directory, arguments):
         cdo = Cdo.of(write.operation for write in writes)
-        path = directory / name
-        write_atomically(path, cdo.to_bytes(arguments.big_endian))
-        lines += [f"Generating: {path}", *(cdo.listing if arguments.cdo_listing else ())]
+        files[name] = cdo.to_bytes(arguments.big_endian)
+        lines += [f"Generating: {directory / name}", *(cdo.listing if arguments.cdo_listing else ())]
+    write_folder(directory, files)
     return "".join(f"{line}\n" for line in lines)
 
 
 def _parts(device: DeviceOp, directory: Path, arguments: Arguments) -> Iterator[tuple[str, list[Write]]]:
     """Names of files, and what goes into each."""
-    found, prefix = configuration_of(device, directory), f"{device.sym_name.data}_aie_cdo"
+    found = configuration_of(device, directory)
+    prefix = FileNames().stem(f"{device.sym_name.data}_aie_cdo", "_enable.bin")
     start = found.start if arguments.cdo_start_cores else []
     if arguments.cdo_unified:
         yield f"{prefix}.bin", [*found.programs, *found.settings, *start]

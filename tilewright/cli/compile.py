@@ -38,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from tilewright.artifacts import write_design
+    from tilewright.cli.files import cannot_write
     from tilewright.design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
@@ -51,8 +52,8 @@ def run(args: Namespace) -> int:
         written = write_design(design, args.directory, library)
     except LinkError as error:
         raise InputError(str(error)) from error
-    except OSError as error:
-        raise InputError(f"cannot write to '{args.directory}': {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise cannot_write(args.directory, error) from error
     if args.json:
         print(json.dumps({"files": [str(path) for path in written]}))
         return 0

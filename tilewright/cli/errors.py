@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from tilewright.errors import Error
-from tilewright.ir.diagnostics import Diagnostic, Severity, file_position
+from tilewright.ir.diagnostics import Diagnostic, Severity, file_position, position_text
+from tilewright.ir.escapes import visible
 
 LONGEST_LINE, LONGEST_TEXT = 160, 1000
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;35", Severity.REMARK: "1;34", Severity.NOTE: "1;30"}
@@ -35,8 +36,8 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, st
 def _render(
     diagnostic: Diagnostic, position: tuple[str, int, int] | None, sources: Mapping[str, list[str]]
 ) -> Iterable[str]:
-    place = "{}:{}:{}:".format(*position) if position else "tilewright:"
-    text = "\n".join(_printable(line[:LONGEST_TEXT]) for line in diagnostic.text.split("\n"))
+    place = f"{position_text(position)}:" if position else "tilewright:"
+    text = "\n".join(visible(line[:LONGEST_TEXT], keep="\t") for line in diagnostic.text.split("\n"))
     yield f"{_paint('1', place)} {_paint(COLORS[diagnostic.severity], f'{diagnostic.severity}:')} {text}"
     if position and 0 < position[1] <= len(sources.get(position[0], ())):
         yield from _excerpt(sources[position[0]][position[1] - 1], position[2])
@@ -46,13 +47,9 @@ def _excerpt(line: str, column: int) -> Iterable[str]:
     """The line with a caret under `column`; of a very long line the part around it."""
     start = 0 if len(line) <= LONGEST_LINE else max(0, column - LONGEST_LINE // 2)
     line = line.rstrip()[start : start + LONGEST_LINE]
-    yield _printable(line)
-    before = line[: max(column - 1 - start, 0)]
+    yield visible(line, keep="\t")
+    before = visible(line[: max(column - 1 - start, 0)], keep="\t")
     yield "".join("\t" if c == "\t" else " " for c in before) + "^"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
 
 
 def _paint(style: str, text: str) -> str:

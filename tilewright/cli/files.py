@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 from tilewright.cli.errors import InputError
+from tilewright.ir.limits import MOST_SOURCE_BYTES
+from tilewright.outputs import write_file, write_files
 
 
 def read_bytes(path: str) -> bytes:
     try:
-        return _stdin().read() if path == "-" else Path(path).read_bytes()
+        with nullcontext(_stdin()) if path == "-" else open(path, "rb") as file:
+            data = file.read(MOST_SOURCE_BYTES + 1)  # a device may have no end
     except (OSError, ValueError) as error:
         raise InputError(f"cannot open input file '{path}': {_reason(error)}") from error
+    if len(data) > MOST_SOURCE_BYTES:
+        raise InputError(f"input file '{path}' has more than {MOST_SOURCE_BYTES} bytes")
+    return data
 
 
 def _stdin() -> BinaryIO:
@@ -44,32 +49,23 @@ def write_text(path: str, text: str) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write all of `data` or nothing: a file appears, or is replaced, only when it is complete."""
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)  # a device or a pipe
-        else:
-            _replace(path.resolve(), data)
+        write_file(path, data)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot open output file '{path}': {_reason(error)}") from error
 
 
-def _replace(target: Path, data: bytes) -> None:
-    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+def write_folder(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write all files into a folder, which is made, or none of them."""
     try:
-        with open(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+        directory.mkdir(parents=True, exist_ok=True)
+        return write_files(directory, files)
+    except (OSError, ValueError) as error:
+        raise cannot_write(directory, error) from error
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def cannot_write(directory: str | Path, error: Exception) -> InputError:
+    """The error for a folder that files cannot be written to; names the file if it is a single one's fault."""
+    return InputError(f"cannot write to '{getattr(error, 'filename', None) or directory}': {_reason(error)}")
 
 
 def _reason(error: Exception) -> str:

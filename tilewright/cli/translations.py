@@ -127,13 +127,12 @@ def configuration_files(ctx: Context, module: ModuleOp, arguments: Arguments) ->
 def control_code(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     from pathlib import Path
 
-    from tilewright.cli.files import write_atomically
+    from tilewright.cli.files import write_folder
     from tilewright.codegen.cert_assembly import cert_assembly
 
     assembly = cert_assembly(device_in(module, arguments.device_name))
     directory = Path() if arguments.output == "-" else Path(arguments.output).parent
-    for name, text in assembly.sections.items():
-        write_atomically(directory / f"{name}.asm", text.encode())
+    write_folder(directory, {f"{name}.asm": text.encode() for name, text in assembly.sections.items()})
     return assembly.text
 
 

@@ -144,4 +144,5 @@ COMPUTE: dict[str, Callable[..., int]] = {
     "arith.extui": unsigned,
     "arith.index_cast": _same,
     "arith.index_castui": unsigned,
+    "builtin.unrealized_conversion_cast": _same,
 }

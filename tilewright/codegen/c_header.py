@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 
 from tilewright.codegen.cpp_names import RESERVED, identifier
+from tilewright.ir.escapes import comment_text
 
 LINE_WIDTH = 120
 # Parameters of every function, and what C reserves beyond C++.
@@ -60,8 +61,8 @@ def _declaration(library: str, function: Function) -> str:
     scalars = [f"{parameter.type} {parameter.name}" for parameter in function.parameters]
     parameters = ", ".join(["uint32_t *words", "int64_t capacity", *scalars, f"{library}_failure *failure"])
     declaration = fill(f"int64_t {function.name}({parameters});", LINE_WIDTH, subsequent_indent=" " * 4)
-    source = f", {function.source}".replace("*/", "* /") if function.source else ""
-    return f"/* Sequence {function.sequence}{source}. */\n{declaration}"
+    source = f", {function.source}" if function.source else ""
+    return f"/* Sequence {comment_text(function.sequence + source)}. */\n{declaration}"
 
 
 _HEADER = """\

@@ -35,6 +35,7 @@ from tilewright.dialects.aiex.cert import (
 )
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.escapes import is_plain_word, visible
 
 END_OF_PAGE = ".eop\n\n"
 
@@ -52,7 +53,14 @@ def _short(attr: Any) -> str:
 
 
 def _label(symbol: SymbolRefAttr) -> str:
-    return f"@{symbol.string_value()}"
+    return f"@{_name(None, symbol.string_value())}"
+
+
+def _name(op: Operation | None, name: str) -> str:
+    """A name that the assembler reads as one; sections are files as well, and lie beside the main text."""
+    if not is_plain_word(name) or "/" in name or name.startswith("."):
+        fail(op, f"'{visible(name)}' is no name for the assembler: letters, digits, '_', '.' and '$' can be in one")
+    return name
 
 
 Operands = Callable[[Any], Sequence[str]]
@@ -131,7 +139,7 @@ def _sections(ops: Iterable[Operation], assembly: Assembly) -> str:
     text = ""
     for section in ops:
         if isinstance(section, CertSectionOp):
-            name, code = section.sym_name.data, _code(section.body.ops)
+            name, code = _name(section, section.sym_name.data), _code(section.body.ops)
             assembly.sections[name] = (f";\n;text\n;\n{code}" if code else "") + "EOF\n\n"
             text += f"{name}:\n.include {name}.asm\n.endl {name}\n\n"
     return text
@@ -162,9 +170,9 @@ def _chains(device: DeviceOp) -> tuple[str, str]:
     for chain in device.body.ops:
         if not isinstance(chain, CertUcDmaChainOp):
             continue
-        chains += f"  .align 16\n{chain.sym_name.data if chain.sym_name is not None else ''}:\n"
+        chains += f"  .align 16\n{_name(chain, chain.sym_name.data) if chain.sym_name is not None else ''}:\n"
         for bd in chain.bds:
-            name, follows = bd.remote_address.string_value(), int(bd.next_bd.value.data != 0)
+            name, follows = _name(bd, bd.remote_address.string_value()), int(bd.next_bd.value.data != 0)
             operands = ("0", _word(bd.local_address), f"@{name}", _number(bd.length), "0", str(follows))
             chains += f"  UC_DMA_BD       {', '.join(operands)}\n"
             if name not in data:

@@ -30,6 +30,7 @@ from tilewright.dialects.emitc import calls, control, functions, globals, refere
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.types import LValueType
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.escapes import visible
 from tilewright.ir.symbols import symbol_in
 
 
@@ -112,7 +113,7 @@ class CppPrinter:
                 self.print_module(op)
                 self.line("")
             case functions.IncludeOp():
-                name = op.include.data
+                name = _name(op, op.include.data)
                 self.line(f"#include <{name}>" if op.is_standard_include is not None else f'#include "{name}"')
             case functions.FuncOp() | func.FuncOp():
                 self.print_function(op)
@@ -142,7 +143,7 @@ class CppPrinter:
 
     def signature(self, op: functions.FuncOp | func.FuncOp) -> str:
         words = op.specifier_words if isinstance(op, functions.FuncOp) else []
-        return " ".join([*words, result_text(op.function_type.outputs.data, op), op.sym_name.data])
+        return " ".join([*words, result_text(op.function_type.outputs.data, op), _name(op, op.sym_name.data)])
 
     def _parameters(self, op: Operation, block: Block) -> str:
         for argument in block.args:
@@ -159,7 +160,7 @@ class CppPrinter:
         self.line(f"{self.signature(function)}({self._parameters(function, function.body.block)});")
 
     def _print_global(self, op: globals.GlobalOp) -> None:
-        words = [*op.specifiers, declaration_text(op.type, op.sym_name.data, op)]
+        words = [*op.specifiers, declaration_text(op.type, _name(op, op.sym_name.data), op)]
         initial = f" = {attribute_text(op.initial_value, op)}" if op.initial_value is not None else ""
         self.line(f"{' '.join(words)}{initial};")
 
@@ -220,6 +221,13 @@ class CppPrinter:
 
     def arguments(self, values: Iterable[SSAValue]) -> str:
         return ", ".join(self.operand(value) for value in values)
+
+
+def _name(op: Operation, name: str) -> str:
+    """A name as it is. Operations that are code say so; a name must not become some."""
+    if '"' in name or visible(name) != name:
+        fail_op(op, f"has a name that cannot stand in C++: '{visible(name)}'")
+    return name
 
 
 def print_cpp(module: ModuleOp, *, readable: bool = False, guard: str | None = None) -> str:

@@ -23,6 +23,7 @@ from tilewright.dialects.emitc.calls import COMMENT
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.types import OpaqueAttr, is_integer, is_unsigned, width_of
 from tilewright.ir.diagnostics import file_position
+from tilewright.ir.escapes import comment_text
 
 LONGEST_EXPRESSION = 72
 HEX_FROM = 0x10000
@@ -60,7 +61,7 @@ class ReadablePrinter(CppPrinter):
             comment = op.attributes.get(COMMENT)
             self._annotated, self._source = comment is not None, None
             if isinstance(comment, StringAttr):
-                self.line("\n".join(f"// {line}" for line in comment.data.split("\n")))
+                self.line("\n".join(f"// {comment_text(line)}" for line in comment.data.split("\n")))
         super().print_function(op)
 
     def block(self, block: Block) -> None:
@@ -77,7 +78,7 @@ class ReadablePrinter(CppPrinter):
             super().statement(op)
         comment = op.attributes.get(COMMENT)
         if isinstance(comment, StringAttr):
-            self.lines[-1] += f"  // {comment.data}"
+            self.lines[-1] += f"  // {comment_text(comment.data)}"
 
     def _mention_source(self, op: Operation) -> None:
         """A comment where what follows comes from another line of the program than what was before."""
@@ -86,7 +87,7 @@ class ReadablePrinter(CppPrinter):
             return
         source = PurePath(position[0]).name, position[1]
         if source != self._source:
-            self.line(f"// {source[0]}:{source[1]}")
+            self.line(f"// {comment_text(source[0])}:{source[1]}")
         self._source = source
 
     def leave_out(self, op: Operation) -> None:

@@ -74,6 +74,11 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
     return [*words, *data]
 
 
+def is_emitted(op: Operation) -> bool:
+    """Whether an operation becomes words of a stream."""
+    return type(op) in _EMIT
+
+
 class Emitter:
     """Turns the lowered operations of one device into words."""
 

@@ -63,6 +63,8 @@ class Interpreter:
         self.pools: dict[tuple[TileId, range], list[Number]] = {}
 
     def run(self) -> Iterator[Emitted]:
+        for constant in self.sequence.outer_constants:
+            yield from self._step(constant)
         yield from self.block(self.sequence.body.block)
 
     def block(self, block: Block) -> Iterator[Emitted]:

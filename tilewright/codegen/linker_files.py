@@ -13,6 +13,7 @@ from tilewright.device import Side, TileId
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.escapes import is_plain_word, visible
 
 ADDRESS_SPACE_BYTES = 0x100000
 PROGRAM_BYTES = 0x20000
@@ -117,9 +118,11 @@ def _core_at(device: DeviceOp, place: TileId) -> CoreOp:
 
 def _linked_files(core: CoreOp) -> list[str]:
     """What the final link of a core takes besides its own program."""
-    if core.link_files is not None:
-        return [file.data for file in core.link_files]
-    return [] if core.link_with is None else [core.link_with.data]
+    named = core.link_files if core.link_files is not None else () if core.link_with is None else (core.link_with,)
+    files = [file.data for file in named]
+    if wrong := next((file for file in files if not is_plain_word(file)), None):
+        fail_op(core, f"links a file that linkers cannot read the name of: {visible(wrong)}", (core, "rename the file"))
+    return files
 
 
 def _name(side: Side) -> str:

@@ -10,6 +10,7 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.escapes import is_plain_word, python_string
 
 
 class Placement(NamedTuple):
@@ -66,6 +67,10 @@ class MemoryMap:
 def _placement(buffer: BufferOp, base: int) -> Placement:
     if buffer.sym_name is None:
         fail_op(buffer, "has no name that a linker could use", (buffer, "give it a sym_name"))
+    if not is_plain_word(buffer.sym_name.data):
+        fail_op(
+            buffer, "has a name that linkers cannot read", (buffer, "letters, digits, '_', '.' and '$' can be in it")
+        )
     if buffer.address_bytes is None:
         fail_op(buffer, "must have address assigned", (buffer, "run --aie-assign-buffer-addresses first"))
     return Placement(buffer, buffer.sym_name.data, base + buffer.address_bytes)
@@ -86,6 +91,6 @@ def core_list_text(device: DeviceOp) -> str:
     cores, rows = MemoryMap(device).cores, list[str]()
     for place in (tile.place for tile in device.tiles if tile.place in cores):
         elf = cores[place].elf_file
-        file = "None" if elf is None else f'"{elf.data}"'
+        file = "None" if elf is None else python_string(elf.data)
         rows.append(f"({place.column},{place.row},{file}),")
     return f"[{''.join(rows)}]\n"

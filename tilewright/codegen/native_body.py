@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llvmlite import ir
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -16,6 +17,7 @@ from tilewright.codegen.emission import Emitter, Packed, Word, remedy
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
+from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.body import Body, Handler
 from tilewright.native.types import llvm_type
 from tilewright.txn.encode import header_words
@@ -42,6 +44,7 @@ class Generator:
 
     function: ir.Function
     arguments: list[BlockArgument]
+    location: LocationAttr
     guards: list[Guard] = field(default_factory=list[Guard])
 
     @property
@@ -59,6 +62,7 @@ class GeneratorBody(Body):
         self.out, self.capacity, self.failure = generator.function.args[:3]
         self.position = self._variable(I64, 4)
         self.count = self._variable(I32, 0)
+        self.turns = self._variable(I64, 0)
         self.pending: list[Word] = []
         self.pending_operations = 0
         self.pools: dict[tuple[TileId, range], tuple[ir.Value, ir.Value]] = {}
@@ -71,6 +75,8 @@ class GeneratorBody(Body):
             type = llvm_type(argument.type)
             self.values[argument] = value if type.width == 64 else self.builder.trunc(value, type)
         self._make_pools(sequence)
+        for constant in sequence.outer_constants:
+            self.lower(constant)
         self.lower_block(sequence.body.block)
         self._write_header()
         self.builder.ret(self.builder.load(self.position, typ=I64))
@@ -92,6 +98,9 @@ class GeneratorBody(Body):
 
     def lower_block(self, block: Block) -> None:
         self._checked.append(set())
+        loop = block.parent_op()
+        if isinstance(loop, scf.ForOp | scf.WhileOp) and block.parent is loop.regions[-1]:
+            self._count_turn(loop)
         super().lower_block(block)
         self._checked.pop()
         self.flush()
@@ -127,6 +136,16 @@ class GeneratorBody(Body):
                 last = owner.regions[-1].blocks.last if owner.regions else None
                 waiting += last.last_op.operands if last and last.last_op else ()
         return tuple(sorted(found))
+
+    def _count_turn(self, loop: Operation) -> None:
+        """Refuse loops that would keep a generator busy for ever."""
+        turns = self.builder.add(self.builder.load(self.turns, typ=I64), ir.Constant(I64, 1))
+        self.builder.store(turns, self.turns)
+        fine = self.builder.icmp_signed("<=", turns, ir.Constant(I64, MOST_TURNS))
+        arguments = {n for operand in loop.operands for n in self.arguments_behind(operand)}
+        text = f"a sequence can have {MOST_TURNS} at most: let it do less at a time"
+        guard = Guard("the number of turns of this sequence's loops", text, loop.location, tuple(sorted(arguments)))
+        self.fail_unless(fine, turns, guard)
 
     def fail_unless(self, condition: ir.Value, value: ir.Value, guard: Guard) -> None:
         """Leave the function with the guard's number unless the condition holds."""

@@ -15,12 +15,16 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.c_header import Function, Parameter, header_text, parameter_names
+from tilewright.codegen.cpp_names import identifier
 from tilewright.codegen.emission import Emitter
 from tilewright.codegen.native_body import I32, I64, POINTER, Generator, Guard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail, file_position, place
+from tilewright.ir.escapes import visible
+from tilewright.ir.free_names import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.memory_functions import define_memory_functions
 from tilewright.native.shared_object import link_shared
@@ -58,7 +62,13 @@ class SharedLibrary:
 
 def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | None = None) -> SharedLibrary:
     """Compile all sequences into a library of that name, for this computer or another one."""
-    functions = [_function(name, sequence) for sequence in sequences]
+    if name != identifier(name):
+        raise ArgumentError(
+            f"a library cannot be called {name!r}: names in C begin with it, so give it one of their kind"
+        )
+    failure_text = f"{name}_failure_text"
+    names = FreeNames({f"{name}_failure", failure_text})
+    functions = [_function(name, sequence, names) for sequence in sequences]
     module = ir.Module(name)
     define_memory_functions(module)
     texts, all_passes = list[str](), True
@@ -66,26 +76,25 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
         generator = _add_generator(module, function, sequence, first_code=len(texts))
         all_passes &= generator.is_short
         texts += [_explanation(guard, function) for guard in generator.guards]
-    _add_texts(module, f"{name}_failure_text", [*texts, NO_FAILURE])
-    exported = [*(function.name for function in functions), f"{name}_failure_text"]
+    _add_texts(module, failure_text, [*texts, NO_FAILURE])
+    exported = [*(function.name for function in functions), failure_text]
     objects = object_code(module, triple or library_triple(), all_passes=all_passes)
     code = link_shared(objects, f"lib{name}.so", exported)
     named = {sequence.name: function.name for sequence, function in zip(sequences, functions, strict=True)}
     return SharedLibrary(name, code, header_text(name, functions), named)
 
 
-def _function(library: str, sequence: NamedSequence) -> Function:
+def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> Function:
     device = sequence.op.parent_op()
     prefix = f"{device.sym_name.data}_" if isinstance(device, DeviceOp) else ""
     scalars = scalar_arguments(sequence.op)
     names = parameter_names([sequence.argument_names[scalar.index] for scalar in scalars])
-    parameters = [
-        Parameter(_c_type(scalar.type, sequence.op), name) for scalar, name in zip(scalars, names, strict=True)
-    ]
+    types = [_c_type(scalar.type, sequence.op) for scalar in scalars]
+    parameters = [Parameter(type, name) for type, name in zip(types, names, strict=True)]
     position = file_position(sequence.op.location)
     source = f"{PurePath(position[0]).name}:{position[1]}" if position else ""
     name = re.sub(r"\W", "_", f"{library}_{prefix}{sequence.op.sym_name.data}", flags=re.ASCII)
-    return Function(name, sequence.name, source, parameters)
+    return Function(taken.like(name), sequence.name, source, parameters)
 
 
 def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
@@ -139,7 +148,7 @@ def _explanation(guard: Guard, function: Function) -> str:
     """Which number has which limits, where in the source, and which arguments decide it."""
     names = ", ".join(function.parameters[index].name for index in guard.arguments)
     text = f"{guard.subject} {guard.text}" if guard.subject else guard.text
-    return f"{place(guard.location)}error: {text}" + (f" (depends on {names})" if names else "")
+    return visible(f"{place(guard.location)}error: {text}" + (f" (depends on {names})" if names else ""))
 
 
 def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from tilewright.device.vector_unit import vector_unit
+from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_count
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.func import FuncOp
+from tilewright.dialects.func import PRINTS, FuncOp
+from tilewright.errors import ArgumentError, UnknownNameError, near_match
 from tilewright.ir.diagnostics import fail
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.definition import DTYPES, Call, Definition, Memory, Parameter
 from tilewright.kernels.registry import definitions
 from tilewright.kernels.sources import source_kernel, unusable_kernel
-from tilewright.sim.core_types import NotInNumPy, dtype_of
+from tilewright.native.host_arrays import shown
+from tilewright.native.numpy_types import NotInNumPy, dtype_of
+from tilewright.sim.core import CoreProgram
+from tilewright.sim.core_kernels import refuse_call
 from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
 
 Kernel = Callable[..., Any]
@@ -48,6 +55,8 @@ class DeviceKernels(Mapping[str, Kernel]):
         declaration = self._declarations().get(name)
         if declaration is None:
             return None
+        if isinstance(text := declaration.attributes.get(PRINTS), StringAttr):
+            return _printer(text.data)
         try:
             if (from_source := source_kernel(Declaration.of(declaration))) is not None:
                 return from_source
@@ -71,6 +80,39 @@ class DeviceKernels(Mapping[str, Kernel]):
         return {op.sym_name.data: op for op in functions if isinstance(op, FuncOp) and not op.body.blocks}
 
 
+def check_kernels(own: Mapping[str, Kernel], module: ModuleOp) -> None:
+    """Complain about kernels that nothing in a design calls: most likely their names are misspelt."""
+    given: object = own
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"kernels are functions by the names that cores call them by, got {shown(given)}")
+    calls = [op for op in module.walk() if isinstance(op, CallOp)] if own else []
+    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)} if own else {}
+    names = dict.fromkeys([*(call.callee.string_value() for call in calls), *functions])
+    known = [name for name in names if name not in functions or not functions[name].body.blocks]
+    for name, kernel in own.items():
+        if not callable(kernel):
+            raise ArgumentError(f"kernel {name!r} has to be a function, got {shown(kernel)}")
+        if name not in known:
+            text = f"no core calls a kernel {name!r}{near_match(name, known)}"
+            _refuse_calls([call for call in calls if call.callee.string_value() not in own], functions, text)
+            raise UnknownNameError(f"{text}; the kernels of this design: {', '.join(known) or 'none'}")
+
+
+def _refuse_calls(calls: Iterable[CallOp], functions: Mapping[str, FuncOp], reason: str) -> None:
+    """Complain about the first call that there is no kernel for."""
+    for call in calls:
+        name = call.callee.string_value()
+        function, core = functions.get(name), parent_of_type(call, CoreOp)
+        is_there = function is not None and (function.body.blocks or _has_source(function))
+        if core is not None and not is_there and not definitions(name):
+            refuse_call(call, CoreProgram(core), (call, reason))
+
+
+def _has_source(function: FuncOp) -> bool:
+    found = Declaration.of(function)
+    return found.source is not None or found.source_file is not None or PRINTS in function.attributes
+
+
 def bind(declaration: FuncOp, device: DeviceOp) -> Kernel:
     """The library's kernel for a declaration; an error at it if there is none for its types and sizes."""
     definition = _fitting(declaration)
@@ -79,6 +121,16 @@ def bind(declaration: FuncOp, device: DeviceOp) -> Kernel:
     if complaint := _complaint(definition, call):
         fail(declaration, f"@{declaration.sym_name.data} {complaint}", _own_kernel(declaration))
     return _kernel(definition, call)
+
+
+def _printer(text: str) -> Kernel:
+    """A kernel that prints its arguments, with `{}` in a text for each."""
+
+    @on_core
+    def printer(core: CallingCore, *numbers: Any) -> None:
+        core.say(text.format(*numbers))
+
+    return printer
 
 
 def _kernel(definition: Definition, call: Call) -> Kernel:

@@ -1,37 +1,217 @@
-"""Machine code that is kept from one process to the next, under the user's cache folder."""
+"""Results that are kept from one process to the next, under the user's cache folder.
+
+What is kept decides what this process executes. So it is used only if no one but the user can have written it: folders
+and files are the user's own, nobody else may write to them, and none of them is a link. Each file names the key that it
+was kept for and has a digest of its contents; one that is damaged is made again.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
-from collections.abc import Callable
+import secrets
+import stat
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+
+import llvmlite
+
+import tilewright
+from tilewright.errors import CacheWarning
+from tilewright.tracebacks import user_stack_level
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+LARGEST_FILE = 1 << 30
+"""Bytes; anything larger was not kept here."""
+CHECKS_OWNERS = hasattr(os, "geteuid") and hasattr(os, "O_NOFOLLOW") and os.open in os.supports_dir_fd
+"""Whether this system can tell whose a file is; where it cannot, nothing is kept."""
+
+
+class _NotOurs(Exception):
+    """Something in the cache that others may have put there, or may change."""
 
 
 def cache_folder() -> Path:
-    """Where it is kept; TILEWRIGHT_CACHE names another place."""
+    """The folder for everything that is kept; TILEWRIGHT_CACHE names another one."""
     if named := os.environ.get("TILEWRIGHT_CACHE"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
+        return Path(named).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache")) / "tilewright"
 
 
 def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
-    """What `make` gives, made once for each key: the key has to name everything that it depends on."""
-    path = cache_folder() / f"{key}.o"
-    try:
-        return path.read_bytes()
-    except OSError:
+    """The machine code that `make` gives, made once for each key: it has to name everything that this depends on.
+
+    What makes machine code, this package and LLVM, need not be named.
+    """
+    data = OBJECTS.read(key)
+    if data is None:
         data = make()
-    keep_file(path, data)
+        OBJECTS.keep(key, data)
     return data
 
 
-def keep_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a folder that cannot be written to only costs time."""
+@cache
+def package_key(*parts: str) -> str:
+    """Changes with every Python file in these folders of this package, and with the programs that it is built on."""
+    home, digest = Path(tilewright.__file__).parent, sha256()
+    digest.update(repr((tilewright.__version__, sys.version_info, llvmlite.__version__)).encode())
+    for path in (path for part in parts for path in sorted(home.glob(f"{part}/**/*.py" if part else "*.py"))):
+        digest.update(f"{path.relative_to(home)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+class CacheFolder:
+    """The cache, or a folder in it, with one file for each key."""
+
+    def __init__(self, suffix: str, name: str = ""):
+        self.suffix, self.name = suffix, name
+
+    def path(self, key: str) -> Path:
+        return cache_folder() / self.name / f"{key}{self.suffix}"
+
+    def read(self, key: str) -> bytes | None:
+        """The data that was kept for a key; None if there is none that can be trusted, or that is whole."""
+        with _warning_once(), self._opened(make=False) as folder:
+            content = None if folder is None else _read_ours(folder, f"{key}{self.suffix}")
+            head, _, data = (content or b"").partition(b"\n")
+            return data if content is not None and head + b"\n" == _head(key, data) else None
+        return None
+
+    def keep(self, key: str, data: bytes) -> bool:
+        """Keep data for a key, whole or not at all; a folder that cannot be written to only costs time."""
+        with _warning_once(), suppress(OSError), self._opened(make=True) as folder:
+            if folder is not None:
+                _write_ours(folder, f"{key}{self.suffix}", _head(key, data) + data)
+                return True
+        return False
+
+    @contextmanager
+    def _opened(self, make: bool) -> Generator[int | None]:
+        """The folder, held open so that it stays the one that was looked at; None if there is none."""
+        top = cache_folder()
+        if not CHECKS_OWNERS or not top.is_absolute():
+            yield None
+            return
+        if make:
+            _make_folders(top)
+        with _folder(str(top), None, make) as outer:
+            if outer is None or not self.name:
+                yield outer
+                return
+            with _folder(self.name, outer, make) as inner:
+                yield inner
+
+
+OBJECTS = CacheFolder(".o")
+
+
+def _head(key: str, data: bytes) -> bytes:
+    """The first line of a file: a comment to MLIR, with the key, and a digest of everything that the file is about."""
+    about = f"{package_key('native')} {key}"
+    return f"// tilewright cache 1 {key} {sha256(about.encode() + data).hexdigest()}\n".encode()
+
+
+@contextmanager
+def _folder(name: str, within: int | None, make: bool) -> Generator[int | None]:
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, PRIVATE_FOLDER, dir_fd=within)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(data)
-        os.replace(file.name, path)
+        handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    except OSError as error:
+        if error.errno == errno.ENOENT or not _is_there(name, within):
+            yield None
+            return
+        raise _NotOurs(f"{name} is no folder that can be used: {error.strerror}") from error
+    try:
+        _check_owner(name, os.fstat(handle))
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _is_there(name: str, within: int | None) -> bool:
+    try:
+        os.stat(name, dir_fd=within, follow_symlinks=False)
     except OSError:
-        return
+        return False
+    return True
+
+
+def _make_folders(path: Path) -> None:
+    """Make the folders above a folder, where they are missing."""
+    for parent in reversed(path.parents):
+        with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
+            parent.mkdir(PRIVATE_FOLDER)
+
+
+def _check_owner(name: str, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise _NotOurs(f"{name} belongs to another user")
+    if status.st_mode & WRITABLE_BY_OTHERS:
+        raise _NotOurs(f"{name} can be written to by others: chmod go-w would change that, after a look into it")
+
+
+def _check_file(name: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise _NotOurs(f"{name} is a link, or no file at all")
+    _check_owner(name, status)
+
+
+def _read_ours(folder: int, name: str) -> bytes | None:
+    try:
+        # A device is not even opened; what takes its place after this look is found out by the next.
+        _check_file(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _NotOurs(f"{name} cannot be opened: {error.strerror}") from error
+    with open(handle, "rb") as stream:
+        status = os.fstat(handle)
+        _check_file(name, status)
+        try:
+            return stream.read() if status.st_size <= LARGEST_FILE else None
+        except OSError:
+            return None
+
+
+def _write_ours(folder: int, name: str, content: bytes) -> None:
+    """Replace a file by a new one, unless what is there is none that we may have made."""
+    with suppress(FileNotFoundError):
+        _check_file(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+    made = f".{secrets.token_hex(8)}.new"
+    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE, dir_fd=folder)
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(handle)
+        os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(made, dir_fd=folder)
+        raise
+
+
+_said = threading.Event()
+
+
+@contextmanager
+def _warning_once() -> Generator[None]:
+    """Say why the cache is not used, once in a process; what is in the block ends there."""
+    try:
+        yield
+    except _NotOurs as reason:
+        if not _said.is_set():
+            _said.set()
+            text = f"the cache in {cache_folder()} is not used: {reason}"
+            warnings.warn(text, CacheWarning, stacklevel=user_stack_level())

@@ -19,7 +19,6 @@ from programs import FIXED_TRANSFER
 import tilewright as tw
 from tilewright.cli.main import main
 from tilewright.codegen.shared_library import NamedSequence, SharedLibrary, shared_library
-from tilewright.design import argument_names
 from tilewright.native import elf
 from tilewright.native.host import LIBRARY_TRIPLES
 
@@ -238,7 +237,7 @@ def test_hosts_link_with_it(
 
 @pytest.fixture(scope="module")
 def arm_library(design: tw.Design) -> SharedLibrary:
-    sequences = [NamedSequence(name, design.operation(name), argument_names(design.operation(name)))
+    sequences = [NamedSequence(name, design.operation(name), design.operation(name).argument_names)
                  for name in design.sequences]  # fmt: skip
     return shared_library("demo", sequences, LIBRARY_TRIPLES["aarch64"])
 

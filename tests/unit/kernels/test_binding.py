@@ -103,8 +103,17 @@ def test_source_for_cores_only_leaves_it_to_the_library(tmp_path: Any, monkeypat
     declared(f"{ZERO} attributes {attributes}")["zero_i32"](memory)
     assert not memory.any()
     kernel = declared(f"@unheard_of(memref<4xi32>) attributes {attributes}")["unheard_of"]
-    with pytest.raises(KernelError, match=r"does not compile: .*; bring a Python function of that name"):
+    with pytest.raises(KernelError, match=r"(?s)does not compile: .*error: .*bring a Python function of that name"):
         kernel(memory)
+
+
+@needs_cc
+def test_a_source_that_does_not_compile_shows_the_error_and_its_line() -> None:
+    source = "void add(int *a) {\\n  a[0] = missing;\\n}"
+    kernel = declared(f'@unheard_of(memref<4xi32>) attributes {{tilewright.source = "{source}"}}')["unheard_of"]
+    with pytest.raises(KernelError) as caught:
+        kernel(np.ones(4, np.int32))
+    assert "error: " in str(caught.value) and "a[0] = missing;" in str(caught.value)
 
 
 def test_every_kernel_says_what_it_is() -> None:
