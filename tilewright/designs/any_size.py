@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.designs.gemm_types import SUMS
+from tilewright.errors import ArgumentError
 from tilewright.iron.dtype import dtype_map
 
 if TYPE_CHECKING:
     from tilewright.design import Design
-    from tilewright.sim.runs import RunResult
+    from tilewright.run_result import RunResult
     from tilewright.simulation import LoadedDevice
 
 Matrix = npt.NDArray[Any]
@@ -29,31 +30,44 @@ class GemmDesign(Protocol):
 
 
 class Product(NamedTuple):
+    """A product of matrices, and the run that made it."""
+
     matrix: Matrix
     result: RunResult
     """How the run went."""
+
+    def __repr__(self) -> str:
+        rows, columns = self.matrix.shape
+        return f"<Product: {rows} x {columns} of {self.matrix.dtype}, {self.result}>"
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
 
 class Gemm:
     """A product that has been compiled once and loaded once, for matrices of any size."""
 
     def __init__(self, gemm: GemmDesign):
+        """Compile `gemm`, such as `WholeArrayGemm("npu2")`."""
         import tilewright
 
         self.gemm = gemm
         self.design: Design = tilewright.compile(gemm.program())
         self._loaded: LoadedDevice | None = None
 
+    def __repr__(self) -> str:
+        return f"<Gemm: {self.gemm}, {self.design}>"
+
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
-        """The sizes that the device gets for these."""
+        """The sizes that the device gets for m x k and k x n."""
         m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.gemm.multiples, strict=True))
         return m, k, n
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
-        """The product of an m x k and a k x n matrix."""
-        left, right = (np.asarray(matrix, dtype=dtype_map[self.gemm.operand]) for matrix in (a, b))
+        """The product of `a`, m x k, and `b`, k x n."""
+        left, right = (_operand(name, matrix, self.gemm.operand) for name, matrix in (("a", a), ("b", b)))
         if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
-            raise ValueError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
+            raise ArgumentError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
         (m, k), n = left.shape, right.shape[1]
         rows, depth, columns = self.padded(m, k, n)
         total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
@@ -64,6 +78,17 @@ class Gemm:
 
     def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:
         return self.run(a, b).matrix
+
+
+def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
+    """A matrix with the elements of a design; real ones are rounded, but integers stay what they are."""
+    matrix = np.asarray(given)
+    with np.errstate(invalid="ignore"):  # values that are out of range are told below
+        converted = matrix.astype(dtype_map[operand])
+    if converted.dtype.kind in "iu" and not np.array_equal(converted, matrix):
+        limits = np.iinfo(converted.dtype)
+        raise ArgumentError(f"matrix {name} has values that are no integers from {limits.min} to {limits.max}")
+    return converted
 
 
 def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:

@@ -18,7 +18,7 @@ class SingleCoreGemm(SingleCore):
     """A product with workers and ObjectFifos that find their own places."""
 
     def program(self, M: Size = np.int32, K: Size = np.int32, N: Size = np.int32) -> Program:
-        """The design. Sizes that are numbers are built in; by default they are arguments of the sequence."""
+        """The design. `M`, `K` and `N` are built in where they are numbers, else arguments of the sequence."""
         types, (m, k, n) = self.types, self.multiples
         in_a, in_b = ObjectFifo(types.a(), name="A_L3L2"), ObjectFifo(types.b(), name="B_L3L2")
         mem_a = in_a.cons().forward(name="A_L2L1", dims_to_stream=types.a_to_blocks())

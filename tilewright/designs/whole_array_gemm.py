@@ -28,7 +28,7 @@ MOST_REPEATS = 64
 
 @dataclass(frozen=True)
 class WholeArrayGemm:
-    """A product on `columns` columns of a device; `operand` is i8, i16 or bf16."""
+    """A product on `columns` columns of a `device`; `operand` is i8, i16 or bf16, `tile` what a core has at a time."""
 
     device: str = "npu2"
     columns: int = 4
@@ -41,7 +41,7 @@ class WholeArrayGemm:
         return ROWS * self.tile.m, self.tile.k, self.columns * self.tile.n
 
     def program(self, M: Size = np.int32, K: Size = np.int32, N: Size = np.int32) -> Program:
-        """The design. Sizes that are numbers are built in; by default they are arguments of the sequence."""
+        """The design. `M`, `K` and `N` are built in where they are numbers, else arguments of the sequence."""
         return _Builder(self).program(M, K, N)
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.lazy import lazy_names
+from tilewright.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright.iron import algorithms as algorithms
+    from tilewright.iron import controlflow as controlflow
+    from tilewright.iron import device as device
     from tilewright.iron import kernels as kernels
+    from tilewright.iron import math as math
     from tilewright.iron.buffer import Buffer as Buffer
     from tilewright.iron.builders.location import UsageError as UsageError
     from tilewright.iron.dataflow import Acquire as Acquire
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from tilewright.iron.kernel import ExternalFunction as ExternalFunction
     from tilewright.iron.kernel import Kernel as Kernel
     from tilewright.iron.lock import Lock as Lock
+    from tilewright.iron.printing import print_ as print_
     from tilewright.iron.program import Program as Program
     from tilewright.iron.runtime import Runtime as Runtime
     from tilewright.iron.runtime import RuntimeData as RuntimeData
@@ -79,6 +83,7 @@ _HOMES = {
     "dtype": "dtype_to_str str_to_dtype",
     "kernel": "ExternalFunction Kernel",
     "lock": "Lock",
+    "printing": "print_",
     "program": "Program",
     "runtime": "Runtime RuntimeData RuntimeScalar Task TaskGroup sync_parameters",
     "scratchpad_parameter": "ScratchpadParameter",
@@ -95,7 +100,8 @@ _HOMES = {
 }
 """Names by the module that they come from."""
 _NAMES = {name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
-_MODULES = {name: f"{__name__}.{name}" for name in ("algorithms", "kernels")}
+_MODULES = {name: f"{__name__}.{name}" for name in ("algorithms", "controlflow", "device", "kernels", "math")}
 
 __all__ = [*_NAMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, _NAMES | _MODULES)
+__dir__ = listed_names(__name__)

@@ -12,6 +12,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
+from tilewright.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.worker import Worker
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _numbers = count()
 
 
+@user_facing
 class Buffer(Emitted[Any]):
     """An array in a tile's memory; runtime parameters are elements of such arrays."""
 
@@ -31,10 +33,15 @@ class Buffer(Emitted[Any]):
         use_write_rtp: bool = False,
         address: int | None = None,
     ):
-        """An array of `type`, or of the type of `initial_value`; without a tile, that of the worker that is given it.
+        """An array in the memory of a tile.
 
-        With `use_write_rtp`, assigning to an element writes a runtime parameter, in a runtime sequence. `address` is
-        for hosts that know where to write.
+        Args:
+            type: an array type such as `np.ndarray[(16,), np.dtype[np.int32]]`; that of `initial_value` unless given
+            initial_value: what it holds at first
+            name: what messages and reports call it
+            tile: where it is; on the tile of the worker that is given it unless said
+            use_write_rtp: whether assigning to an element writes a runtime parameter, in a runtime sequence
+            address: in the tile's memory, for hosts that know where to write
         """
         super().__init__()
         if type is None and initial_value is None:
@@ -115,3 +122,5 @@ class Buffer(Emitted[Any]):
 
     def __str__(self) -> str:
         return f"Buffer('{self.name}')"
+
+    __repr__ = __str__

@@ -17,7 +17,8 @@ def range_(
 ) -> Generator[Any]:
     """`for i in range_(n):`, a loop of the program; bounds may be its values.
 
-    What is in `iter_args` goes from each turn to the next, as the body's `yield_` says; tasks can be among it.
+    What is in `iter_args` goes from each turn to the next, as the body's `yield_` says; tasks can be among it. With
+    `insert_yield=False` a loop without `iter_args` has to say `yield_` as well.
     """
     is_task = [isinstance(arg, Task) for arg in iter_args or ()]
     plain = None if iter_args is None else [_handle(arg) for arg in iter_args]
@@ -30,7 +31,7 @@ def range_(
 
 
 def yield_(values: Sequence[Any] = ()) -> None:
-    """What a loop carries to its next turn; tasks can be among it."""
+    """Have a loop carry `values` to its next turn; tasks can be among them."""
     _yield([_handle(value) for value in values])
 
 

@@ -19,14 +19,14 @@ dtype_map: dict[str, type[Any]] = {
 
 
 def str_to_dtype(dtype_str: str) -> type[Any]:
-    """The NumPy type that a short name stands for."""
+    """The NumPy type that a short name, the `dtype_str`, stands for."""
     if dtype_str not in dtype_map:
         refuse(f"Unrecognized dtype: {dtype_str}", (None, f"it is one of {', '.join(dtype_map)}"))
     return dtype_map[dtype_str]
 
 
 def dtype_to_str(dtype: Any) -> str:
-    """The short name of a NumPy type."""
+    """The short name of a NumPy type, the `dtype`."""
     for name, known in dtype_map.items():
         if known == dtype:
             return name

@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Attribute
 
+from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.functions import FuncOp, call
 from tilewright.iron.builders.handles import OpView, Value
@@ -19,6 +20,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type
 from tilewright.iron.resolvable import Emitted, NotResolvedError, current_resolution
 from tilewright.kernels.declaration import Declaration
+from tilewright.tracebacks import user_facing
 
 
 class BaseKernel(Emitted[FuncOp]):
@@ -30,6 +32,10 @@ class BaseKernel(Emitted[FuncOp]):
             refuse("Kernel name cannot be empty.")
         self.name = name
         self._arg_types = list(arg_types or ())
+
+    def __repr__(self) -> str:
+        types = shortened(", ".join(str(convert_type(wanted)) for wanted in self._arg_types))
+        return f"{type(self).__name__}({self.name!r}, {types or 'no arguments'})"
 
     def arg_types(self) -> list[Any]:
         """The types of its arguments, as the program has them."""
@@ -125,6 +131,7 @@ def _is_flat_version(flat: Any, type: Any) -> bool:
     return same and flat.get_num_dims() == 1 and len(sizes) > 0 and prod(sizes) == prod(flat.get_shape())
 
 
+@user_facing
 class Kernel(BaseKernel):
     """A function in an object file, by its name there.
 
@@ -140,6 +147,14 @@ class Kernel(BaseKernel):
         *,
         link_with_mode: str | None = None,
     ) -> None:
+        """A function that cores call.
+
+        Args:
+            name: what it is called in the object file
+            object_file_name: the file that hardware builds link
+            arg_types: the types of its arguments
+            link_with_mode: how it is linked, for the vendor's tools
+        """
         super().__init__(name, arg_types)
         self.object_file_name = object_file_name
         self.link_with_mode = link_with_mode
@@ -155,6 +170,7 @@ class Kernel(BaseKernel):
         )
 
 
+@user_facing
 class ExternalFunction(Kernel):
     """A function that C++ source defines. Two with the same name, types and source are equal.
 
@@ -178,6 +194,20 @@ class ExternalFunction(Kernel):
         use_chess: bool = False,
         inline: bool = False,
     ) -> None:
+        """A function with its source: `source_file` or `source_string`.
+
+        Args:
+            name: what it is called in the source
+            object_file_name: the file that hardware builds make of it
+            source_file: the path of a C++ file
+            source_string: the text of one
+            arg_types: the types of its arguments
+            include_dirs: folders with headers
+            compile_flags: what else the compiler is given
+            symbol_prefix: put in front of its name, so that one source can be compiled in several ways
+            use_chess: whether hardware builds use the vendor's compiler
+            inline: whether it is merged into the core's program instead of called
+        """
         if source_file is None and source_string is None:
             refuse("source_file or source_string must be provided.", (None, "for an object file, use Kernel"))
         if inline and (use_chess or symbol_prefix):

@@ -8,19 +8,24 @@ from typing import Any
 from tilewright.device import LockAction
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
+from tilewright.tracebacks import user_facing
 
 _numbers = count()
 
 
+@user_facing
 class Lock(Emitted[Any]):
     """A lock on a tile. `acquire` and `release` are for workers' functions."""
 
     def __init__(self, tile: Tile, lock_id: int | None = None, init: int = 0, name: str | None = None):
-        """A lock that holds `init` at first; without a `lock_id` it gets one that is free."""
+        """A lock on a `tile` that holds `init` at first; without a `lock_id` it gets one that is free, and a `name`."""
         super().__init__()
         self.tile = tile
         self.name = name or f"lock_{next(_numbers)}"
         self._lock_id, self._init = lock_id, init
+
+    def __repr__(self) -> str:
+        return f"Lock('{self.name}' on {self.tile})"
 
     def tiles(self) -> list[Tile]:
         return [self.tile]

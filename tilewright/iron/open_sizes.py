@@ -11,12 +11,17 @@ from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.scalars import as_index
 from tilewright.iron.dialects import arith
 
+__all__ = ["Size", "least", "require_multiple"]
+
 Size: TypeAlias = "int | type[Any]"
 """A number, or the type of one that the host gives at run time, such as `np.int32`."""
 
 
 def require_multiple(size: Any, of: int, name: str) -> None:
-    """Refuse sizes that are not multiples: now where the size is known, else when the sequence gets it."""
+    """Refuse a `size` that is no multiple of `of`: now where it is known, else when the sequence gets it.
+
+    `name` is what messages call it.
+    """
     if isinstance(size, int):
         if size % of:
             refuse(f"{name} is {size}, which is not a multiple of {of}", (None, "pad it with zeros"))
@@ -28,5 +33,5 @@ def require_multiple(size: Any, of: int, name: str) -> None:
 
 
 def least(left: Any, right: Any) -> Any:
-    """The smaller of two sizes, as an index."""
+    """The smaller of two sizes, `left` and `right`, as an index."""
     return arith.minsi(as_index(left), as_index(right))

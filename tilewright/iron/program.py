@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
 
+from tilewright.ir.diagnostics import shortened
 from tilewright.iron.builders.functions import PythonFunction
 from tilewright.iron.builders.location import at, refuse, user_location
 from tilewright.iron.builders.module import Module, mlir_mod_ctx
@@ -20,12 +21,21 @@ from tilewright.iron.runtime.runtime import Runtime
 from tilewright.iron.scratchpad_parameter import ScratchpadParameter
 from tilewright.iron.tracing import Tracing
 from tilewright.iron.worker import Worker
+from tilewright.tracebacks import user_facing
 
 
+@user_facing
 class Program:
     """A whole design. `tilewright.compile(program)` compiles it, `resolve_program()` gives its MLIR."""
 
     def __init__(self, device: Device | None, rt: Runtime, workers: Sequence[Worker] | None = None):
+        """What a device is to do.
+
+        Args:
+            device: such as `NPU2()`
+            rt: what the host does: the `Runtime` with its sequence
+            workers: what runs on cores; those that the sequence starts need not be here
+        """
         self.where: LocationAttr = user_location()
         if device is None:
             refuse(
@@ -36,6 +46,20 @@ class Program:
         self.runtime = rt
         self._workers = list(workers or ())
         self._tracing: Tracing | None = None
+
+    def __repr__(self) -> str:
+        fifos = shortened(", ".join(fifo.name for fifo in self._fifos()))
+        workers = f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)}"
+        return f"<Program on {self.device}: {workers}, ObjectFifos {fifos or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.cards import listing_html
+
+        fifos = [(fifo.name, *fifo.facts().values()) for fifo in self._fifos()]
+        headings = "ObjectFifo", "object", "deep", "from", "to"
+        workers = [[*worker.facts().values()] for worker in self.workers]
+        tables = [(("worker", "on", "takes"), workers), (headings, fifos)]
+        return listing_html(f"program on {self.device}", tables)
 
     @property
     def workers(self) -> list[Worker]:
@@ -54,7 +78,7 @@ class Program:
         self._tracing = Tracing(trace_size, workers, **options) if trace_size else None
 
     def resolve_program(self, device_name: str | Placer = "main") -> Module:
-        """The program as MLIR, checked. Older programs give a placer here; placing is a pass now."""
+        """The program as MLIR, checked, with its device called `device_name`; older programs give a placer here."""
         name = "main" if isinstance(device_name, Placer) else device_name
         with resolving(), mlir_mod_ctx() as ctx:
             ctx.module.op.location = self.where

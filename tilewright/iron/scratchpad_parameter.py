@@ -12,7 +12,7 @@ class ScratchpadParameter(Emitted[Any]):
     """A number with a name; `read` is for workers' functions, and transfers can have one as their offset."""
 
     def __init__(self, name: str, dtype: Any):
-        """A parameter of a NumPy scalar type; `np.float32` does not fit in the 30 bits that there are."""
+        """A parameter called `name`, of a NumPy scalar type, its `dtype`; `np.float32` does not fit in 30 bits."""
         super().__init__()
         self.name = name
         self.dtype = dtype

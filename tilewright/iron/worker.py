@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Operation
 
 from tilewright.device import LockAction, TileType
+from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp
+from tilewright.ir.diagnostics import file_position
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.location import at, refuse, user_location
@@ -17,6 +21,7 @@ from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.device.tile import AnyComputeTile, Tile
 from tilewright.iron.resolvable import Resolvable, current_resolution
+from tilewright.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.cascadeflow import CascadeFlow
@@ -31,6 +36,7 @@ def flat(args: Sequence[Any]) -> Iterator[Any]:
             yield arg
 
 
+@user_facing
 class Worker(ObjectFifoEndpoint, Resolvable):
     """A function that a core runs, with everything that it works on: ends of ObjectFifos, buffers, kernels, numbers."""
 
@@ -46,11 +52,18 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         trace_events: list[Any] | None = None,
         dynamic_objfifo_lowering: bool | None = None,
     ):
-        """`core_fn(*fn_args)` on a tile; again and again unless `while_true` is false.
+        """`core_fn(*fn_args)` on a tile, again and again.
 
-        Lists in `fn_args` are handed on as they are. `stack_size` is in bytes, `allocation_scheme` says how the
-        tile's memory is given out ('basic-sequential' or 'bank-aware'), `dynamic_objfifo_lowering` whether loops stay
-        loops (True) or are unrolled until each object is known (False).
+        Args:
+            core_fn: called once, when the program is built; its loops and operators build what the core does
+            fn_args: what it is called with; lists are handed on as they are
+            tile: the tile of its core; without one it finds its own
+            while_true: whether to start over when the function has ended
+            stack_size: in bytes
+            allocation_scheme: how the tile's memory is given out, 'basic-sequential' or 'bank-aware'
+            trace: whether `Program.enable_trace` records it
+            trace_events: which events are recorded
+            dynamic_objfifo_lowering: whether loops stay loops, or are unrolled until each object is known
         """
         self.where: LocationAttr = user_location()
         super().__init__(_compute_tile(tile, allocation_scheme))
@@ -125,8 +138,21 @@ class Worker(ObjectFifoEndpoint, Resolvable):
                 stack_size=self.stack_size,
                 dynamic_objfifo_lowering=self.dynamic_objfifo_lowering,
             )
-        decorate(self._body)
+        built = decorate(self._body)
         resolution.current = None
+        if self._while_true:
+            self._warn_of_kept_objects(built.op)
+
+    def _warn_of_kept_objects(self, core: Operation) -> None:
+        """Say so if a function that runs again and again never hands over what it acquires."""
+        released = {_end_of(op) for op in core.walk() if isinstance(op, ObjectFifoReleaseOp)}
+        acquired = {_end_of(op): op for op in core.walk() if isinstance(op, ObjectFifoAcquireOp)}
+        for end, op in acquired.items():
+            file, line, _ = file_position(op.location) or (None, 0, 0)
+            if end not in released and file is not None:
+                text = f"worker {self._function_name} acquires objects of '{end[0]}' and releases none: each turn has "
+                text += f"the same ones; call release(1) on this end of '{end[0]}' when one is done with"
+                warnings.warn_explicit(text, UserWarning, file, line)
 
     def _body(self) -> None:
         """The function in a loop, even if it is run once: what is done with fifos depends on there being one."""
@@ -142,10 +168,23 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         with at(self.where):
             next(turns, None)
 
+    def facts(self) -> dict[str, str]:
+        """A worker in words: what it runs, where, and what it is given."""
+        return {"worker": self._function_name, "on": str(self.tile), "takes": ", ".join(map(str, self.flat_fn_args))}
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.cards import facts_html
+
+        return facts_html(str(self), self.facts())
+
     def __str__(self) -> str:
         return f"worker {self._function_name} on {self.tile}"
 
     __repr__ = __str__
+
+
+def _end_of(access: ObjectFifoAcquireOp | ObjectFifoReleaseOp) -> tuple[str, Attribute]:
+    return access.fifo_name.string_value(), access.port
 
 
 def _compute_tile(tile: Tile | None, allocation_scheme: str | None) -> Tile:
@@ -160,6 +199,7 @@ def _compute_tile(tile: Tile | None, allocation_scheme: str | None) -> Tile:
     )
 
 
+@user_facing
 class WorkerRuntimeBarrier:
     """Lets the runtime sequence hold workers back: they wait for a value that it sets.
 
@@ -168,6 +208,7 @@ class WorkerRuntimeBarrier:
     """
 
     def __init__(self, initial_value: int = 0):
+        """A barrier at `initial_value`."""
         self.where: LocationAttr = user_location()
         self.initial_value = initial_value
 
@@ -198,7 +239,7 @@ class WorkerRuntimeBarrier:
         use_lock(locks[worker], action, value=value)
 
     def set(self, value: int) -> None:
-        """Set the barrier for all of its workers, in a runtime sequence."""
+        """Set the barrier to `value` for all of its workers, in a runtime sequence."""
         from tilewright.iron.runtime._context import active_sequence
 
         active_sequence().later(lambda: self._set_locks(value))

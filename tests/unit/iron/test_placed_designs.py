@@ -1,6 +1,5 @@
 """A design written in Python and the same one written as MLIR text are the same design."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import placed_programs as programs
 import pytest
 
 import tilewright as tw
+from tilewright.ir.diagnostics import file_position
 from tilewright.iron.builders import Module, ModuleContext
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -62,26 +62,17 @@ def test_blocks_go_through_memory_tile_and_core():
     assert (b == a.reshape(8, 4, 2).transpose(1, 0, 2).ravel() + 100).all()
 
 
-PAGE = (DOCS / "iron_placed.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    "block", [block for block in BLOCKS if "tw." not in block], ids=lambda text: text.split("\n")[0]
-)
-def test_the_page_shows_the_example(block: str):
-    lines = [line.strip() for line in (DOCS / "examples/placed.py").read_text(encoding="utf-8").splitlines()]
-    shown = [line.strip() for line in block.splitlines()]
-    assert any(lines[start : start + len(shown)] == shown for start in range(len(lines)))
-
-
-def test_the_page_runs_any_length(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(DOCS.parent)
-    (block,) = [block for block in BLOCKS if "tw." in block]
-    exec(block, {})
-
-
 def test_every_operation_knows_its_line():
     context = programs.increment_in_blocks()
     files = {str(op.location.filename.data) for op in context.module.op.walk()}  # pyright: ignore
     assert files == {programs.__file__}
+
+
+def test_the_same_program_in_two_files_knows_which_it_is_in(tmp_path: Path):
+    """Code objects that differ in nothing but their file are equal."""
+    text = (DOCS / "examples" / "first.py").read_text(encoding="utf-8")
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        design = tw.compile(tmp_path / name)
+        files = {file_position(op.location)[0] for op in design.device().walk() if file_position(op.location)}  # pyright: ignore
+        assert files == {str(tmp_path / name)}

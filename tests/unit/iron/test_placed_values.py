@@ -59,25 +59,19 @@ def write(value: Any) -> None:
     npu_write32(ADDRESS, value, column=0, row=2)
 
 
-def c_division(left: int, right: int) -> int:
-    """Division that rounds towards zero."""
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
 Binary = Callable[[Any, Any], Any]
 OPERATORS: dict[str, tuple[Binary, Binary]] = {
     "add": (lambda a, b: a + b, lambda a, b: a + b),
     "subtract": (lambda a, b: a - b, lambda a, b: a - b),
     "multiply": (lambda a, b: a * b, lambda a, b: a * b),
     "floor division": (lambda a, b: a // b, lambda a, b: a // b),
-    "division": (lambda a, b: a / b, c_division),
-    "remainder": (lambda a, b: a % b, lambda a, b: a - c_division(a, b) * b),
+    "remainder": (lambda a, b: a % b, lambda a, b: a % b),
     "and": (lambda a, b: a & b, lambda a, b: a & b),
     "or": (lambda a, b: a | b, lambda a, b: a | b),
     "xor": (lambda a, b: a ^ b, lambda a, b: a ^ b),
 }
-"""What is built, and what that means for numbers; division rounds towards zero, as the program's does."""
-ON_THE_LEFT = ("subtract", "floor division", "division", "remainder")
+"""What is built, and what that means for numbers."""
+ON_THE_LEFT = ("subtract", "floor division", "remainder")
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects import scf
 from tilewright.ir.diagnostics import Diagnostic, Severity, diagnose
+from tilewright.iron.builders.carried import check_carried, names_in_use
 from tilewright.iron.builders.handles import OpView, Value, ssa_of, value_of
 from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.module import deferred_errors
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.parts import RegionView
-from tilewright.iron.builders.python_values import is_list
+from tilewright.iron.builders.python_values import is_list, is_number
 from tilewright.iron.builders.regions import is_terminated
 from tilewright.iron.builders.scalars import INDEX, as_index, constant, index_cast
 
@@ -36,11 +37,13 @@ def for_(
     """`scf.for` as a Python loop whose body runs once: `for i in range_(n):`.
 
     With `iter_args` it gives `(i, arguments, results)`, where one argument or result stands for itself, and the body
-    ends with `yield_([...])` (`insert_yield=False` leaves even an empty one to the body).
+    ends with `yield_([...])` (`insert_yield=False` leaves even an empty one to the body). What goes in first may be
+    Python numbers: integers are i32, floats f32, and `np.int8(0)` is what it says.
     """
     start, stop = (0, start) if stop is None else (start, stop)
     bounds = [_bound(number) for number in (start, stop, 1 if step is None else step)]
-    initial = [ssa_of(value) for value in iter_args or ()]
+    initial = [_initial(value) for value in iter_args or ()]
+    before = names_in_use()
     types = [value.type for value in initial]
     body = Block(arg_types=[INDEX, *types])
     op = build(
@@ -59,10 +62,27 @@ def for_(
     try:
         with InsertionPoint(body):
             yield (variable, _one_or_all(carried), _one_or_all([*map(value_of, op.results)])) if types else variable
+            check_carried(before, body)
             if insert_yield and not is_terminated(body):
+                _check_yield(op, types)
                 yield_([])
     except GeneratorExit:
         errors.append(_left_early(op))
+
+
+def _initial(value: Any) -> SSAValue:
+    """What a loop begins with: a value, or a Python number."""
+    return constant(value).ssa if is_number(value) else ssa_of(value, "what the loop carries")
+
+
+def _check_yield(loop: Operation, types: Sequence[Attribute]) -> None:
+    if types:
+        values = ", ".join(f"value{number}" for number in range(len(types))) if len(types) > 1 else "value"
+        refuse(
+            f"this loop carries {len(types)} value{'s' if len(types) > 1 else ''}, but its body hands on none",
+            (None, f"end the body with `yield_([{values}])`, what the next turn begins with"),
+            at=loop.location,
+        )
 
 
 def _left_early(loop: Operation) -> Diagnostic:
@@ -73,7 +93,8 @@ def _left_early(loop: Operation) -> Diagnostic:
 
 def _bound(given: Any) -> Value:
     if not isinstance(given, int | np.integer | Value | OpView):
-        refuse(f"MLIR SCF for loops can only use integer types, not {type(given)}")
+        remedy = "bounds and steps are whole numbers, of Python or of the program; a quotient is one with `//`"
+        refuse(f"MLIR SCF for loops can only use integer types, not {type(given)}", (None, remedy))
     return as_index(given)
 
 
@@ -104,14 +125,17 @@ class IfOp(OpView):
 def make_if(cond: Any, has_else: bool, results: Sequence[Any] = (), loc: Any = None, ip: Any = None) -> IfOp:
     condition = ssa_of(cond, "the condition")
     if condition.type != i1:
-        refuse(f"a condition is a comparison, of type i1, not {condition.type}")
+        refuse(f"a condition is a comparison, of type i1, not {condition.type}", (None, "such as `v != 0`"))
     regions = [Region(Block()), Region(Block()) if has_else else Region()]
     return IfOp(build(scf.IfOp, results=list(results), regions=regions, cond=condition, loc=loc, ip=ip))
 
 
 @contextmanager
 def if_(cond: Any, hasElse: bool = True, insert_yield: bool = True, loc: Any = None, ip: Any = None) -> Generator[IfOp]:
-    """`with if_(condition) as choice:`, and then `with else_(choice):`."""
+    """`with if_(cond) as choice:`, and then `with else_(choice):`, which `hasElse=False` leaves out.
+
+    With `insert_yield=False` both sides have to say `yield_`.
+    """
     op = make_if(cond, hasElse, loc=loc, ip=ip)
     with InsertionPoint(op.thenRegion.blocks[0]):
         yield op
@@ -124,7 +148,7 @@ def if_(cond: Any, hasElse: bool = True, insert_yield: bool = True, loc: Any = N
 
 @contextmanager
 def else_(if_op: IfOp, insert_yield: bool = True) -> Generator[None]:
-    """The other side of a choice; `if_` has made its region."""
+    """The other side of a choice, `if_op`, which `if_` has made; `insert_yield` is as there."""
     if not len(if_op.elseRegion.blocks):
         refuse("this choice has no other side", (if_op.location, "it is made here with hasElse=False"))
     with InsertionPoint.at_block_terminator(if_op.elseRegion.blocks[0]):

@@ -157,23 +157,16 @@ class PythonFunction:
 
     def emit(self, *_: Any, force: bool = False) -> FuncOp:
         """The function in the module that is being built."""
-        block = InsertionPoint.current.block
-        root = block.parent_op()
-        if root is None:
-            refuse("a function is built inside a module")
-        home = _symbol_table(root)
+        home = home_of_functions()[0]
         kept = self._built.get(id(home))
         if kept is None or kept[0] is not home or force:
-            kept = home, self._emit(home)
+            kept = home, self._emit()
             self._built[id(home)] = kept
         return kept[1]
 
-    def _emit(self, home: Operation) -> FuncOp:
-        types = self._types()
-        block = home.regions[0].blocks[0]
-        before = InsertionPoint(_child_around(block)) if InsertionPoint.current.block is not block else None
-        kwargs = {"ip": before} if before is not None else {}
-        function = declare(self._body.__name__, types, [], self._visibility, attributes=self._attributes, **kwargs)
+    def _emit(self) -> FuncOp:
+        types, before = self._types(), home_of_functions()[1]
+        function = declare(self._body.__name__, types, [], self._visibility, attributes=self._attributes, ip=before)
         entry = new_block(function.op.regions[0], types)
         with InsertionPoint(entry):
             returned = self._body(*map(value_of, entry.args))
@@ -195,6 +188,17 @@ class PythonFunction:
 
 def _as_list(returned: Any) -> list[Any]:
     return [] if returned is None else [*returned] if is_list(returned) else [returned]
+
+
+def home_of_functions() -> tuple[Operation, InsertionPoint]:
+    """The device or module that is being built, and where in it a function goes: before what is being built."""
+    current = InsertionPoint.current
+    root = current.block.parent_op()
+    if root is None:
+        refuse("a function is built inside a module")
+    home = _symbol_table(root)
+    block = home.regions[0].blocks[0]
+    return home, current if current.block is block else InsertionPoint(_child_around(block))
 
 
 def _symbol_table(op: Operation) -> Operation:

@@ -23,7 +23,8 @@ def literal(value: Any, type: Attribute) -> Attribute:
         return integer_attr(int(value), type)
     if is_float_type(type) and is_number(value):
         return FloatAttr(float(value), type)
-    refuse(f"{value!r} cannot be a constant of type {type}")
+    remedy = "round it first: `int(...)`" if is_number(value) else "give a number"
+    refuse(f"{value!r} cannot be a constant of type {type}", (None, remedy))
 
 
 def inferred_type(value: Any) -> Attribute:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, Location
 
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Where, diagnose
 
-_BETWEEN = ("tilewright.iron", "contextlib", "functools")
+_BETWEEN = ("tilewright.iron", "tilewright.tracebacks", "contextlib", "functools", "numpy")
 """Modules whose frames stand between the user's line and us."""
 
 
@@ -67,9 +67,9 @@ def user_location() -> LocationAttr:
     if fixed is not None:
         return fixed
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame is not None and is_between(frame):
         frame = frame.f_back
-    return UNKNOWN_LOC if frame is None else _location(frame.f_code, frame.f_lasti)
+    return UNKNOWN_LOC if frame is None else _location(frame.f_code, frame.f_code.co_filename, frame.f_lasti)
 
 
 def given_location(given: LocationAttr | Location | None) -> LocationAttr:
@@ -91,15 +91,18 @@ def usage_error(text: str, *notes: tuple[Where, str], at: LocationAttr | None = 
     return UsageError([error])
 
 
-def _is_ours(module: str) -> bool:
+def is_between(frame: FrameType) -> bool:
+    """Whether a frame stands between the user's line and us."""
+    module = frame.f_globals.get("__name__", "")
     return module.startswith(_BETWEEN) and not module.startswith("tilewright.iron.examples")
 
 
 @lru_cache(1 << 13)
-def _location(code: CodeType, instruction: int) -> LocationAttr:
+def _location(code: CodeType, file: str, instruction: int) -> LocationAttr:
+    """Where an instruction comes from. The same code in two files is equal, so the file is told apart from it."""
     line, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     return FileLineColLoc(
-        StringAttr(code.co_filename),
+        StringAttr(file),
         IntAttr(line or code.co_firstlineno),
         IntAttr(1 if column is None else column + 1),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr, MemRefType
+from ml_dtypes import bfloat16
+from xdsl.dialects.builtin import IndexType, LocationAttr, MemRefType
 from xdsl.ir import Attribute
 
 from tilewright.dialects import memref
@@ -17,6 +18,8 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.python_values import is_integer, is_number
 from tilewright.iron.builders.scalars import ScalarValue, as_index
+from tilewright.iron.builders.types import is_integer_type, numpy_type
+from tilewright.tracebacks import user_facing
 
 
 def load(
@@ -45,8 +48,13 @@ def store(
     """`memref.store`; a Python number becomes a constant of the buffer's element type."""
     wanted, places = element_type(mem), _indices(mem, indices)
     stored = ScalarValue(value, dtype=wanted) if is_number(value) else value
+    if isinstance(stored, ScalarValue) and isinstance(stored.type, IndexType) and is_integer_type(wanted):
+        stored = stored.astype(wanted)
     if ssa_of(stored).type != wanted:
-        refuse(f"cannot store {ssa_of(stored).type} in a buffer of {wanted}")
+        kind = numpy_type(wanted)
+        name = "..." if kind is None else kind.__name__ if kind is bfloat16 else f"np.{kind.__name__}"
+        remedy = f"convert it first: `v.astype({name})`"
+        refuse(f"cannot store {ssa_of(stored).type} in a buffer of {wanted}", (None, remedy))
     build(memref.StoreOp, value=stored, memref=mem, indices=places, loc=loc, ip=ip)
 
 
@@ -67,10 +75,12 @@ def _indices(mem: Any, indices: Sequence[Any]) -> list[ScalarValue]:
         refuse(f"a buffer of {len(shape)} dimensions takes as many indices, not {len(indices)}")
     for index, size in zip(indices, shape, strict=True):
         if is_integer(index) and size >= 0 and not 0 <= index < size:
-            refuse(f"index {index} is outside a dimension of {size}")
+            remedy = f"write {index + size}: indices count from the front" if -size <= index < 0 else "make it larger"
+            refuse(f"index {index} is outside a dimension of {size}", (None, remedy))
     return [as_index(index) for index in indices]
 
 
+@user_facing
 class Indexable:
     """Item access of a buffer."""
 
@@ -114,6 +124,24 @@ class Indexable:
 
     def __iter__(self) -> Any:
         refuse("a buffer's elements are not known while the program is being built", (None, "loop with `range_`"))
+
+    def __len__(self) -> int:
+        if not self.shape or self.shape[0] < 0:
+            refuse("the size of this buffer is not known while the program is being built")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _as_a_whole(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(
+            "a buffer is no number: arithmetic is done element by element",
+            (None, "write `for i in range_(n): target[i] = source[i] + 1`, or call a kernel"),
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _as_a_whole
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __neg__ = __abs__ = _as_a_whole
+    __array__ = __array_ufunc__ = _as_a_whole
 
 
 def _keys(key: Any) -> tuple[Any, ...]:

@@ -11,16 +11,17 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
 from tilewright.ir.context import load_definitions
 from tilewright.ir.create import create_operation
 from tilewright.ir.definition_check import DefinitionCheck
-from tilewright.ir.diagnostics import from_verify_exception
+from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
 from tilewright.iron.builders.checks import as_list
 from tilewright.iron.builders.handles import ssa_of
 from tilewright.iron.builders.insertion import InsertionPoint
-from tilewright.iron.builders.location import Location, UsageError, given_location
+from tilewright.iron.builders.location import Location, UsageError, given_location, refuse
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
@@ -46,6 +47,9 @@ def build(
     load_definitions(op_class.dialect_name())
     place = ip or InsertionPoint.current
     groups = _operands(op_class, fields)
+    for group in groups:
+        for value in group:
+            _check_reach(value, place.block)
     properties = _properties(op_class, fields)
     if _keeps_segments(op_class):
         properties["operandSegmentSizes"] = segments(*map(len, groups))
@@ -77,6 +81,33 @@ def _operands(op_class: type[IRDLOperation], fields: dict[str, Any]) -> list[lis
         else:
             found.append([ssa_of(given, what)])
     return found
+
+
+def _check_reach(value: SSAValue, block: Block) -> None:
+    """Refuse a value that is made inside a loop or a choice and used outside of it."""
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    around: Block | None = block
+    while around is not None and around is not home:
+        around = around.parent_block()
+    outer = None if home is None else home.parent_op()
+    if around is None and isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp):
+        _refuse_reach(value, outer)
+
+
+def _refuse_reach(value: SSAValue, outer: Operation) -> None:
+    """Teach how a number leaves a loop."""
+    if isinstance(outer, scf.ForOp):
+        refuse(
+            "this value is made inside a loop of the program, and used outside of it",
+            (location_of(value), "it is made here, in each turn anew"),
+            (outer, "carry it from turn to turn: `for i, total, result in range_(n, iter_args=[0]):`"),
+            (outer, "end the body with `yield_([total + ...])`, and use `result` behind the loop"),
+        )
+    refuse(
+        "this value is made on one side of a choice, and used outside of it",
+        (location_of(value), "it is made here"),
+        (outer, "write `where(condition, a, b)` of `tilewright.iron.math`, or store it in a buffer"),
+    )
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -10,12 +10,10 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     LocationAttr,
-    Signedness,
     i1,
     i64,
 )
@@ -24,17 +22,22 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import arith
 from tilewright.ir.diagnostics import location_of
+from tilewright.iron.builders import arithmetic
+from tilewright.iron.builders.conversions import convert
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of
 from tilewright.iron.builders.insertion import InsertionPoint
-from tilewright.iron.builders.literals import inferred_type, literal
+from tilewright.iron.builders.literals import inferred_type
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.python_values import is_integer, is_number
-from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type
+from tilewright.iron.builders.signs import signless, signless_type, with_sign
+from tilewright.iron.builders.truth import number_remedy, truth_remedy
+from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
+from tilewright.tracebacks import user_facing
 
 INDEX = IndexType()
-_INTEGERS = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
-_FLOATING = ["false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno"]
+_NOT_KNOWN = "a value of the program is not known while it is being built"
+_ASTYPE = "convert one of them, such as `a.astype(np.int32)`"
 
 
 def constant(
@@ -48,11 +51,10 @@ def constant(
 ) -> ScalarValue:
     """`arith.constant`; without a type, integers are i32 if they fit and floats are f32."""
     kind = INDEX if index else inferred_type(value) if type is None else convert_type(type)
-    attribute = literal(value, kind)
-    op = build(arith.ConstantOp, results=[kind], value=attribute, loc=loc, ip=ip)
-    return ScalarValue(op.result)
+    return ScalarValue(arithmetic.number(value, kind, loc=loc, ip=ip))
 
 
+@user_facing
 class ScalarValue(Value):
     """An integer, an index or a floating-point number; operators build arithmetic.
 
@@ -69,77 +71,142 @@ class ScalarValue(Value):
     def dtype(self) -> Attribute:
         return self.type
 
+    def astype(self, dtype: Any) -> ScalarValue:
+        """The number converted, as NumPy's `astype` converts: integers wrap, fractions are cut off."""
+        return ScalarValue(convert(self.ssa, convert_type(dtype)))
+
     def is_constant(self) -> bool:
-        return isinstance(self.ssa.owner, arith.ConstantOp)
+        return arithmetic.constant_of(self.ssa) is not None
 
     @property
     def literal_value(self) -> int | float:
         """The number that a constant is."""
-        owner = self.ssa.owner
-        value = owner.value if isinstance(owner, arith.ConstantOp) else None
-        if not isinstance(value, IntegerAttr | FloatAttr):
+        known = arithmetic.constant_of(self.ssa)
+        if known is None:
             refuse("this value is not a constant", (location_of(self.ssa), "it is made here"))
-        return value.value.data
+        return known
 
     def __add__(self, other: Any) -> ScalarValue:
         return _binary("add", self, other)
 
     def __radd__(self, other: Any) -> ScalarValue:
-        return _binary("add", self, other)
+        return _binary("add", like(other, self), self)
 
     def __sub__(self, other: Any) -> ScalarValue:
         return _binary("sub", self, other)
 
     def __rsub__(self, other: Any) -> ScalarValue:
-        return _binary("sub", _like(other, self), self)
+        return _binary("sub", like(other, self), self)
 
     def __mul__(self, other: Any) -> ScalarValue:
         return _binary("mul", self, other)
 
     def __rmul__(self, other: Any) -> ScalarValue:
-        return _binary("mul", self, other)
+        return _binary("mul", like(other, self), self)
 
     def __truediv__(self, other: Any) -> ScalarValue:
         return _binary("truediv", self, other)
 
     def __rtruediv__(self, other: Any) -> ScalarValue:
-        return _binary("truediv", _like(other, self), self)
+        return _binary("truediv", like(other, self), self)
 
     def __floordiv__(self, other: Any) -> ScalarValue:
         return _binary("floordiv", self, other)
 
     def __rfloordiv__(self, other: Any) -> ScalarValue:
-        return _binary("floordiv", _like(other, self), self)
+        return _binary("floordiv", like(other, self), self)
 
     def __mod__(self, other: Any) -> ScalarValue:
         return _binary("mod", self, other)
 
     def __rmod__(self, other: Any) -> ScalarValue:
-        return _binary("mod", _like(other, self), self)
+        return _binary("mod", like(other, self), self)
 
     def __and__(self, other: Any) -> ScalarValue:
         return _binary("and", self, other)
 
     def __rand__(self, other: Any) -> ScalarValue:
-        return _binary("and", self, other)
+        return _binary("and", like(other, self), self)
 
     def __or__(self, other: Any) -> ScalarValue:
         return _binary("or", self, other)
 
     def __ror__(self, other: Any) -> ScalarValue:
-        return _binary("or", self, other)
+        return _binary("or", like(other, self), self)
 
     def __xor__(self, other: Any) -> ScalarValue:
         return _binary("xor", self, other)
 
+    def __rxor__(self, other: Any) -> ScalarValue:
+        return _binary("xor", like(other, self), self)
+
     def __lshift__(self, other: Any) -> ScalarValue:
         return _binary("lshift", self, other)
+
+    def __rlshift__(self, other: Any) -> ScalarValue:
+        return _binary("lshift", like(other, self), self)
 
     def __rshift__(self, other: Any) -> ScalarValue:
         return _binary("rshift", self, other)
 
+    def __rrshift__(self, other: Any) -> ScalarValue:
+        return _binary("rshift", like(other, self), self)
+
+    def __pow__(self, other: Any) -> ScalarValue:
+        exponent = other.literal_value if isinstance(other, ScalarValue) and other.is_constant() else other
+        if is_number(exponent):
+            return ScalarValue(arithmetic.power(self.ssa, exponent))
+        return _binary("pow", self, other)
+
+    def __rpow__(self, other: Any) -> ScalarValue:
+        return like(other, self) ** self
+
+    def __divmod__(self, other: Any) -> tuple[ScalarValue, ScalarValue]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[ScalarValue, ScalarValue]:
+        return other // self, other % self
+
     def __neg__(self) -> ScalarValue:
-        return _binary("sub", _like(0, self), self)
+        zero = -0.0 if is_float_type(self.type) else 0  # 0.0 - 0.0 would be 0.0
+        return _binary("sub", like(zero, self), self)
+
+    def __pos__(self) -> ScalarValue:
+        return self
+
+    def __abs__(self) -> ScalarValue:
+        return ScalarValue(arithmetic.magnitude(self.ssa))
+
+    def __invert__(self) -> ScalarValue:
+        return ScalarValue(arithmetic.inverted(self.ssa))
+
+    def __floor__(self) -> ScalarValue:
+        return _rounded("floor", self)
+
+    def __ceil__(self) -> ScalarValue:
+        return _rounded("ceil", self)
+
+    def __trunc__(self) -> ScalarValue:
+        return _rounded("trunc", self)
+
+    def __round__(self, digits: None = None) -> ScalarValue:
+        if digits is not None:
+            refuse("a number of the program is rounded to whole numbers only", (None, "scale it before and after"))
+        return _rounded("roundeven", self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ScalarValue:
+        """NumPy's functions, `np.exp(v)` or `np.maximum(v, 0)`, build what they mean."""
+        from tilewright.iron.math import numpy_function
+
+        function = numpy_function(ufunc.__name__) if method == "__call__" and not options else None
+        if function is None:
+            refuse(f"a program has no `{ufunc.__name__}` of NumPy", (None, "`tilewright.iron.math` has what there is"))
+        return function(*inputs)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(
+            _NOT_KNOWN, (None, "it cannot be in a NumPy array; store it in a buffer of the program: `buffer[i] = v`")
+        )
 
     def __eq__(self, other: object) -> Any:
         return _compare("eq", self, other)
@@ -163,99 +230,99 @@ class ScalarValue(Value):
         return hash(self.ssa)
 
     def __bool__(self) -> bool:
-        refuse(
-            "a value of the program is not known while it is being built",
-            (None, "use `with if_(condition):` for a choice that the program makes"),
-        )
+        refuse(_NOT_KNOWN, (None, truth_remedy()))
 
     def __int__(self) -> int:
-        return int(self.literal_value)
+        return int(self._known("int()"))
 
     def __float__(self) -> float:
-        return float(self.literal_value)
+        return float(self._known("float()"))
+
+    def _known(self, asked_by: str) -> int | float:
+        known = arithmetic.constant_of(self.ssa)
+        if known is None:
+            refuse(_NOT_KNOWN, (None, number_remedy(asked_by)), (location_of(self.ssa), "it is made here"))
+        return known
 
     def __index__(self) -> int:
-        refuse(
-            "a value of the program is not known while it is being built",
-            (None, "use `range_` for loops over it, and `index_cast` to convert it"),
-        )
+        refuse(_NOT_KNOWN, (None, number_remedy("an index of Python")))
 
-
-_OPERATORS: dict[str, tuple[type[IRDLOperation] | None, type[IRDLOperation] | None]] = {
-    "add": (arith.AddiOp, arith.AddfOp),
-    "sub": (arith.SubiOp, arith.SubfOp),
-    "mul": (arith.MuliOp, arith.MulfOp),
-    "truediv": (arith.DivSIOp, arith.DivfOp),
-    "floordiv": (arith.FloorDivSIOp, None),
-    "mod": (arith.RemSIOp, arith.RemfOp),
-    "and": (arith.AndIOp, None),
-    "or": (arith.OrIOp, None),
-    "xor": (arith.XOrIOp, None),
-    "lshift": (arith.ShLIOp, None),
-    "rshift": (arith.ShRSIOp, None),
-}
-"""What an operator builds on integers and on floating-point numbers."""
+    def __format__(self, spec: str) -> str:
+        known = arithmetic.constant_of(self.ssa)
+        if known is not None:
+            return format(known, spec)
+        refuse(_NOT_KNOWN, (None, "print it when the program runs: `print_(...)` of `tilewright.iron`"))
 
 
 def _binary(operator: str, left: ScalarValue, right: Any) -> ScalarValue:
-    left, right = _alike(left, right)
-    integers, floats = _OPERATORS[operator]
-    op_class = floats if is_float_type(left.type) else integers
-    if op_class is None:
-        refuse(f"there is no '{operator}' of {left.type}")
-    return binary(op_class, left, right)
+    left, right = same_type(left, right)
+    return ScalarValue(arithmetic.binary(operator, left.ssa, right.ssa))
+
+
+def _rounded(function: str, value: ScalarValue) -> ScalarValue:
+    from tilewright.iron import math
+
+    return getattr(math, function)(value) if is_float_type(value.type) else value
 
 
 def binary(op_class: type[IRDLOperation], left: Any, right: Any, **kwargs: Any) -> ScalarValue:
     """An arithmetic operation on two values of one type."""
-    left, right = _alike(_like(left, right), right)
-    op = build(op_class, results=[left.type], lhs=left, rhs=right, **kwargs)
-    return ScalarValue(op.results[0])
+    left, right = same_type(like(left, right), right)
+    lhs, rhs = signless(left.ssa), signless(right.ssa)
+    op = build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs, **kwargs)
+    return ScalarValue(with_sign(op.results[0], left.type))
 
 
-def _alike(left: ScalarValue, right: Any) -> tuple[ScalarValue, ScalarValue]:
-    """Both operands with one type."""
-    right = _like(right, left)
+def same_type(left: ScalarValue, right: Any) -> tuple[ScalarValue, ScalarValue]:
+    """Both operands with one type; types that differ are refused, unless one is an index."""
+    right = like(right, left)
     if left.type == right.type:
         return left, right
     kinds = (left.type, right.type)
     if any(isinstance(kind, IndexType) for kind in kinds) and any(is_integer_type(kind) for kind in kinds):
-        return left, index_cast(right, to=left.type)
-    refuse(
-        f"operands have different types, {left.type} and {right.type}",
-        (None, "convert one of them, for example with `arith.extsi` or `arith.trunci`"),
-    )
+        return left, right.astype(left.type)
+    refuse(f"operands have different types, {left.type} and {right.type}", (None, _conversion_remedy(left, right)))
 
 
-def _like(given: Any, other: Any) -> ScalarValue:
+def _conversion_remedy(left: ScalarValue, right: ScalarValue) -> str:
+    """The conversion that loses nothing, by the names that a program has for types."""
+    a, b = (numpy_type(value.type) for value in (left, right))
+    if a is None or b is None:
+        return _ASTYPE
+    wider = np.result_type(a, b)
+    return f"convert them first, such as `a.astype({_written(wider)})`"
+
+
+def _written(dtype: np.dtype[Any]) -> str:
+    return "bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"
+
+
+def like(given: Any, other: Any) -> ScalarValue:
+    """A Python number as a constant of the other operand's type, a value as it is."""
     if is_number(given):
-        return constant(given, ssa_of(other).type)
+        type = ssa_of(other).type
+        if not is_integer(given) and not is_float_type(type):
+            remedy = "convert the number first: `v.astype(np.float32)`"
+            refuse(f"{given!r} is no whole number, the other operand has type {type}", (None, remedy))
+        return constant(given, type)
     return given if isinstance(given, ScalarValue) else ScalarValue(given)
 
 
 def _compare(relation: str, left: ScalarValue, right: Any) -> ScalarValue:
     if not isinstance(right, int | float | np.number | Value | OpView | SSAValue):
         return cast(Any, relation == "ne")
-    left, right = _alike(left, right)
-    if is_float_type(left.type):
-        return cmpf(f"o{relation}", left, right)
-    if relation in ("eq", "ne"):
-        return cmpi(relation, left, right)
-    return cmpi(("u" if _is_unsigned(left.type) else "s") + relation, left, right)
-
-
-def _is_unsigned(type: Attribute) -> bool:
-    return is_integer_type(type) and type.signedness.data is Signedness.UNSIGNED
+    left, right = same_type(left, right)
+    return ScalarValue(arithmetic.compare(relation, left.ssa, right.ssa))
 
 
 def cmpi(predicate: Any, lhs: Any, rhs: Any, **kwargs: Any) -> ScalarValue:
     """`arith.cmpi`; the predicate is a name (`"slt"`) or a member of `CmpIPredicate`."""
-    return _comparison(arith.CmpiOp, _INTEGERS, predicate, lhs, rhs, kwargs)
+    return _comparison(arith.CmpiOp, arithmetic.INTEGER_PREDICATES, predicate, lhs, rhs, kwargs)
 
 
 def cmpf(predicate: Any, lhs: Any, rhs: Any, **kwargs: Any) -> ScalarValue:
     """`arith.cmpf`; the predicate is a name (`"olt"`) or a member of `CmpFPredicate`."""
-    return _comparison(arith.CmpfOp, _FLOATING, predicate, lhs, rhs, kwargs)
+    return _comparison(arith.CmpfOp, arithmetic.FLOAT_PREDICATES, predicate, lhs, rhs, kwargs)
 
 
 def _comparison(
@@ -264,16 +331,18 @@ def _comparison(
     number = names.index(predicate) if isinstance(predicate, str) and predicate in names else predicate
     if not is_integer(number) or not 0 <= number < len(names):
         refuse(f"{predicate!r} is not a way to compare", (None, f"there are {', '.join(names)}"))
-    left, right = _alike(lhs if isinstance(lhs, ScalarValue) else ScalarValue(lhs), rhs)
+    left, right = same_type(lhs if isinstance(lhs, ScalarValue) else ScalarValue(lhs), rhs)
     chosen = IntegerAttr(int(number), i64)
-    op = build(op_class, results=[i1], lhs=left, rhs=right, predicate=chosen, **kwargs)
+    op = build(op_class, results=[i1], lhs=signless(left.ssa), rhs=signless(right.ssa), predicate=chosen, **kwargs)
     return ScalarValue(op.results[0])
 
 
 def index_cast(value: Any, *, to: Any = None, loc: Any = None, ip: Any = None) -> ScalarValue:
     """An integer as an index, or an index as an integer."""
     target = INDEX if to is None else convert_type(to)
-    return ScalarValue(build(arith.IndexCastOp, results=[target], input=value, loc=loc, ip=ip).result)
+    source = signless(ssa_of(value))
+    op = build(arith.IndexCastOp, results=[signless_type(target)], input=source, loc=loc, ip=ip)
+    return ScalarValue(with_sign(op.result, target))
 
 
 def as_index(given: Any) -> ScalarValue:
@@ -281,7 +350,9 @@ def as_index(given: Any) -> ScalarValue:
     if is_integer(given):
         return constant(int(given), index=True)
     value = given if isinstance(given, ScalarValue) else ScalarValue(given)
-    return value if isinstance(value.type, IndexType) else index_cast(value)
+    if is_float_type(value.type):
+        refuse(f"an index is a whole number, not a value of type {value.type}", (None, "write `v.astype(np.int32)`"))
+    return value.astype(INDEX)
 
 
 for _type in (IntegerType, IndexType, Float16Type, Float32Type, Float64Type, BFloat16Type):

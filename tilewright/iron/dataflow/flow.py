@@ -14,7 +14,7 @@ from tilewright.iron.resolvable import Emitted
 
 @dataclass
 class PacketDest:
-    """A port that a packet flow leads to."""
+    """A port that a packet flow leads to: `port` and `channel` of a `tile`."""
 
     tile: Tile
     port: WireBundle = WireBundle.DMA
@@ -61,6 +61,7 @@ class _Route(Emitted[Any]):
 class Flow(_Route):
     """A circuit: everything that leaves one port arrives at another. DMA programs at both ends are yours to write.
 
+    It leads from `src_port` and `src_channel` of the tile `src` to `dst_port` and `dst_channel` of the tile `dst`.
     `shim_symbol` is what runtime sequences call the end on a shim tile.
     """
 
@@ -89,7 +90,8 @@ class Flow(_Route):
 class PacketFlow(_Route):
     """A route for packets of one id, which share their wires with other routes; it may end in several places.
 
-    With `keep_pkt_header` the receiver sees the header too. `shim_symbol` is as for `Flow`.
+    `pkt_id` is the id, `extra_dsts` are the other places. With `keep_pkt_header` the receiver sees the header too.
+    `src`, `src_port`, `src_channel`, `dst`, `dst_port`, `dst_channel` and `shim_symbol` are as for `Flow`.
     """
 
     def __init__(

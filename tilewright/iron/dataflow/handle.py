@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.dialects.builtin import LocationAttr
 
@@ -13,6 +13,7 @@ from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.linkable import Linkable
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Resolvable
+from tilewright.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.objectfifo import ObjectFifo, StreamDims
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tilewright.iron.runtime.taskgroup import TaskGroup
 
 
+@user_facing
 class ObjectFifoHandle(Linkable, Resolvable):
     """The producing end of an ObjectFifo, or one of its consuming ends."""
 
@@ -150,6 +152,18 @@ class ObjectFifoHandle(Linkable, Resolvable):
         self._check_count("release", num_elem)
         self.op.release(self.port, num_elem)
 
+    def __getitem__(self, index: Any) -> NoReturn:
+        self._refuse_items()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._refuse_items()
+
+    def _refuse_items(self) -> NoReturn:
+        refuse(
+            f"{self} is an end of a queue, not one of its objects",
+            (None, "acquire one: `numbers = end.acquire(1)`, then index that"),
+        )
+
     def _check_count(self, verb: str, count: int) -> None:
         if not 1 <= count <= self.depth:
             refuse(
@@ -171,11 +185,22 @@ class ObjectFifoHandle(Linkable, Resolvable):
         transfer_len: Any = None,
         managed: bool = True,
     ) -> Task:
-        """Send a host buffer, or the part of it that `tap` or sizes, strides and offset say, to this producer.
+        """Send a host buffer, or a part of it, to this producer; called in a runtime sequence.
 
-        Called in a runtime sequence. Sizes, strides, offset and length may be values known only at run time.
-        `wait` makes the end of the group, or of the sequence, wait for it. With `managed=False` nobody does: the
-        task that is returned can be awaited and has to be freed.
+        Sizes, strides, offset and length may be values known only at run time.
+
+        Args:
+            source: the buffer
+            tap: which part of it, in which order: a tensor access pattern
+            wait: whether the end of the group, or of the sequence, waits for it
+            packet: (type, number) of the packets that it travels in
+            offset_parameter: a scratchpad parameter that is added to the offset
+            group: the `TaskGroup` that it belongs to
+            sizes: instead of `tap`: how often each of up to four nested loops turns, the outermost first
+            strides: and how many elements each of them goes on
+            offset: where to begin, in elements
+            transfer_len: how many elements in all, one after the other
+            managed: whether it is awaited and freed for you; else the task that is returned has to be
         """
         from tilewright.iron.runtime.transfers import Access, Transfer
 
@@ -198,7 +223,21 @@ class ObjectFifoHandle(Linkable, Resolvable):
         transfer_len: Any = None,
         managed: bool = True,
     ) -> Task:
-        """Write what this consumer gets to a host buffer; `fill` the other way round."""
+        """Write what this consumer gets to a host buffer, or to a part of it; called in a runtime sequence.
+
+        Args:
+            dest: the buffer
+            tap: which part of it, in which order: a tensor access pattern
+            wait: whether the end of the group, or of the sequence, waits for it; else results may come too late
+            packet: (type, number) of the packets that it travels in
+            offset_parameter: a scratchpad parameter that is added to the offset
+            group: the `TaskGroup` that it belongs to
+            sizes: instead of `tap`: how often each of up to four nested loops turns, the outermost first
+            strides: and how many elements each of them goes on
+            offset: where to begin, in elements
+            transfer_len: how many elements in all, one after the other
+            managed: whether it is awaited and freed for you; else the task that is returned has to be
+        """
         from tilewright.iron.runtime.transfers import Access, Transfer
 
         if self.is_producer:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.device.tile import AnyMemTile, Tile
+from tilewright.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.handle import ObjectFifoHandle
     from tilewright.iron.dataflow.objectfifo import ObjectFifo, PadDims, StreamDims
 
 
+@user_facing
 class Linkable:
     """What an `ObjectFifoHandle` can be linked to. Lists have an entry for each offset; without one, defaults."""
 

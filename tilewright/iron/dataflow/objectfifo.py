@@ -16,6 +16,7 @@ from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.links import ObjectFifoLink
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
+from tilewright.tracebacks import user_facing
 
 __all__ = ["ObjectFifo", "ObjectFifoEndpoint", "ObjectFifoHandle", "ObjectFifoLink", "PadDims", "StreamDims"]
 
@@ -27,6 +28,7 @@ MAX_ITERATIONS = 256
 _numbers = count()
 
 
+@user_facing
 class ObjectFifo(Emitted[Any]):
     """A queue of objects. `prod()` is the end that fills them, each `cons()` one that uses them up.
 
@@ -53,13 +55,24 @@ class ObjectFifo(Emitted[Any]):
         consumer_obj_type: Any = None,
         aie_stream: tuple[int, int] | None = None,
     ):
-        """A queue of `depth` objects of `obj_type`, an array type such as `np.ndarray[(64,), np.dtype[np.int32]]`.
+        """A queue of objects of one type.
 
-        `dims_to_stream` and `dims_from_stream_per_cons` reorder elements on their way, `pad_dimensions` puts
-        `pad_value` around them (on a mem tile). `repeat_count` sends each object so many times. `delegate_tile` holds
-        the objects instead of one of the ends, `via_DMA` keeps ends that share memory from doing so, `init_values`
-        are there from the start. `consumer_obj_type` lets consumers take objects in smaller pieces, `aie_stream` is
-        (which end, which port) of a core's own stream.
+        Args:
+            obj_type: an array type such as `np.ndarray[(64,), np.dtype[np.int32]]`
+            depth: how many objects there is room for at each end
+            name: what messages and reports call it
+            dims_to_stream: the order in which elements leave, as (size, stride) pairs
+            dims_from_stream_per_cons: the order in which consumers put them
+            plio: whether a shim end uses the programmable logic
+            pad_dimensions: how many elements a mem tile puts around an object
+            pad_value: what these are
+            disable_synchronization: no locks; whoever uses it knows that it is safe
+            repeat_count: how many times each object is sent
+            delegate_tile: a tile that holds the objects instead of one of the ends
+            via_DMA: whether ends that share memory use their DMAs all the same
+            init_values: objects that are there from the start
+            consumer_obj_type: lets consumers take objects in smaller pieces
+            aie_stream: (which end, which port) of a core's own stream
         """
         super().__init__()
         if depth is not None and depth < 1:
@@ -112,13 +125,19 @@ class ObjectFifo(Emitted[Any]):
         return self._type
 
     def set_iter_count(self, iter_count: int) -> None:
-        """Let a mem tile's DMA go through its objects only so many times."""
+        """Let a mem tile's DMA go through its objects only `iter_count` times."""
         if not 1 <= iter_count <= MAX_ITERATIONS:
             refuse(f"Iter count must be in [1, {MAX_ITERATIONS}] range.", (None, f"got {iter_count}"))
         self._iter_count = iter_count
 
     def prod(self, depth: int | None = None, channel: int | None = None, tile: Tile | None = None) -> ObjectFifoHandle:
-        """The producing end; there is one, whoever asks. `tile` is the shim tile if the runtime sequence fills it."""
+        """The producing end: there is one, and every call gives it.
+
+        Args:
+            depth: how many objects it has; without it as many as the ObjectFifo says
+            channel: the DMA channel that it uses
+            tile: the shim tile, where the runtime sequence fills it
+        """
         if self.producer is None:
             self.producer = ObjectFifoHandle(self, True, depth, channel=channel, tile=tile)
         else:
@@ -132,13 +151,20 @@ class ObjectFifo(Emitted[Any]):
         channel: int | None = None,
         tile: Tile | None = None,
     ) -> ObjectFifoHandle:
-        """A new consuming end: all consumers see all objects."""
+        """A new consuming end: all consumers see all objects.
+
+        Args:
+            depth: how many objects it has; without it as many as the ObjectFifo says
+            dims_from_stream: the order in which it puts elements, as (size, stride) pairs
+            channel: the DMA channel that it uses
+            tile: the shim tile, where the runtime sequence drains it
+        """
         dims = self._dims_from_stream_per_cons if dims_from_stream is None else dims_from_stream
         self.consumers.append(ObjectFifoHandle(self, False, depth, dims, channel, tile))
         return self.consumers[-1]
 
     def tiles(self, cons_only: bool = False) -> list[Tile]:
-        """The tiles of all ends, and the one that the objects are on if it is neither."""
+        """The tiles of all ends, or `cons_only` of consumers, and the one that the objects are on if it is neither."""
         ends = [end.placed() for end in self.ends() if not (cons_only and end.is_producer)]
         return ends if self.delegate_tile is None or cons_only else [*ends, self.delegate_tile]
 
@@ -210,6 +236,19 @@ class ObjectFifo(Emitted[Any]):
         from tilewright.iron.helpers.util import pack_pad_value
 
         return pack_pad_value(self._pad_value, np.dtype(self.dtype).itemsize) if self._pad_value else None
+
+    def facts(self) -> dict[str, str]:
+        """A queue in words: what it carries, how much of it, from where, and to where."""
+        ends = [
+            str(end.endpoint) if end is not None and end.endpoint else "" for end in (self.producer, *self.consumers)
+        ]
+        producer, *consumers = ends
+        return {"object": str(self._type), "deep": str(self.depth), "from": producer, "to": ", ".join(consumers)}
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.cards import facts_html
+
+        return facts_html(f"ObjectFifo {self.name}", self.facts())
 
     def __str__(self) -> str:
         return f"ObjectFifo({self._type}, depth={self.depth}, name='{self.name}')"

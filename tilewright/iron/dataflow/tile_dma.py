@@ -19,7 +19,7 @@ from tilewright.iron.resolvable import Emitted
 
 @dataclass
 class Acquire:
-    """A lock that a descriptor waits for before it moves data."""
+    """A `lock` that a descriptor waits for before it moves data: for `value` exactly, or `greater_equal` at least."""
 
     lock: Lock
     value: int = 1
@@ -34,7 +34,7 @@ class Acquire:
 
 @dataclass
 class Release:
-    """A lock that a descriptor releases after it has moved data."""
+    """A `lock` that a descriptor adds `value` to after it has moved data."""
 
     lock: Lock
     value: int = 1
@@ -47,7 +47,10 @@ class Release:
 
 @dataclass
 class BdIteration:
-    """A descriptor that moves on by `stride` elements each time it is used, and starts over after `size` times."""
+    """A descriptor that moves on by `stride` elements each time it is used, and starts over after `size` times.
+
+    `current` is how many times it has been used.
+    """
 
     size: int
     stride: int
@@ -56,7 +59,12 @@ class BdIteration:
 
 @dataclass
 class Bd:
-    """One buffer descriptor. `next` is `"self"`, the number of one in the same channel, or None: the chain ends."""
+    """One buffer descriptor: `length` elements of a `buffer` from `offset` on, in the order of `sizes` and `strides`.
+
+    It waits for all of `acquires` first and gives all of `releases` in the end. `next` is `"self"`, the number of one
+    in the same channel, or None: the chain ends. `packet` is (type, id) of the packets that it sends, `pad_dimensions`
+    what is put around data, `iteration` how it moves on from use to use, `where` the source line.
+    """
 
     buffer: Buffer
     offset: int = 0
@@ -96,7 +104,10 @@ class Bd:
 
 @dataclass
 class DmaChannel:
-    """One channel, and the descriptors that it goes through; `pad_value` is what padding puts around data."""
+    """The `channel` of that number and `direction`, and the descriptors `bds` that it goes through.
+
+    `pad_value` is what padding puts around data.
+    """
 
     direction: DmaDirection
     channel: int

@@ -7,6 +7,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.device import device as _devices
 from tilewright.iron.device.device import CLASSES, Device, KnownDevice
 from tilewright.iron.device.tile import AnyComputeTile, AnyMemTile, AnyShimTile, Tile
+from tilewright.lazy import listed_names
 
 __all__ = ["AnyComputeTile", "AnyMemTile", "AnyShimTile", "Device", "Tile", "from_name"]
 
@@ -17,8 +18,11 @@ def __getattr__(name: str) -> type[KnownDevice]:
     return getattr(_devices, name)
 
 
+__dir__ = listed_names(__name__, *CLASSES)
+
+
 def from_name(name: str, *, n_cols: int | None = 1) -> Device:
-    """A device by the name of its family, such as `npu2`, with so many columns; None means all that it has."""
+    """A device by the `name` of its family, such as `npu2`, with `n_cols` columns; None means all that it has."""
     family = _ALIASES.get(name.lower(), name.lower())
     if family not in DeviceName.__members__:
         known = sorted({found.name for found in DEVICES if "_" not in found.name} | set(_ALIASES))

@@ -37,7 +37,7 @@ class Device(Resolvable):
         return self.model.arch
 
     def get_tile_type(self, col: int, row: int) -> TileType:
-        """The type of the tile at a place."""
+        """The type of the tile in a column, `col`, and a `row`."""
         if not self.model.is_valid_tile(col, row):
             refuse(
                 f"there is no tile ({col}, {row}) on {self.name}",

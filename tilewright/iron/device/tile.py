@@ -26,6 +26,14 @@ class Tile:
         tile_type: TileType | None = None,
         allocation_scheme: str | None = None,
     ) -> None:
+        """A tile, as much of it as is decided: the rest is found when the program is placed.
+
+        Args:
+            col: its column
+            row: its row; 0 are shim tiles
+            tile_type: which kind of tile
+            allocation_scheme: how its memory is given out, 'basic-sequential' or 'bank-aware'
+        """
         self.col, self.row = col, row
         self.tile_type = tile_type
         self.allocation_scheme = allocation_scheme
@@ -38,7 +46,7 @@ class Tile:
     def with_type(
         self, tile_type: TileType, *, allocation_scheme: str | None = None, mismatch_msg: str | None = None
     ) -> Tile:
-        """Another tile of this type, asked for in the same way."""
+        """Another tile, asked for likewise, of this `tile_type` and `allocation_scheme`; or refused: `mismatch_msg`."""
         if self.tile_type not in (None, tile_type):
             refuse(
                 mismatch_msg or f"expected a tile of type {tile_type}, got {self}",

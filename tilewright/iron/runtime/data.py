@@ -3,38 +3,60 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, SSAValue
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
-from tilewright.iron.builders.handles import Value, value_of
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.iron.builders.handles import Value, ssa_of, value_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.scalars import ScalarValue
-from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type, is_type
+from tilewright.iron.builders.types import (
+    array_dtype,
+    array_shape,
+    convert_type,
+    is_array_type,
+    is_float_type,
+    is_type,
+    scalar_type,
+)
+from tilewright.tracebacks import user_facing
+
+
+def is_float_argument(given: Any) -> bool:
+    """Whether an argument is a floating-point number, which a sequence only hands on."""
+    return isinstance(given, type) and is_float_type(scalar_type(given))
 
 
 def argument_type(given: Any) -> Attribute:
     """The type of an argument: an array type, a scalar type, a type of the IR, or a function that gives one."""
+    if is_float_argument(given):
+        if given is not np.float32:
+            refuse(f"a sequence takes no {given.__name__}", (None, "take np.float32, a core can narrow what it reads"))
+        return i32
     if is_type(given) or is_array_type(given) or isinstance(given, type):
         return convert_type(given)
     if callable(given):
         return convert_type(given())
     refuse(
         f"a sequence cannot take {given!r}",
-        (None, "give array types for buffers, np.int32 or np.int64 for numbers"),
+        (None, "give array types for buffers, np.int32, np.int64 or np.float32 for numbers"),
     )
 
 
 class RuntimeData:
     """A buffer of the host, as a runtime sequence sees it: what `fill` reads and `drain` writes.
 
-    Of `np.ndarray[(None,), np.dtype[np.int32]]` the host may give any number of elements.
+    Of `np.ndarray[(None,), np.dtype[np.int32]]` the host may give any number of elements; `size` is how many.
     """
 
     def __init__(self, arr_type: Any):
+        """A buffer of an array type, its `arr_type`."""
         self._arr_type = arr_type
         self._op: Value | None = None
+        self._size: RuntimeScalar | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,13 +86,25 @@ class RuntimeData:
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """How many elements it has, if that is known now."""
         if DYNAMIC_INDEX in self.shape:
             refuse(
                 f"{self} has as many elements as a run gives it",
                 (None, "say which ones: sizes and strides, or transfer_len"),
             )
         return prod(self.shape)
+
+    @property
+    def size(self) -> Any:
+        """How many elements it has: a number, or one of the program that a run takes from the host's array."""
+        if DYNAMIC_INDEX not in self.shape:
+            return prod(self.shape)
+        if self._size is None:
+            buffer = ssa_of(self.op)
+            sequence = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
+            assert isinstance(sequence, RuntimeSequenceOp) and isinstance(buffer, BlockArgument)
+            self._size = RuntimeScalar(sequence.add_size(buffer))
+        return self._size
 
     def default_tap(self) -> Any:
         """All of it, from the first element to the last."""
@@ -106,8 +140,25 @@ class RuntimeScalar(ScalarValue):
         return self
 
 
+@user_facing
+class RuntimeFloat(Value):
+    """An np.float32 that the host gives when it runs the sequence: for a runtime parameter, `buffer[0] = value`."""
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        refuse(
+            "a runtime sequence computes with whole numbers only, it hands floating-point numbers on",
+            (None, "assign it to a runtime parameter as it is, and compute in the worker"),
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __pow__ = __floordiv__ = __mod__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = _refuse
+
+
 def argument(given: Any, ssa: SSAValue) -> RuntimeData | RuntimeScalar | Value:
     """What a sequence's body gets for an argument of its operation."""
+    if is_float_argument(given):
+        return RuntimeFloat(ssa)
     if isinstance(ssa.type, MemRefType) and is_array_type(given):
         data = RuntimeData(given)
         data.op = value_of(ssa)

@@ -9,9 +9,12 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr, i32
 
 from tilewright.iron.buffer import Buffer
+from tilewright.iron.builders.casts import as_integer
 from tilewright.iron.builders.location import refuse, user_location
-from tilewright.iron.placed.descriptors import as_integer
+from tilewright.iron.builders.python_values import is_integer, is_number
+from tilewright.iron.builders.types import is_float_type, scalar_type
 from tilewright.iron.runtime._context import active_sequence
+from tilewright.iron.runtime.data import RuntimeFloat
 
 WORD_BYTES = 4
 
@@ -25,8 +28,26 @@ def write_parameter(buffer: Buffer | str, index: Any, value: Any) -> None:
         index = _flat_index(buffer, index)
         sequence.later(partial(_check_place, buffer, user_location()))
     name = buffer if isinstance(buffer, str) else buffer.name
-    is_known = isinstance(value, int | np.integer)
-    npu_rtp_write(name, index, value if is_known else as_integer(value, i32))
+    holds_floats = not isinstance(buffer, str) and is_float_type(scalar_type(buffer.dtype))
+    npu_rtp_write(name, index, _word(value, name, holds_floats))
+
+
+def _word(value: Any, name: str, holds_floats: bool) -> Any:
+    """What a runtime parameter gets: a number, or a value of the program as an i32."""
+    if isinstance(value, RuntimeFloat) and not holds_floats:
+        refuse(f"'{name}' holds whole numbers, not the np.float32 that it is given", (None, "make both of one type"))
+    if isinstance(value, RuntimeFloat):
+        return value.ssa
+    if not is_number(value):
+        if holds_floats:
+            remedy = "take an np.float32 among the arguments of the sequence, or make the parameter of np.int32"
+            refuse(f"'{name}' holds floating-point numbers, but a sequence computes with whole ones", (None, remedy))
+        return as_integer(value, i32)
+    if holds_floats:
+        return int(np.float32(value).view(np.int32))
+    if not is_integer(value):
+        refuse(f"'{name}' holds whole numbers, not {value!r}", (None, "make it of np.float32"))
+    return int(value)
 
 
 def _check_place(buffer: Buffer, where: LocationAttr) -> None:
@@ -39,7 +60,7 @@ def _check_place(buffer: Buffer, where: LocationAttr) -> None:
 def _flat_index(buffer: Buffer, index: Any) -> int:
     indices = cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
     if np.dtype(buffer.dtype).itemsize != WORD_BYTES:
-        remedy = "make it of np.int32, a core can narrow what it reads"
+        remedy = "make it of np.int32 or np.float32, a core can narrow what it reads: `.astype(...)`"
         refuse(f"'{buffer.name}' holds runtime parameters, which are 4 bytes each", (buffer.where, remedy))
     if not all(isinstance(i, int | np.integer) for i in indices) or len(indices) != len(buffer.shape):
         refuse(f"'{buffer.name}' is written one element at a time, at constant indices, not at {index!r}")

@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr, i32
 from xdsl.ir import Block
 
+from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.insertion import InsertionPoint
@@ -20,7 +21,7 @@ from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.resolvable import Resolvable
 from tilewright.iron.runtime._context import active_sequence, active_sequence_scope
 from tilewright.iron.runtime.argument_names import parameter_names, with_target_names
-from tilewright.iron.runtime.data import argument, argument_type
+from tilewright.iron.runtime.data import argument
 from tilewright.iron.runtime.dmataskhandle import Task
 from tilewright.iron.runtime.endpoint import RuntimeEndpoint
 from tilewright.iron.runtime.parameters import write_parameter
@@ -28,6 +29,7 @@ from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
 from tilewright.iron.runtime.written import WrittenSequence, sequence_op
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
+from tilewright.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.flow import Flow, PacketFlow
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tilewright.iron.scratchpad_parameter import ScratchpadParameter
 
 
+@user_facing
 class Runtime(Resolvable):
     """What the host has done when it runs a program: fill ObjectFifos from its buffers, drain others into them.
 
@@ -54,7 +57,13 @@ class Runtime(Resolvable):
         *,
         strict_task_groups: bool = True,
     ) -> None:
-        """With `strict_task_groups`, either all transfers are in task groups or none."""
+        """What the host does.
+
+        Args:
+            seq_fn: the sequence; called once, when the program is built
+            fn_args: what it is called with: types of its arguments, ends of ObjectFifos, and anything else
+            strict_task_groups: either all transfers are in task groups or none
+        """
         self.where: LocationAttr = user_location()
         self._function = seq_fn
         self._fn_args = list(fn_args or ())
@@ -70,6 +79,11 @@ class Runtime(Resolvable):
             if isinstance(arg, ObjectFifoHandle):
                 self._take(arg)
 
+    def __repr__(self) -> str:
+        function = getattr(self._function, "__name__", None)
+        ends = shortened(", ".join(map(str, self._handles)))
+        return f"<Runtime {function or 'written in place'}: {ends or 'no ObjectFifos'}>"
+
     def _take(self, handle: ObjectFifoHandle, tile: Tile | None = None) -> None:
         """Be at this end of an ObjectFifo."""
         if handle.endpoint is None or tile is not None:
@@ -82,15 +96,15 @@ class Runtime(Resolvable):
         return list(self._handles)
 
     def add_flow(self, flow: Flow | PacketFlow) -> None:
-        """Make a route part of the program."""
+        """Make a route, the `flow`, part of the program."""
         self.flows.append(flow)
 
     def add_lock(self, lock: Lock) -> None:
-        """Make a lock part of the program."""
+        """Make a `lock` part of the program."""
         self.locks.append(lock)
 
     def add_tile_dma(self, tile_dma: TileDma) -> None:
-        """Make a tile's DMA program part of the program."""
+        """Make a tile's DMA program, the `tile_dma`, part of the program."""
         self.tile_dmas.append(tile_dma)
 
     def tiles(self) -> list[Tile]:
@@ -105,7 +119,7 @@ class Runtime(Resolvable):
             refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
         names = with_target_names(len(input_types))
         with InsertionPoint(Block()):
-            op = sequence_op([*map(argument_type, input_types)], names)
+            op = sequence_op(input_types, names)
         with InsertionPoint(op.body.block):
             arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
             active = ActiveSequence(arguments, self._strict, in_device=False)
@@ -135,7 +149,7 @@ class Runtime(Resolvable):
         tile: Tile | None = None,
         **access: Any,
     ) -> Task:
-        """`in_fifo.fill(source, ...)`."""
+        """`in_fifo.fill(source, tap, wait, group=task_group, **access)`, from the shim `tile` that is given."""
         self._take(in_fifo, tile)
         return in_fifo.fill(source, tap, wait, group=task_group, **access)
 
@@ -150,7 +164,7 @@ class Runtime(Resolvable):
         tile: Tile | None = None,
         **access: Any,
     ) -> Task:
-        """`out_fifo.drain(dest, ...)`."""
+        """`out_fifo.drain(dest, tap, wait, group=task_group, **access)`, to the shim `tile` that is given."""
         self._take(out_fifo, tile)
         return out_fifo.drain(dest, tap, wait, group=task_group, **access)
 
@@ -159,20 +173,20 @@ class Runtime(Resolvable):
         return TaskGroup()
 
     def finish_task_group(self, task_group: TaskGroup) -> None:
-        """Wait for a group's transfers, and free their descriptors."""
+        """Wait for the transfers of a `task_group`, and free their descriptors."""
         task_group.finish()
 
     def inline_ops(self, inline_func: Callable[..., Any], inline_args: Sequence[Any]) -> None:
-        """Build operations of the lower-level dialects in the sequence."""
+        """Call `inline_func(*inline_args)`, which builds operations of the lower-level dialects in the sequence."""
         active_sequence()
         inline_func(*inline_args)
 
     def set_barrier(self, barrier: WorkerRuntimeBarrier, value: int) -> None:
-        """Set a barrier for all of its workers."""
+        """Set a `barrier` to a `value` for all of its workers."""
         barrier.set(value)
 
     def write_rtp(self, buf: Buffer | str, index: int, value: Any) -> None:
-        """Write a runtime parameter."""
+        """Write a `value` to the element `index` of the runtime parameters in `buf`."""
         write_parameter(buf, index, value)
 
     # Resolution.
@@ -195,7 +209,7 @@ class Runtime(Resolvable):
         names = parameter_names(function, len(self._fn_args))
         with at(self.where):
             bind(function, self._fn_args, {}, f"fn_args do not fit '{getattr(function, '__name__', function)}'")
-            op = sequence_op([*map(argument_type, inputs.values())], [names[n] for n in inputs])
+            op = sequence_op([*inputs.values()], [names[n] for n in inputs])
         with InsertionPoint(op.body.block):
             if prologue is not None:
                 prologue()

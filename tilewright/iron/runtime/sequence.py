@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation
 
+from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.errors import Error
 from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse, user_location
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 
 class IronRuntimeError(Error):
     """Kept for programs that catch it: what is wrong with a sequence is a `UsageError`."""
+
+
+class _Moved(NamedTuple):
+    """A transfer: which buffer, how much of it if that is known, and by which line."""
+
+    data: RuntimeData
+    size_bytes: int | None
+    where: LocationAttr
 
 
 class ActiveSequence:
@@ -43,7 +52,7 @@ class ActiveSequence:
         self._numbers = count()
         self._open = list[TaskGroup]()
         self._uses = dict[bool, LocationAttr]()
-        self._moved = dict["ObjectFifo", list[tuple[int | None, LocationAttr]]]()
+        self._moved = dict["ObjectFifo", list[_Moved]]()
         self._body: Block = InsertionPoint.current.block
         with active_sequence_scope(self):
             self._default = TaskGroup(next(self._numbers))
@@ -61,10 +70,10 @@ class ActiveSequence:
         self._uses.setdefault(group is None, user_location())
         (group or self._default).add(task, wait)
 
-    def count(self, fifo: ObjectFifo, elements: int | None) -> None:
-        """Note how many elements a transfer moves; None if that is known only at run time, or how often it is made."""
+    def count(self, fifo: ObjectFifo, data: RuntimeData, size_bytes: int | None) -> None:
+        """Note how much a transfer moves; None if that is known only at run time, or how often it is made."""
         once = InsertionPoint.current.block is self._body
-        self._moved.setdefault(fifo, []).append((elements if once else None, user_location()))
+        self._moved.setdefault(fifo, []).append(_Moved(data, size_bytes if once else None, user_location()))
 
     def later(self, action: Callable[[], None]) -> None:
         """Build something that refers to parts of the device: now if there is one, else when there is."""
@@ -94,15 +103,18 @@ class ActiveSequence:
             )
 
     def _check_amounts(self) -> None:
-        """Whole objects go through a fifo, else its other end waits for the rest."""
+        """Whole objects go through a fifo, else its other end waits for the rest; element types need not agree."""
         for fifo, moved in self._moved.items():
-            amounts = [elements for elements, _ in moved if elements is not None]
-            size = prod(fifo.shape)
-            if len(amounts) == len(moved) and sum(amounts) % size:
-                refuse(
-                    f"{sum(amounts)} elements go through '{fifo.name}', "
-                    f"which is no multiple of the {size} elements of its objects",
-                    (fifo.where, f"an object is {fifo.memref_type}"),
-                    (None, "move whole objects, or give the fifo smaller ones"),
-                    at=moved[-1][1],
-                )
+            amounts = [transfer.size_bytes for transfer in moved if transfer.size_bytes is not None]
+            object_bytes = prod(fifo.shape) * element_bytes(fifo.memref_type)
+            if len(amounts) < len(moved) or sum(amounts) % object_bytes == 0:
+                continue
+            data, total, size, unit = moved[-1].data, sum(amounts), object_bytes, "bytes"
+            if element_bytes(data.memref_type) == (width := element_bytes(fifo.memref_type)):
+                total, size, unit = total // width, size // width, "elements"
+            refuse(
+                f"{total} {unit} go through '{fifo.name}', which is no multiple of the {size} {unit} of its objects",
+                (fifo.where, f"an object is {fifo.memref_type}, and this moves {data}"),
+                (None, "move whole objects, or give the fifo smaller ones"),
+                at=moved[-1].where,
+            )

@@ -11,6 +11,7 @@ from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import at, refuse, user_location
 from tilewright.iron.placed.tasks import dma_await_task, dma_free_task
 from tilewright.iron.runtime._context import active_sequence
+from tilewright.tracebacks import user_facing
 
 
 class _Started(NamedTuple):
@@ -22,10 +23,12 @@ class _Started(NamedTuple):
     where: LocationAttr
 
 
+@user_facing
 class TaskGroup:
     """Transfers that are given `group=`; `finish` waits for those with `wait=True`, then frees all of them."""
 
     def __init__(self, id: int | None = None):
+        """A group; `id` is a number of your own for it."""
         self.where: LocationAttr = user_location()
         sequence = active_sequence()
         self._group_id = sequence.open_group(self) if id is None else id
@@ -37,7 +40,7 @@ class TaskGroup:
         return self._group_id
 
     def add(self, task: Any, wait: bool) -> None:
-        """Take a transfer in."""
+        """Take a transfer in: its `task`, and whether to `wait` for it."""
         self._started.append(_Started(task, wait, InsertionPoint.current.block, user_location()))
 
     def finish(self) -> None:
@@ -46,7 +49,7 @@ class TaskGroup:
         self.emit_end()
 
     def emit_end(self, at_transfers: bool = False) -> None:
-        """Build the waits, then the frees: on the line that asks for it, or on those of the transfers."""
+        """Build the waits, then the frees: on the line that asks for it, or with `at_transfers` on the transfers'."""
         waited = [started for started in self._started if started.wait]
         for build, transfers in ((dma_await_task, waited), (dma_free_task, self._started)):
             for started in transfers:

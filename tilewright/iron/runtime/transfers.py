@@ -8,8 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.iron.builders.location import refuse
@@ -55,7 +53,7 @@ class Access:
         """How many elements a run has."""
         if self.transfer_len is not None:
             return self.transfer_len
-        return data.elements if self.offset is None else data.elements - self.offset
+        return data.size if self.offset is None else data.size - self.offset
 
     def count(self, data: RuntimeData) -> int | None:
         """How many elements are moved, if it is known now."""
@@ -105,7 +103,9 @@ class Transfer:
         options = {"packet": self.packet, "offset_parameter": self._parameter()}
         task = self.access.task(self.handle.name, self.data, self.wait, **options)
         dma_start_task(task)
-        sequence.count(self.handle.fifo, self.access.count(self.data))
+        elements = self.access.count(self.data)
+        size_bytes = None if elements is None else elements * element_bytes(self.data.memref_type)
+        sequence.count(self.handle.fifo, self.data, size_bytes)
         if self.managed:
             sequence.enroll(task, self.wait, self.group)
         return Task(task.result)
@@ -127,20 +127,3 @@ class Transfer:
             )
         if not self.managed and self.group is not None:
             refuse("a transfer with managed=False is in no group", (None, "leave out one of managed and group"))
-        self._check_types()
-
-    def _check_types(self) -> None:
-        """Elements on both sides have the same size; single bytes stand for anything."""
-        fifo, data = self.handle.fifo.memref_type, self.data.memref_type
-        differ = element_bytes(fifo) != element_bytes(data)
-        if differ and not _is_opaque(fifo.element_type) and not _is_opaque(data.element_type):
-            refuse(
-                f"{self.data} does not go with '{self.handle.name}', whose objects are {fifo}",
-                (self.handle.fifo.where, "give both the same element type"),
-            )
-
-
-def _is_opaque(type: Attribute) -> bool:
-    """Whether elements are bytes, or blocks of several numbers."""
-    bits = type.bitwidth if isinstance(type, IntegerType) else getattr(type, "bitwidth", None)
-    return bits in (None, 8)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Operation, Region
 
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import FLOAT_ARGUMENTS, RuntimeSequenceOp
 from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import at
 from tilewright.iron.builders.operations import build
+from tilewright.iron.runtime.data import argument_type, is_float_argument
 from tilewright.iron.runtime.sequence import ActiveSequence
 
 
-def sequence_op(types: Sequence[Any], names: Sequence[str]) -> RuntimeSequenceOp:
-    """A sequence with arguments of these types and, as far as they are known, names."""
-    block = Block(arg_types=types)
+def sequence_op(given: Sequence[Any], names: Sequence[str]) -> RuntimeSequenceOp:
+    """A sequence with arguments of the types that a program gives and, as far as they are known, names."""
+    block = Block(arg_types=[*map(argument_type, given)])
     for ssa, name in zip(block.args, names, strict=False):
         ssa.name_hint = name
-    return build(RuntimeSequenceOp, regions=[Region(block)], sym_name="sequence")
+    floats = [number for number, type in enumerate(given) if is_float_argument(type)]
+    attributes = {FLOAT_ARGUMENTS: DenseArrayBase.from_list(i64, floats)} if floats else {}
+    return build(RuntimeSequenceOp, regions=[Region(block)], sym_name="sequence", attributes=attributes)
 
 
 class WrittenSequence:

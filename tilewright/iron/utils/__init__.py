@@ -21,7 +21,7 @@ from tilewright.iron.utils.tensor_factory import (
     zeros,
     zeros_like,
 )
-from tilewright.lazy import lazy_names
+from tilewright.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright.iron.utils.npukernel import HostRuntime as HostRuntime
@@ -35,6 +35,7 @@ _HOMES = {
     "DEFAULT_TENSOR_CLASS": "tilewright.iron.utils.tensor_factory:DEFAULT_TENSOR_CLASS",
 }
 _lazy = lazy_names(__name__, _HOMES)
+__dir__ = listed_names(__name__)
 _runtime: Any = None
 has_xrt = has_hrx = False
 

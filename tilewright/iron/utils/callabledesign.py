@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.design import Design
+from tilewright.errors import CallError, near_match
 from tilewright.iron.builders.module import Module
 from tilewright.iron.utils.compile.jit.compilabledesign import CompilableDesign, Generator
 from tilewright.iron.utils.npukernel import KernelResult, NPUKernel
 from tilewright.iron.utils.trace.config import TraceConfig
+from tilewright.tracebacks import user_facing
 
 
+@user_facing
 class CallableDesign:
     """What `@iron.jit` makes of a function.
 
@@ -34,6 +37,16 @@ class CallableDesign:
         trace_config: TraceConfig | None = None,
         full_elf: bool = False,
     ):
+        """A function that builds a design, as something to call.
+
+        Args:
+            mlir_generator: the function, or a file of MLIR
+            compile_kwargs: compile-time arguments that are fixed
+            use_cache: whether a design that was compiled before is used again
+            source_files: for the vendor's compiler, as are `aiecc_flags`, `compile_flags`, `include_paths`,
+                `object_files` and `full_elf`; they mean nothing here
+            trace_config: what hardware would trace
+        """
         if isinstance(mlir_generator, CompilableDesign):
             self.compilable = mlir_generator
         else:
@@ -51,6 +64,11 @@ class CallableDesign:
         self.trace_config = trace_config
         self._kernel_cache = dict[Any, Design]()
 
+    @property
+    def recognised_by(self) -> CompilableDesign:
+        """See `CompilableDesign.recognised_by`."""
+        return self.compilable
+
     def __call__(self, *runtime_args: Any, **runtime_kwargs: Any) -> KernelResult:
         """Compile if that is needed, and run."""
         compilable, scalars = self._split(runtime_kwargs)
@@ -58,7 +76,7 @@ class CallableDesign:
         design = self._design(compilable)
         tensors, numbers = compilable.split_runtime_args(runtime_args, scalars)
         compilable.validate_tensor_args(tensors, design)
-        return NPUKernel(design=design, trace_config=self.trace_config)(*tensors, **numbers)
+        return NPUKernel(design=design, trace_config=self.trace_config).run(tensors, numbers)
 
     def _design(self, compilable: CompilableDesign) -> Design:
         """One that is known by everything that it is made from need not be built again to see that."""
@@ -81,14 +99,18 @@ class CallableDesign:
     def _check_call(self, runtime_args: tuple[Any, ...], scalars: Mapping[str, Any]) -> None:
         compilable, name = self.compilable, self.compilable.generator_name
         if misplaced := set(scalars) & set(compilable.tensor_params):
-            raise TypeError(
+            raise CallError(
                 f"{name!r} received tensor param(s) as keyword arguments: {misplaced}.\n"
                 f"  Params annotated In/Out/InOut must be passed positionally.\n"
                 f"  CompileTime[T] params (passed as kwargs): {compilable.compile_params}."
             )
+        known = [*compilable.tensor_params, *compilable.scalar_params, *compilable.compile_params]
+        if compilable.parameters is not None and (unknown := [given for given in scalars if given not in known]):
+            hint = near_match(unknown[0], known)
+            raise CallError(f"{name!r} has no parameter {unknown[0]!r}{hint}; it takes {', '.join(known)}")
         most = len(compilable.tensor_params) + len(compilable.scalar_params)
         if compilable.parameters is not None and len(runtime_args) > most:
-            raise TypeError(
+            raise CallError(
                 f"{name!r} takes at most {most} positional argument(s) (tensor: {len(compilable.tensor_params)}, "
                 f"scalar: {len(compilable.scalar_params)}) but {len(runtime_args)} were given.\n"
                 f"  CompileTime[T] parameters {compilable.compile_params} must be keyword arguments, not positional."

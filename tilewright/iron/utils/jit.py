@@ -7,6 +7,7 @@ from functools import partial
 from inspect import Parameter
 from typing import Any, overload
 
+from tilewright.errors import CallError
 from tilewright.iron.utils.callabledesign import CallableDesign
 from tilewright.iron.utils.compile.jit.compilabledesign import Generator, config_param_names
 from tilewright.iron.utils.compile.jit.introspection import EMPTY, Parameters, parameters_of
@@ -19,7 +20,7 @@ def jit(mlir_generator: Generator, **kwargs: Any) -> CallableDesign: ...
 @overload
 def jit(mlir_generator: None = None, **kwargs: Any) -> Callable[[Generator], CallableDesign]: ...
 def jit(mlir_generator: Generator | None = None, **kwargs: Any) -> Any:
-    """Decorates a function that builds a design, so that calling it runs the design.
+    """Decorates a function that builds a design, the `mlir_generator`, so that calling it runs the design.
 
     `@iron.jit`, or `@iron.jit(M=512)` with settings of `CallableDesign` and compile-time arguments that are fixed.
     """
@@ -36,14 +37,14 @@ def _check(function: Generator, parameters: Parameters, arguments: dict[str, Any
     """Refuse what could only go wrong later."""
     name, compile_time = function.__name__, list(parameters.compile_time)
     if unknown := set(arguments) - set(compile_time):
-        raise TypeError(
+        raise CallError(
             f"@iron.jit received keyword argument(s) that do not match any CompileTime[T]-annotated parameter of "
             f"{name!r}: {sorted(unknown)}.\n  Valid CompileTime[T] params: {compile_time}.\n"
             f"  Config keys: {sorted(_SETTINGS)}."
         )
     unclear = [scalar for scalar in parameters.scalars if scalar not in parameters.scalar_types]
     if silent := [scalar for scalar in unclear if parameters.default(scalar) is not EMPTY]:
-        raise TypeError(
+        raise CallError(
             f"@iron.jit: parameter(s) {silent!r} of {name!r} have default values but no In / Out / InOut / "
             f"CompileTime[T] / RunTime[T] annotation: it is not said when they are known.\n"
             f"  Fix options:\n    * CompileTime[T] = default: another value compiles another design.\n"
@@ -52,7 +53,7 @@ def _check(function: Generator, parameters: Parameters, arguments: dict[str, Any
         )
     if positional := [n for n in compile_time if _may_be_positional(parameters, n) and n not in arguments]:
         shown = ", ".join(f"{parameter}: CompileTime[...]" for parameter in positional)
-        raise TypeError(
+        raise CallError(
             f"@iron.jit: CompileTime[T] parameter(s) {positional!r} in {name!r} are not keyword-only.\n"
             f"Place a bare '*' before your CompileTime[T] parameters:\n\n"
             f"  # Before:\n  def {name}(a: In, b: Out, {shown}):\n      ...\n\n"

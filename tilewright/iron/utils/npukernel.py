@@ -11,13 +11,14 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
-from tilewright.design import Design, argument_names, design_from_text
+from tilewright.design import Design, design_from_text
 from tilewright.device.timing import timing_with
+from tilewright.errors import CallError, near_match
 from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
 from tilewright.iron.utils.hostruntime.current_device import simulated_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.iron.utils.trace.config import TraceConfig
-from tilewright.sim.runs import RunResult
+from tilewright.run_result import RunResult
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,15 @@ class NPUKernel:
         return self._design
 
     def __call__(self, *tensors: Any, **scalars: Any) -> KernelResult:
-        """Run it: tensors in order, numbers by name, or in the order of the sequence's other arguments."""
+        """Run it: tensors in order, numbers by the names that the sequence has for them."""
+        known = self.design.scalars()
+        if unknown := [name for name in scalars if name not in known]:
+            takes = ", ".join(known) or "no numbers"
+            raise CallError(f"the sequence takes {takes}, not {unknown[0]!r}{near_match(unknown[0], known)}")
+        return self.run(tensors, scalars)
+
+    def run(self, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> KernelResult:
+        """Run it: numbers whose names the sequence does not know are taken in order."""
         words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
         design = self.design
         result = design.run(*_ordered(design, tensors, scalars), txn=words)
@@ -88,24 +97,19 @@ def _design_text(path: Path) -> str:
 def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> list[Any]:
     """The arguments as the sequence has them."""
     operation = design.operation()
-    names = argument_names(operation)
+    names = operation.argument_names
     arrays, numbers = iter(tensors), dict(scalars)
+    others = iter([number for number in scalars if number not in names])
     ordered = list[Any]()
     for name, argument in zip(names, operation.body.block.args, strict=True):
         if isa(argument.type, MemRefType):
-            ordered.append(array_of(_next(arrays, f"tensor '{name}'")))
+            tensor = next(arrays, None)  # one that the sequence does not use may be left out
+            ordered.append(None if tensor is None else array_of(tensor))
         else:
-            chosen = name if name in numbers else next(iter(numbers), None)
-            ordered.append(numbers.pop(chosen) if chosen is not None else _next(iter(()), f"number '{name}'"))
+            ordered.append(numbers.pop(name if name in numbers else next(others, name), None))
     if numbers or next(arrays, None) is not None:
-        raise TypeError(f"the sequence takes {', '.join(names)}; there are more arguments than that")
+        raise CallError(f"the sequence takes {', '.join(names)}; there are more arguments than that")
     return ordered
-
-
-def _next(values: Any, what: str) -> Any:
-    for value in values:
-        return value
-    raise TypeError(f"the call is missing {what}")
 
 
 class HostRuntime:

@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 
 
 def ceildiv(a: int, b: int) -> int:
-    """Division, rounded up."""
+    """`a` divided by `b`, rounded up."""
     return -(a // -b)
 
 

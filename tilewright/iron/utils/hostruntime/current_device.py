@@ -28,7 +28,7 @@ def get_current_device(*, probe_runtime: bool = True) -> Device | None:
 
 
 def ensure_current_device(*, probe_runtime: bool = True) -> Device | None:
-    """Make the device that `get_current_device` gives the chosen one."""
+    """Make the device that `get_current_device(probe_runtime=...)` gives the chosen one."""
     device = get_current_device(probe_runtime=probe_runtime)
     if device is not None:
         set_current_device(device)

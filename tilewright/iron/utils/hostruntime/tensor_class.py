@@ -11,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from ml_dtypes import bfloat16
 
+from tilewright.errors import CallError
 from tilewright.iron.utils.hostruntime.tensor_making import MadeTensor, as_shape
 
 Array = npt.NDArray[Any]
+SHOWN_ELEMENTS = 64
+"""Larger tensors are shown by their corners."""
 COHERENCE_GRANULE = 64
 """Bytes that a real host and its device exchange at least; parts of a tensor have to respect it."""
 
@@ -96,7 +99,8 @@ class NpuTensor(MadeTensor):
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({np.array2string(self._data, separator=',')}, device='{self.device}')"
+        values = np.array2string(self._data, separator=",", threshold=SHOWN_ELEMENTS)
+        return f"{type(self).__name__}({values}, device='{self.device}')"
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         converted = self._data if dtype is None else self._data.astype(dtype)
@@ -193,4 +197,4 @@ def array_of(argument: Any) -> Array:
         return argument.data
     if isinstance(argument, np.ndarray):
         return cast(Array, argument)
-    raise TypeError(f"expected a tensor or a NumPy array, got {type(argument).__name__}")
+    raise CallError(f"expected a tensor or a NumPy array, got {type(argument).__name__}")

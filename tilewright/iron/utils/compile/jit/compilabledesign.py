@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
 from tilewright.design import Design
-from tilewright.dialects.aie.data_layout import element_count
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.errors import ArgumentError, CallError
 from tilewright.ir.context import make_context
 from tilewright.ir.printer import module_text
 from tilewright.iron.builders.location import refuse
@@ -25,6 +25,9 @@ from tilewright.iron.utils.compile.jit.fingerprint import fingerprint
 from tilewright.iron.utils.compile.jit.introspection import EMPTY, Parameters, parameters_of
 from tilewright.iron.utils.compile.jit.placeholders import TensorPlaceholder
 from tilewright.iron.utils.hostruntime.current_device import ensure_current_device
+from tilewright.iron.utils.hostruntime.tensor_class import array_of
+from tilewright.native.host_arrays import check_array
+from tilewright.outputs import write_file
 from tilewright.sources import BuiltSource, Source, TextSource
 
 Generator = Callable[..., Any]
@@ -34,6 +37,10 @@ _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
 def config_param_names(cls: type) -> frozenset[str]:
     """The parameters of a class that are settings, not arguments of the design."""
     return frozenset(inspect.signature(cls).parameters) - {"mlir_generator", "compile_kwargs"}
+
+
+class TensorSizeError(ArgumentError, RuntimeError):
+    """A tensor that is not as large as the design was compiled for."""
 
 
 class CompilableDesign:
@@ -55,6 +62,15 @@ class CompilableDesign:
         object_files: Iterable[str | Path] | None = None,
         full_elf: bool = False,
     ):
+        """A design that is still to be built.
+
+        Args:
+            mlir_generator: the function that builds it, or a file of MLIR
+            use_cache: whether a design that was compiled before is used again
+            compile_kwargs: compile-time arguments that are fixed
+            compile_flags: for the vendor's compiler, as are `source_files`, `include_paths`, `aiecc_flags`,
+                `object_files` and `full_elf`; they mean nothing here
+        """
         self.mlir_generator = mlir_generator
         self.use_cache, self.full_elf = use_cache, full_elf
         self.compile_kwargs: Mapping[str, Any] = MappingProxyType(dict(compile_kwargs or {}))
@@ -62,6 +78,11 @@ class CompilableDesign:
         self.source_files, self.include_paths = _paths(source_files), _paths(include_paths)
         self.object_files = _paths(object_files)
         self._sources = dict[str, Source]()
+
+    @property
+    def recognised_by(self) -> tuple[Any, ...]:
+        """What another one that is the same has in common with it, see `fingerprint`; what it has built is not."""
+        return self.mlir_generator, dict(self.compile_kwargs)
 
     @property
     def parameters(self) -> Parameters | None:
@@ -131,20 +152,20 @@ class CompilableDesign:
     def _check_arguments(self, parameters: Parameters) -> None:
         given = set(self.compile_kwargs)
         if tensors := given & set(parameters.tensors):
-            raise TypeError(
+            raise CallError(
                 f"CompilableDesign for {self.generator_name!r}: compile_kwargs contains name(s) annotated as runtime "
                 f"tensors (In/Out/InOut), not CompileTime[T] parameters: {tensors}.\n"
                 f"  Tensor params must be supplied at call time, not compile time.\n"
                 f"  CompileTime[T] params are: {self.compile_params}."
             )
         if unknown := given - set(parameters.signature.parameters):
-            raise TypeError(
+            raise CallError(
                 f"CompilableDesign for {self.generator_name!r}: compile_kwargs contains key(s) not in the generator "
                 f"signature: {unknown}.\n  Valid CompileTime[T] params are: {self.compile_params}."
             )
         missing = [n for n in parameters.compile_time if n not in given and parameters.default(n) is EMPTY]
         if missing:
-            raise TypeError(
+            raise CallError(
                 f"CompilableDesign for '{self.generator_name}': compile_kwargs do not match CompileTime[T] parameters "
                 f"— missing a required argument: {missing[0]!r}"
             )
@@ -183,12 +204,11 @@ class CompilableDesign:
             )
         design = self.design()
         if xclbin_path is None or inst_path is None:
-            kept = design_file(program_key(self.source()))
+            kept = design_file(program_key(self.source()), design)
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}"
-        target.write_text(text, encoding="utf-8")
+        _write(target, text.encode())
         return target, _write_words(design, Path(inst_path))
 
     def split_runtime_args(
@@ -219,13 +239,16 @@ class CompilableDesign:
     def validate_tensor_args(self, tensor_args: Sequence[Any], design: Design) -> None:
         """A complaint if a tensor is not as large as the sequence's argument; where sizes are open it may be larger."""
         arguments = design.operation().body.block.args
-        sizes = [element_count(argument.type) for argument in arguments if isa(argument.type, MemRefType)]
+        types = [argument.type for argument in arguments if isa(argument.type, MemRefType)]
         open_sizes = bool(design.scalars())
-        for number, (tensor, expected) in enumerate(zip(tensor_args, sizes, strict=False)):
-            actual = int(np.size(tensor))
+        for number, (tensor, type) in enumerate(zip(tensor_args, types, strict=False)):
+            if tensor is None:
+                continue
+            name = self.tensor_params[number] if number < len(self.tensor_params) else f"arg[{number}]"
+            expected = element_count(type)
+            actual = check_array(f"argument {name}", array_of(tensor), type).nbytes // element_bytes(type)
             if expected is not None and (actual < expected if open_sizes else actual != expected):
-                name = self.tensor_params[number] if number < len(self.tensor_params) else f"arg[{number}]"
-                raise RuntimeError(
+                raise TensorSizeError(
                     f"Tensor argument {name!r} has {actual} elements but the kernel was compiled for {expected} "
                     f"elements.\nCompileTime[T] parameters used at compile time: {dict(self.compile_kwargs)!r}"
                 )
@@ -241,6 +264,10 @@ def _paths(paths: Iterable[str | Path] | None) -> tuple[Path, ...]:
 def _write_words(design: Design, path: Path) -> Path | None:
     if design.scalars():
         return None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(design.txn().astype("<u4").tobytes())
+    _write(path, design.txn().astype("<u4").tobytes())
     return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, data)

@@ -9,7 +9,7 @@ from tilewright.iron.utils.compile.jit.compilabledesign import CompilableDesign,
 
 
 def compileconfig(mlir_generator: Generator | None = None, **settings: Any) -> Any:
-    """Decorates a function that builds a design; `settings` are those of `CompilableDesign`."""
+    """Decorates a function that builds a design, the `mlir_generator`; `settings` are those of `CompilableDesign`."""
     if mlir_generator is None:
         return partial(compileconfig, **settings)
     return CompilableDesign(mlir_generator, **settings)

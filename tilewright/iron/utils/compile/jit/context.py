@@ -22,5 +22,5 @@ def compile_context(**kwargs: Any) -> Generator[Mapping[str, Any]]:
 
 
 def get_compile_arg(key: str, default: Any = None) -> Any:
-    """A compile-time argument of the design that is being built."""
+    """The compile-time argument `key` of the design that is being built, `default` if it has none."""
     return (_arguments.get() or {}).get(key, default)

@@ -6,19 +6,23 @@ the design changes the key.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
-from collections.abc import Iterator
+import os
+import shutil
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import tilewright
 from tilewright.design import Design, compile_source, design_from_text
+from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.printer import module_text
-from tilewright.native.object_cache import cache_folder, keep_file
+from tilewright.native.object_cache import CacheFolder, package_key
 from tilewright.sources import BuiltSource, Source
 
-_COMPILER = ("codegen", "device", "dialects", "ir", "native", "passes")
+_COMPILER = ("", "codegen", "device", "dialects", "ir", "native", "passes")
+_ON_DISK = CacheFolder(".mlir", "designs")
 
 
 @dataclass
@@ -57,37 +61,50 @@ def program_key(source: Source) -> str:
     return hashlib.sha256(f"{compiler_key()}\0{text}".encode()).hexdigest()
 
 
-@cache
 def compiler_key() -> str:
     """Changes with the version, and with every file of the compiler."""
-    home = Path(tilewright.__file__).parent
-    stats = [(str(path.relative_to(home)), path.stat().st_mtime_ns, path.stat().st_size) for path in _files(home)]
-    return hashlib.sha256(repr((tilewright.__version__, stats)).encode()).hexdigest()
+    return package_key(*_COMPILER)
 
 
-def _files(home: Path) -> Iterator[Path]:
-    yield from sorted(home.glob("*.py"))
-    for part in _COMPILER:
-        yield from sorted((home / part).rglob("*.py"))
+def design_file(key: str, design: Design) -> Path:
+    """A file with a design: the one that is kept or, where nothing can be, one in a folder of this process alone."""
+    if _ON_DISK.read(key) is not None:
+        return _ON_DISK.path(key)
+    path = _own_folder() / f"{key}.mlir"
+    path.write_bytes(_text(design))
+    return path
 
 
-def design_file(key: str) -> Path:
-    """Where a design is kept."""
-    return cache_folder() / "designs" / f"{key}.mlir"
+@cache
+def _own_folder() -> Path:
+    folder, owner = Path(tempfile.mkdtemp(prefix="tilewright-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a copy of this process that ends has no say
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
 def _compile(key: str, source: Source) -> Design:
     statistics.compiled += 1
     design = compile_source(source)
-    keep_file(design_file(key), module_text(design.module, debuginfo=True).encode())
+    _ON_DISK.keep(key, _text(design))
     return design
 
 
+def _text(design: Design) -> bytes:
+    return module_text(design.module, debuginfo=True).encode()
+
+
 def _from_disk(key: str) -> Design | None:
-    path = design_file(key)
+    data = _ON_DISK.read(key)
+    if data is None:
+        return None
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+        design = design_from_text(data.decode(), str(_ON_DISK.path(key)))
+    except (UnicodeDecodeError, DiagnosedError):
         return None
     statistics.from_disk += 1
-    return design_from_text(text, str(path))
+    return design

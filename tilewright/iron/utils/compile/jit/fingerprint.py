@@ -154,6 +154,8 @@ def _object_contents(value: Any) -> Iterator[Any]:
     digest: Callable[[], str] | None = getattr(value, "content_digest", None)
     if digest is not None:
         yield digest()
+    elif hasattr(value, "recognised_by"):
+        yield value.recognised_by
     elif dataclasses.is_dataclass(value) or type(value).__module__.startswith("tilewright."):
         yield vars(value) if hasattr(value, "__dict__") else _unrecognised(value)
     elif isinstance(wrapped := getattr(value, "__wrapped__", None), FunctionType):

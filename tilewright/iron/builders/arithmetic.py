@@ -1,0 +1,257 @@
+"""Python's operators on numbers of the program: which operations mean the same, by the type of the operands.
+
+Integers wrap at their width. `//` and `%` round down, as in Python; operations divide towards zero where that is no
+different. All operands have one type, which the result has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeAlias
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp, i1, i64
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from tilewright.dialects import arith, scf
+from tilewright.iron.builders.integers import integer_attr
+from tilewright.iron.builders.literals import literal
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.signs import is_unsigned, signless, signless_type, with_sign
+from tilewright.iron.builders.types import is_float_type, is_integer_type
+
+Binary: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
+INDEX_BITS = 64
+INTEGER_PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
+FLOAT_PREDICATES = [
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno"),
+]
+_MOST_PRODUCTS = 16
+"""A constant power of a floating-point number is a product up to this exponent."""
+
+
+def number(value: Any, type: Attribute, **kwargs: Any) -> SSAValue:
+    """A constant; one that the type does not hold is refused."""
+    attribute = literal(value, type)
+    if is_unsigned(type) and isinstance(attribute, IntegerAttr):
+        attribute = IntegerAttr(int(value), IntegerType(width(type)), truncate_bits=True)
+    made = build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs)
+    return with_sign(made.result, type)
+
+
+def constant_of(value: SSAValue) -> int | float | None:
+    """The number that a value is known to be."""
+    owner = value.owner
+    if isinstance(owner, UnrealizedConversionCastOp):
+        owner = owner.operands[0].owner
+    held = owner.value if isinstance(owner, arith.ConstantOp) else None
+    if not isinstance(held, IntegerAttr | FloatAttr):
+        return None
+    return int(held.value.data) & (1 << width(value.type)) - 1 if is_unsigned(value.type) else held.value.data
+
+
+def width(type: Attribute) -> int:
+    """How many bits an integer has."""
+    return type.bitwidth if is_integer_type(type) else INDEX_BITS
+
+
+def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
+    type = lhs.type
+    rows = _FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED
+    make = rows.get(operator)
+    if make is None:
+        _refuse_operator(operator, type)
+    return with_sign(make(signless(lhs), signless(rhs)), type)
+
+
+def _refuse_operator(operator: str, type: Attribute) -> NoReturn:
+    if operator == "truediv":
+        refuse(
+            f"`/` of whole numbers ({type}) is a fraction in Python, which a program's integers cannot hold",
+            (None, "write `//` for the whole part, or `a.astype(np.float32) / b.astype(np.float32)`"),
+        )
+    remedy = "convert with `.astype(np.int32)` first" if is_float_type(type) else "convert with `.astype(...)` first"
+    refuse(f"there is no '{operator}' of {type}", (None, remedy))
+
+
+def compare(relation: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """A comparison, by its name in Python's `operator` module."""
+    type = lhs.type
+    if is_float_type(type):
+        # a NaN differs from everything, itself included
+        return _compare(arith.CmpfOp, FLOAT_PREDICATES.index("une" if relation == "ne" else f"o{relation}"), lhs, rhs)
+    sign = "" if relation in ("eq", "ne") else "u" if is_unsigned(type) else "s"
+    return _compare(arith.CmpiOp, INTEGER_PREDICATES.index(sign + relation), signless(lhs), signless(rhs))
+
+
+def _compare(op_class: type[IRDLOperation], predicate: int, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    return build(op_class, results=[i1], lhs=lhs, rhs=rhs, predicate=IntegerAttr(predicate, i64)).results[0]
+
+
+def choose(condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
+    """One of two numbers of a type."""
+    chosen = build(
+        arith.SelectOp, results=[signless_type(yes.type)], cond=condition, lhs=signless(yes), rhs=signless(no)
+    )
+    return with_sign(chosen.results[0], yes.type)
+
+
+def magnitude(value: SSAValue) -> SSAValue:
+    """`abs`; that of the smallest integer wraps, as NumPy's."""
+    if is_float_type(value.type):
+        return build(math.AbsFOp, results=[value.type], operand=value).results[0]
+    if is_unsigned(value.type):
+        return value
+    zero = number(0, value.type)
+    return choose(compare("lt", value, zero), _op(arith.SubiOp)(zero, value), value)
+
+
+def inverted(value: SSAValue) -> SSAValue:
+    """`~`: all bits the other way round; of a condition, its opposite."""
+    bits = signless(value)
+    if is_float_type(bits.type):
+        refuse(f"there is no '~' of {value.type}", (None, "bits are those of integers"))
+    ones = build(arith.ConstantOp, results=[bits.type], value=integer_attr(-1, bits.type)).result
+    return with_sign(_op(arith.XOrIOp)(bits, ones), value.type)
+
+
+def power(base: SSAValue, exponent: int | float) -> SSAValue:
+    """A power whose exponent is known."""
+    if is_float_type(base.type):
+        return _float_power(base, exponent)
+    if exponent != int(exponent) or exponent < 0:
+        refuse(f"a whole number to the power of {exponent} is none", (None, "convert it first: `v.astype(np.float32)`"))
+    return _product(base, int(exponent))
+
+
+def _float_power(base: SSAValue, exponent: float) -> SSAValue:
+    if exponent == 0.5:
+        return build(math.SqrtOp, results=[base.type], operand=base).results[0]
+    if exponent == int(exponent) and abs(exponent) <= _MOST_PRODUCTS:
+        product = _product(base, abs(int(exponent)))
+        return product if exponent >= 0 else binary("truediv", number(1, base.type), product)
+    return build(math.PowFOp, results=[base.type], lhs=base, rhs=number(exponent, base.type)).results[0]
+
+
+def _product(base: SSAValue, exponent: int) -> SSAValue:
+    """By squaring."""
+    result, square = None, base
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else binary("mul", result, square)
+        exponent >>= 1
+        square = binary("mul", square, square) if exponent else square
+    return number(1, base.type) if result is None else result
+
+
+def _op(op_class: type[IRDLOperation]) -> Binary:
+    def make(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs).results[0]
+
+    return make
+
+
+def _floor_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The remainder with the sign of the divisor."""
+    divisor = constant_of(rhs)
+    if divisor is not None and divisor > 0 and is_natural(lhs):
+        return _op(arith.RemSIOp)(lhs, rhs)
+    if divisor is not None and divisor > 0 and int(divisor) & (int(divisor) - 1) == 0:
+        return _op(arith.AndIOp)(lhs, number(divisor - 1, lhs.type))
+    rest = _op(arith.RemSIOp)(lhs, rhs)
+    zero = number(0, lhs.type)
+    if divisor is not None and divisor > 0:
+        is_off = compare("lt", rest, zero)
+    else:
+        is_off = compare("lt", _op(arith.XOrIOp)(rest, rhs), zero)
+        is_off = _op(arith.AndIOp)(compare("ne", rest, zero), is_off)
+    return choose(is_off, _op(arith.AddiOp)(rest, rhs), rest)
+
+
+def is_natural(value: SSAValue) -> bool:
+    """Whether a number is known not to be negative: sizes and loop counters are not."""
+    if isinstance(value, BlockArgument):
+        loop = value.block.parent_op()
+        return isinstance(loop, scf.ForOp) and value.index == 0 and is_natural(loop.lb) and is_natural(loop.step)
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp):
+        known = constant_of(value)
+        return known is not None and known >= 0
+    # 64 bits are enough for sums and products of what sizes and counters are
+    is_wide = isinstance(value.type, IndexType)
+    return is_wide and isinstance(owner, _KEEP_NATURAL) and all(map(is_natural, owner.operands))
+
+
+_KEEP_NATURAL = arith.AddiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp
+
+
+def _float_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    rest, zero = _op(arith.RemfOp)(lhs, rhs), number(0, lhs.type)
+    signs_differ = _op(arith.XOrIOp)(compare("lt", rest, zero), compare("lt", rhs, zero))
+    is_off = _op(arith.AndIOp)(compare("ne", rest, zero), signs_differ)
+    return choose(is_off, _op(arith.AddfOp)(rest, rhs), rest)
+
+
+def _float_floor_div(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """What is left without the remainder is a multiple of the divisor, but for rounding."""
+    whole = _op(arith.DivfOp)(_op(arith.SubfOp)(lhs, _float_mod(lhs, rhs)), rhs)
+    return build(math.RoundEvenOp, results=[lhs.type], operand=whole).results[0]
+
+
+def _shift(op_class: type[IRDLOperation], *, keeps_sign: bool = False) -> Binary:
+    """A shift by the width or more leaves nothing but the sign."""
+
+    def make(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        count, bits = constant_of(rhs), width(lhs.type)
+        if count is not None and count < 0:
+            refuse(f"a shift by {count} has no meaning", (None, "shift the other way round"))
+        if count is not None and count >= bits and not keeps_sign:
+            return number(0, lhs.type)
+        if keeps_sign and (count is None or count >= bits):
+            rhs = _op(arith.MinUIOp)(rhs, number(bits - 1, lhs.type))
+        return _op(op_class)(lhs, rhs)
+
+    return make
+
+
+_ALIKE: Mapping[str, Binary] = {
+    "add": _op(arith.AddiOp),
+    "sub": _op(arith.SubiOp),
+    "mul": _op(arith.MuliOp),
+    "and": _op(arith.AndIOp),
+    "or": _op(arith.OrIOp),
+    "xor": _op(arith.XOrIOp),
+    "lshift": _shift(arith.ShLIOp),
+}
+_SIGNED: Mapping[str, Binary] = {
+    **_ALIKE,
+    "floordiv": _op(arith.FloorDivSIOp),
+    "mod": _floor_mod,
+    "rshift": _shift(arith.ShRSIOp, keeps_sign=True),
+    "max": _op(arith.MaxSIOp),
+    "min": _op(arith.MinSIOp),
+    "pow": _op(math.IPowIOp),
+}
+_UNSIGNED: Mapping[str, Binary] = {
+    **_ALIKE,
+    "floordiv": _op(arith.DivUIOp),
+    "mod": _op(arith.RemUIOp),
+    "rshift": _shift(arith.ShRUIOp),
+    "max": _op(arith.MaxUIOp),
+    "min": _op(arith.MinUIOp),
+}
+_FLOATS: Mapping[str, Binary] = {
+    "add": _op(arith.AddfOp),
+    "sub": _op(arith.SubfOp),
+    "mul": _op(arith.MulfOp),
+    "truediv": _op(arith.DivfOp),
+    "floordiv": _float_floor_div,
+    "mod": _float_mod,
+    "max": _op(arith.MaximumfOp),
+    "min": _op(arith.MinimumfOp),
+    "pow": _op(math.PowFOp),
+}
