@@ -1,7 +1,7 @@
 # Everything runs in a virtual environment of its own (.venv), made when it is first needed.
 PYTHON ?= python3
 BIN := .venv/bin
-N ?= 20000
+SECONDS ?= 600
 
 .PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
 
@@ -9,7 +9,7 @@ help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
 	@echo "make test     ruff, pyright (strict), pytest"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
-	@echo "make fuzz     feed N=$(N) damaged programs to the reader, and damaged streams to the simulator"
+	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=$(SECONDS), or to TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
 	@echo "make pictures take the pictures of docs/report.md and docs/memcpy.md, with Chromium"
 	@echo "make format   let ruff format the code"
@@ -34,13 +34,14 @@ bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)
 
 fuzz: .venv/ready-dev
-	TILEWRIGHT_FUZZ=$(N) $(BIN)/python -m pytest tests/unit/test_fuzz.py tests/unit/sim/test_fuzz.py
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(TARGETS),--targets $(TARGETS))
 
 docs: .venv/ready-dev
 	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py
 	$(BIN)/python docs/clock.py
 	$(BIN)/python docs/shim_dma.py
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/notebooks.py
 	$(BIN)/python docs/air_pictures.py
 
 pictures: .venv/ready-dev
@@ -50,8 +51,9 @@ format: .venv/ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-wheel: .venv/ready-dev
-	$(BIN)/python -m build --wheel --outdir dist .
+wheel: | .venv/bin/pip
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist/tilewright-*.whl
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

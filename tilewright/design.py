@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import BlockArgument
 
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import CompileError, DiagnosedError
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
+from tilewright.ir.free_names import FreeNames
+from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
@@ -27,30 +31,38 @@ from tilewright.passes.pipelines import (
     with_options,
 )
 from tilewright.sources import Compilable, Source, TextSource, source_of
+from tilewright.tracebacks import at_user_line
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
     from tilewright.codegen.shared_library import SharedLibrary
-    from tilewright.sim.runs import RunResult
+    from tilewright.run_result import RunResult
+    from tilewright.sim.core import CoreProgram
+    from tilewright.sim.runs import Progress
     from tilewright.simulation import Array, Kernels, Levels, LoadedDevice
 
 Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
-ARGUMENT_NAMES = "tilewright.argument_names"
-"""Discardable attribute of a sequence: what the source called its arguments."""
 
 
-def compile_source(source: Compilable, lowering: Sequence[str] = GUARDED_LOWERING) -> Design:
-    """Compile a file, MLIR text or a program object; `CompileError` with located diagnostics if it cannot be.
+@at_user_line
+def compile_source(source: Compilable, lowering: Sequence[str] | None = None) -> Design:
+    """Compile a file, MLIR text or a program object, once for all sizes.
 
-    A file is MLIR, or Python that defines a program. `lowering` are the passes on each device.
+    Args:
+        source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
+        lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
+
+    Raises:
+        CompileError: if it cannot be compiled; with diagnostics that name lines of the source
     """
-    return _design(source_of(source), _pipeline(lowering))
+    order = GUARDED_LOWERING if lowering is None else lowering
+    return _design(source_of(source), _pipeline(order), is_whole={*GUARDED_LOWERING} <= {*order})
 
 
-def compile_text(text: str, name: str, lowering: Sequence[str] = GUARDED_LOWERING) -> Design:
+def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
     """Compile MLIR text that locations call `name`."""
     return compile_source(TextSource(text, name), lowering)
 
@@ -60,15 +72,19 @@ def design_from_text(text: str, name: str) -> Design:
     return _design(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline) -> Design:
+def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
+    """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:
         module = source.read(ctx)
         _raise_errors(module)
+        _check_count(module)
         _lower_host_code(ctx, module)
         _keep_argument_names(module)
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
+        if is_whole:
+            _check_sequences(module)
         return Design(module)
     except DiagnosedError as error:
         error.sources.update(source.texts)
@@ -81,6 +97,20 @@ def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
         from tilewright.passes.air_host.pipeline import lower_host_programs
 
         lower_host_programs(ctx, module)
+
+
+def _check_count(module: ModuleOp) -> None:
+    devices, sequences = devices_in(module), _sequences(module)
+    for what, found, most in (("devices", devices, MOST_DEVICES), ("runtime sequences", sequences, MOST_SEQUENCES)):
+        if len(found) > most:
+            fail(found[most], f"the program has {len(found)} {what}, and may have {most}")
+
+
+def _check_sequences(module: ModuleOp) -> None:
+    from tilewright.codegen.native_generator import check_generator
+
+    for sequence in _sequences(module):
+        check_generator(sequence, sequence.argument_names)
 
 
 def _raise_errors(module: ModuleOp) -> None:
@@ -99,12 +129,7 @@ def _keep_argument_names(module: ModuleOp) -> None:
     """Note the source's names of a sequence's arguments in it, where passes and printed text keep them."""
     for sequence in _sequences(module):
         if ARGUMENT_NAMES not in sequence.attributes:
-            names = [StringAttr(_source_name(argument)) for argument in sequence.body.block.args]
-            sequence.attributes[ARGUMENT_NAMES] = ArrayAttr(names)
-
-
-def _source_name(argument: BlockArgument) -> str:
-    return argument.name_hint or f"arg{argument.index}"
+            sequence.attributes[ARGUMENT_NAMES] = ArrayAttr(map(StringAttr, sequence.argument_names))
 
 
 def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
@@ -119,57 +144,101 @@ def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
     return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
 
 
-def argument_names(sequence: RuntimeSequenceOp) -> list[str]:
-    """What the source called the arguments of a sequence."""
-    match sequence.attributes.get(ARGUMENT_NAMES):
-        case ArrayAttr() as names:
-            return [name.data for name in names if isinstance(name, StringAttr)]
-        case _:
-            return [_source_name(argument) for argument in sequence.body.block.args]
+MOST_SHOWN = 4
+"""Of how many devices and sequences the text of a design tells."""
+
+
+def _signature(sequence: RuntimeSequenceOp) -> str:
+    arguments = zip(sequence.argument_names, sequence.body.block.args, strict=True)
+    return ", ".join(f"{name}: {argument.type}" for name, argument in arguments)
 
 
 class Design:
-    """A compiled design. Its sequences are compiled to native code when they are first asked for words."""
+    """A compiled design: `tilewright.compile` and `tilewright.load` make one.
+
+    Its sequences are compiled to native code when they are first asked for words.
+    """
 
     def __init__(self, module: ModuleOp):
+        """A design whose sequences are lowered, in a `module`."""
         self.module = module
-        self._operations = {public_name(op): op for op in _sequences(module)}
+        self._operations = _by_public_name(_sequences(module))
         self._compiled: dict[str, NativeSequence] = {}
+        self._programs: dict[CoreOp, CoreProgram] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Design], tuple[str, str]]:
+        """Pickle as the text of the lowered design, which has locations, without native code."""
+        from tilewright.ir.printer import module_text
+
+        return design_from_text, (module_text(self.module, debuginfo=True), "<pickled design>")
+
+    def __repr__(self) -> str:
+        devices = ", ".join(f"@{op.sym_name.data} on {op.model}" for op in self.device_ops[:MOST_SHOWN])
+        shown = [f"{name}({', '.join(op.argument_names)})" for name, op in list(self._operations.items())[:MOST_SHOWN]]
+        more = f" and {len(self._operations) - MOST_SHOWN} more" if len(self._operations) > MOST_SHOWN else ""
+        return f"<Design: {shortened(devices) or 'no device'}; {shortened(', '.join(shown)) or 'no sequence'}{more}>"
+
+    def _repr_html_(self) -> str:
+        from tilewright.report.floor_plan import floor_plans
+        from tilewright.report.inline import design_html
+
+        signatures = {name: shortened(_signature(op), 200) for name, op in self._operations.items()}
+        return design_html(list(floor_plans(self.module)), signatures)
 
     @property
     def sequences(self) -> Sequence[str]:
         """Names of the runtime sequences, in order; those of other devices than `main` have the device's in front."""
         return list(self._operations)
 
-    def txn(self, sequence: str | None = None, /, **scalars: int) -> Words:
+    @at_user_line
+    def txn(self, sequence: str | None = None, /, **scalars: float) -> Words:
         """The TXN words of a sequence, header included, for these values of its scalar arguments.
 
-        Without a name the first sequence is meant. Raises `RangeError` for values that the hardware cannot take.
+        Args:
+            sequence: its name; without one the first is meant
+            scalars: the values of all its scalar arguments, by name
+
+        Raises:
+            RangeError: for values that the hardware cannot take; says which argument, its limits and the source line
         """
+        op = self.operation(sequence)
+        if FLOAT_ARGUMENTS in op.attributes:
+            numbers = {name: number for number, name in enumerate(op.argument_names)}
+            scalars = {n: cast(int, op.as_taken(numbers.get(n, -1), value)) for n, value in scalars.items()}
+        return self.words(sequence, cast("Mapping[str, int]", scalars))
+
+    def words(self, sequence: str | None, scalars: Mapping[str, int]) -> Words:
+        """`txn`, of scalars as the sequence takes them: all of them integers."""
         compiled = self._compiled.get(sequence or "") or self._compile(sequence)
         return compiled(scalars)
 
     @property
     def devices(self) -> Sequence[str]:
         """Names of the devices, in order."""
-        return [device.sym_name.data for device in devices_in(self.module)]
+        return [device.sym_name.data for device in self.device_ops]
 
     def configuration(self, device: str | None = None) -> Words:
-        """The TXN words that configure a device, the first one without a name: locks, descriptors, switches, cores."""
+        """The TXN words that configure a `device`, the first without a name: locks, descriptors, switches, cores."""
         from tilewright.configuration import configuration_stream
 
         return configuration_stream(self.device(device)).words
 
+    @property
+    def device_ops(self) -> Sequence[DeviceOp]:
+        """The lowered devices, in order."""
+        return devices_in(self.module)
+
     def device(self, name: str | None = None) -> DeviceOp:
-        """The lowered device of a name, the first one without."""
-        found = {device.sym_name.data: device for device in devices_in(self.module)}
+        """The lowered device that has this `name`, the first one without."""
+        found = {device.sym_name.data: device for device in self.device_ops}
         if name is None and found:
             return next(iter(found.values()))
-        if name not in found:
+        if not isinstance(name, str) or name not in found:
             raise UnknownNameError(f"no device {name!r}; there is {', '.join(found) or 'none'}")
         return found[name]
 
+    @at_user_line
     def load(
         self,
         device: str | None = None,
@@ -180,9 +249,12 @@ class Design:
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
-        `levels` says what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`.
-        `model` is `fast`, or `plain` for the slow one that says what the fast one has to give. `timing` has parameters
-        of `device.timing` by name; `none` is for those who only want results.
+        Args:
+            device: the name of one of `devices`; without one the first is meant
+            kernels: Python functions by the names of external functions that cores call
+            levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
+            model: `fast`, or `plain` for the slow one that says what the fast one has to give
+            timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
         """
         from tilewright.device.timing import timing_with
         from tilewright.sim.models import Model
@@ -192,60 +264,101 @@ class Design:
         clock = timing_with(found.model.arch, timing)
         return LoadedDevice(self, found, kernels or {}, levels or {}, Model(model), clock)
 
+    @at_user_line
     def run(
         self,
-        *arguments: Array | int,
+        *arguments: Array | float | None,
         sequence: str | None = None,
         kernels: Kernels | None = None,
         txn: Array | bytes | None = None,
         scratchpad: Mapping[str, int | float] | None = None,
         levels: Levels | None = None,
         max_cycles: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
         model: str = "fast",
         timing: Parameters | None = None,
+        **named: Array | float | None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
 
-        `txn` runs given words, or the contents of a file with some, instead of the sequence's own. Raises `Hang` where
-        nobody can move any more, and `Fault` for what the hardware would do wrong silently. The other options are those
-        of `load` and of what it gives.
+        Args:
+            arguments: the sequence's arguments in its order; arrays are buffers, integers scalars
+            named: the same by name, where no option has that name
+            sequence: its name; without one the first is meant
+            kernels: Python functions by the names of external functions that cores call
+            txn: words to run instead of the sequence's own, or the contents of a file with some
+            scratchpad: values of scratchpad parameters by name; those that are not named are 0
+            levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
+            max_cycles: how long it may take; `Stopped` if it takes longer
+            progress: called now and then with how far it has come
+            model: `fast`, or `plain` for the slow one that says what the fast one has to give
+            timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
+
+        Raises:
+            Hang: where nothing can move any more; the text says what waits for what
+            Fault: for what the hardware would do wrong silently
         """
         loaded = self.load(self.device_of(sequence), kernels, levels, model, timing)
-        return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, max_cycles=max_cycles)
+        others: dict[str, Any] = {"max_cycles": max_cycles, "progress": progress, **named}
+        return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, **others)
 
     def device_of(self, sequence: str | None = None) -> str | None:
-        """The name of the device that a sequence is for."""
+        """The name of the device that a `sequence` is for."""
         device = self.operation(sequence).parent_op()
         return device.sym_name.data if isinstance(device, DeviceOp) else None
 
+    def core_program(self, core: CoreOp) -> CoreProgram:
+        """What a core of this design runs; all simulated devices with the design share its machine code."""
+        from tilewright.sim.core import CoreProgram
+
+        with self._lock:
+            return self._programs.setdefault(core, CoreProgram(core))
+
     def scalars(self, sequence: str | None = None) -> list[str]:
-        """Names of the scalar arguments of a sequence."""
+        """Names of the scalar arguments of a `sequence`, the first one without a name."""
         from tilewright.codegen.native_generator import scalar_arguments
 
         found = self.operation(sequence)
-        names = argument_names(found)
+        names = found.argument_names
         return [names[argument.index] for argument in scalar_arguments(found)]
 
     def cpp(self, sequence: str | None = None) -> str:
-        """A C++ header with a function that gives the words of a sequence for its scalars."""
+        """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.emitc_style import StyleName
 
         module = self.module.clone()
         wanted = self.operation(sequence)
+        name = public_name(wanted)
         for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
             if original is not wanted:
                 copy.detach()
                 copy.erase()
-        run_pipeline(make_context(), module, Pipeline(steps=[ConvertAIEXToEmitCPass(StyleName.READABLE)]))
-        return print_cpp(module, readable=True, guard=f"GENERATE_TXN_{public_name(wanted)}_H".upper())
+        convert = ConvertAIEXToEmitCPass(StyleName.READABLE, function_name=self.cpp_function(name))
+        run_pipeline(make_context(), module, Pipeline(steps=[convert]))
+        return print_cpp(module, readable=True, guard=self._cpp_names[name].guard)
+
+    def cpp_function(self, sequence: str) -> str:
+        """The name of the function that `cpp` gives for a sequence; no other sequence's function has it."""
+        return self._cpp_names[sequence].function
+
+    @cached_property
+    def _cpp_names(self) -> dict[str, _CppNames]:
+        from tilewright.passes.emitc_style import STYLES, StyleName
+
+        owners = [(self.device_of(name) or DEFAULT_DEVICE, op.sym_name.data) for name, op in self._operations.items()]
+        functions = STYLES[StyleName.READABLE].function_names(owners)
+        guards = FreeNames(set())
+        wanted = [re.sub(r"\W", "_", f"GENERATE_TXN_{name}_H", flags=re.ASCII).upper() for name in self._operations]
+        named = zip(self._operations, functions, map(guards.like, wanted), strict=True)
+        return {name: _CppNames(function, guard) for name, function, guard in named}
 
     def library(self, name: str) -> SharedLibrary:
         """A shared library with a C function for each sequence; `name` is what its functions' names begin with."""
         from tilewright.codegen.shared_library import NamedSequence, shared_library
 
-        return shared_library(name, [NamedSequence(n, op, argument_names(op)) for n, op in self._operations.items()])
+        return shared_library(name, [NamedSequence(n, op, op.argument_names) for n, op in self._operations.items()])
 
     def _compile(self, name: str | None) -> NativeSequence:
         from llvmlite import ir
@@ -267,13 +380,28 @@ class Design:
         return compiled
 
     def operation(self, name: str | None = None) -> RuntimeSequenceOp:
-        """The lowered sequence of a name, the first one without."""
+        """The lowered sequence that has this `name`, the first one without."""
         if name is None and self._operations:
             return next(iter(self._operations.values()))
-        if name not in self._operations:
+        if not isinstance(name, str) or name not in self._operations:
             known = ", ".join(self._operations) or "none"
             raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
+
+
+class _CppNames(NamedTuple):
+    function: str
+    guard: str
+
+
+def _by_public_name(sequences: Sequence[RuntimeSequenceOp]) -> dict[str, RuntimeSequenceOp]:
+    found = dict[str, RuntimeSequenceOp]()
+    for sequence in sequences:
+        other = found.setdefault(public_name(sequence), sequence)
+        if other is not sequence:
+            note = "this is the other one; those of devices other than @main have the device's name in front"
+            fail_op(sequence, f"is called '{public_name(sequence)}' outside, as another sequence is", (other, note))
+    return found
 
 
 def public_name(sequence: RuntimeSequenceOp) -> str:

@@ -204,6 +204,8 @@ class SwitchOp(xdsl_cf.SwitchOp):
         print_attributes(printer, self, ("case_values", "case_operand_segments"))
 
     def verify_(self) -> None:
+        if len(self.case_operand) != len(self.case_blocks):
+            raise VerifyException(f"has {len(self.case_operand)} groups of operands for {len(self.case_blocks)} cases")
         for number, (block, operands) in enumerate(self.targets):
             verify_target(number, block, operands)
         if self.case_values is None:

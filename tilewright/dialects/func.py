@@ -46,6 +46,9 @@ from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
+PRINTS = "tilewright.print"
+"""Attribute of a declaration: calls print their arguments in this text, with `{}` for each; in the simulator only."""
+
 FUNCTION = described(base(FunctionType), "function type")
 
 

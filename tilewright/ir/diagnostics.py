@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PyRDLError, VerifyException
 
 from tilewright.errors import Error
+from tilewright.ir.escapes import visible, visible_lines
 
 Where: TypeAlias = "Operation | SSAValue | LocationAttr | None"
 
@@ -53,12 +54,17 @@ class Diagnostic:
 
     def lines(self) -> Iterator[str]:
         """`FILE:LINE:COL: severity: text`, then the same for each note."""
-        yield f"{place(self.location)}{self.severity}: {self.text}"
+        yield f"{place(self.location)}{self.severity}: {visible_lines(self.text)}"
         for note in self.notes:
             yield from note.lines()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def shortened(text: str, most: int = 110) -> str:
+    """A text without its end, where it is too long for a line."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 class DiagnosedError(Error):
@@ -121,7 +127,13 @@ def file_position(location: LocationAttr) -> tuple[str, int, int] | None:
 def place(location: LocationAttr) -> str:
     """`FILE:LINE:COL: `, or nothing where the place is unknown."""
     position = file_position(location)
-    return "{}:{}:{}: ".format(*position) if position else ""
+    return f"{position_text(position)}: " if position else ""
+
+
+def position_text(position: tuple[str, int, int]) -> str:
+    """`FILE:LINE:COL`, in one line whatever the file is called."""
+    file, line, column = position
+    return f"{visible(file)}:{line}:{column}"
 
 
 _collector: ContextVar[list[Diagnostic] | None] = ContextVar("diagnostics", default=None)

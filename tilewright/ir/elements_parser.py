@@ -29,11 +29,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from tilewright.ir.limits import MOST_ELEMENT_BYTES
 from tilewright.ir.token_parser import DIGITS, integer_value
 from tilewright.ir.type_parser import FALSE, TRUE, TypeParser
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
-_MAX_ELEMENT_BYTES = 1 << 31
 _MAX_F16 = 65504.0
 _Literal: TypeAlias = "tuple[int, str | tuple[_Literal, _Literal]]"
 """A number in an array: its token, and its spelling with sign, or real and imaginary part."""
@@ -181,8 +181,9 @@ class ElementsParser(TypeParser):
 
     def _splat_count(self, start: int, size: int, type: RankedStructure[AnyDenseElement]) -> int:
         count = prod(type.get_shape())
-        if count * size > _MAX_ELEMENT_BYTES:
-            self._fail(start, f"elements literal of {count} elements is too large")
+        if count * size > MOST_ELEMENT_BYTES:
+            limit = f"it has {count * size} bytes, and may have {MOST_ELEMENT_BYTES}"
+            self._fail(start, f"elements literal of {count} elements is too large: {limit}")
         return count
 
     def _parse_nested_literals(self, literals: list[_Literal]) -> list[int]:

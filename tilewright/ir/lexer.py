@@ -18,6 +18,8 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Lexer, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRToken, MLIRTokenKind
 
+from tilewright.ir.limits import MOST_LINE_TOKENS, MOST_TOKENS
+
 END = " "
 """The spelling of the end of the input: no token is spelt so, and it has a first character like every other."""
 
@@ -122,7 +124,11 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         self.index = 0
         self._spellings = _Spellings()
         for first, last in self._chunks():
-            self._lex_chunk(first, last)
+            if last - first > 2 * _CHUNK:
+                self._lex_long_line(first, last)
+            else:
+                self._lex_chunk(first, last)
+            self._check_count(0, MOST_TOKENS, "the program")
         self.texts.append(END)
         self.starts.append(self.input.len)
 
@@ -140,6 +146,20 @@ class Tokens(Lexer[MLIRTokenKind, str]):
             del pieces[-2:]
         self.starts.extend(islice(accumulate(map(len, pieces), initial=first), 1, None, 2))
         self.texts.extend(map(self._spellings.__getitem__, pieces[1::2]))
+
+    def _lex_long_line(self, first: int, last: int) -> None:
+        """The same token by token, so that no more are made than there may be."""
+        before = len(self.texts)
+        for match in islice(_TOKEN.finditer(self.input.content, first, last), MOST_LINE_TOKENS + 1):
+            if match[2]:
+                self.starts.append(match.start(2))
+                self.texts.append(self._spellings[match[2]])
+        self._check_count(before, MOST_LINE_TOKENS, "the line")
+
+    def _check_count(self, before: int, most: int, what: str) -> None:
+        if len(self.texts) - before > most:
+            start = self.starts[before]
+            raise ParseError(Span(start, start, self.input), f"{what} has more than {most} tokens")
 
     def end(self, index: int) -> int:
         """The offset behind a token."""

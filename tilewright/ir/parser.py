@@ -15,18 +15,26 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, UnregisteredOp
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    UnregisteredOp,
+)
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError, VerifyException
 
 from tilewright.ir.create import create_operation
-from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, location_of
+from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, fail, location_of
 from tilewright.ir.lexer import END
+from tilewright.ir.limits import MAX_NESTING, MOST_ALIAS_TOKENS, MOST_SOURCE_BYTES
 from tilewright.ir.locations import SourceLocation
 from tilewright.ir.region_parser import RegionParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, SyntaxFault, integer_value
-from tilewright.ir.type_parser import MAX_NESTING
 from tilewright.ir.value_parser import ForwardReference, Operand
 
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[Parser], Operation]]"
@@ -118,7 +126,12 @@ class Parser(RegionParser):
             self._fail(start, f"{kind} names with a '.' are reserved for dialect-defined names")
         tokens.index += 1
         self.parse_characters("=", f" in {kind} alias definition")
+        first, before, self.counts_all_aliases = tokens.index, self.expanded_tokens, True
         self.attribute_aliases[name] = self.parse_type() if kind == "type" else self.parse_attribute()
+        size, self.counts_all_aliases = tokens.index - first + self.expanded_tokens - before, False
+        if size > MOST_ALIAS_TOKENS and size > tokens.index - first:
+            self._fail(start, f"'{name}' stands for more than {MOST_ALIAS_TOKENS} tokens when it is written out")
+        self.alias_tokens[name], self.expanded_tokens = size, before
 
     def _parse_metadata_element(self) -> None:
         start = self.pos
@@ -359,13 +372,30 @@ def _locate_terminators(op: Operation) -> None:
 def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
     """The module that a text holds, or is the body of; raises `DiagnosedError` if it holds none."""
     with _unhurried_collector(), _deep_stack():
-        parser = Parser(ctx, text, filename)
+        parser = _parser(ctx, text, filename)
         try:
             return parser.parse_module()
         except ParseError as error:
             raise CompileError([_parse_diagnostic(parser, error)]) from error
         except _FROM_WRONG_INPUT as error:
             raise CompileError([_stray_diagnostic(parser, error)]) from error
+
+
+def _parser(ctx: Context, text: str | bytes, filename: str) -> Parser:
+    """A reader of a text that is short enough."""
+    if len(text) > MOST_SOURCE_BYTES:
+        start = FileLineColLoc(StringAttr(filename), IntAttr(1), IntAttr(1))
+        fail(start, f"the program has {len(text)} characters, and may have {MOST_SOURCE_BYTES}")
+    try:
+        return Parser(ctx, text, filename)
+    except ParseError as error:  # too many tokens
+        start = FileLineColLoc(StringAttr(filename), IntAttr(line_of(text, error.span.start)), IntAttr(1))
+        raise CompileError([Diagnostic(Severity.ERROR, error.msg, start)]) from error
+
+
+def line_of(text: str | bytes, offset: int) -> int:
+    """The line of an offset, found without making all lines."""
+    return 1 + (text.count("\n", 0, offset) if isinstance(text, str) else text.count(b"\n", 0, offset))
 
 
 _FROM_WRONG_INPUT = (

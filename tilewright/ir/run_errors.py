@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, Where, location_of
 
@@ -15,9 +15,18 @@ class Unfinished(DiagnosedError):
     record: Any = None
     """A `RunRecord` of what a simulated NPU did until then."""
 
+    @classmethod
+    def of(cls, diagnostics: Sequence[Diagnostic]) -> Self:
+        """One that several diagnostics explain."""
+        error = cls.__new__(cls)
+        DiagnosedError.__init__(error, diagnostics)
+        return error
+
 
 class Fault(Unfinished):
     """Something that the hardware would do wrong silently. `kind` says which hazard of the simulated NPU it is."""
+
+    kind: Enum | None = None
 
     def __init__(
         self, text: str, where: Where = None, notes: Sequence[tuple[Where, str]] = (), kind: Enum | None = None

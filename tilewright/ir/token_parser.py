@@ -48,7 +48,7 @@ class TokenParser(XdslParser):
     """Where the name of that operation stands."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
-        text = input.decode(errors="surrogateescape") if isinstance(input, bytes) else input
+        text = _encodable(input) if isinstance(input, str) else input.decode(errors="surrogateescape")
         self.tokens = Tokens(Input(text, name))
         self.source = SourceFile(text, name)
         self.custom_op = None
@@ -377,3 +377,12 @@ def integer_value(text: str) -> int:
     if text[1:2] == "x":
         return int(text, 16)
     return int(text) if len(text) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS
+
+
+def _encodable(text: str) -> str:
+    """The text; what no UTF-8 can stand for is as it is in a text that was read from a file with such bytes."""
+    try:
+        text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass").decode(errors="surrogateescape")
+    return text

@@ -39,10 +39,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.affine_text import is_identity
 from tilewright.ir.lexer import END
+from tilewright.ir.limits import LONG_ALIAS_TOKENS, MAX_NESTING, MOST_EXPANDED_TOKENS
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, TokenParser, integer_value
-
-MAX_NESTING = 256
-"""Regions, attributes and types inside each other; more is no program but an attack on the stack."""
 
 TRUE, FALSE = BoolAttr.from_bool(True), BoolAttr.from_bool(False)
 
@@ -69,9 +67,14 @@ class TypeParser(TokenParser):
     depth: int
     """How many regions, attributes and types are open."""
 
+    expanded_tokens: int
+    """What the aliases used so far stand for; short ones only count where others are made of them."""
+
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
         super().__init__(ctx, input, name)
         self.depth = 0
+        self.alias_tokens: dict[str, int] = {}
+        self.expanded_tokens, self.counts_all_aliases = 0, False
         self._types = dict(_KEYWORD_TYPES)
         self._spelled_types: dict[str, TypeAttribute] = {}
         self._compound_types: dict[str, Callable[[], TypeAttribute]] = {
@@ -114,8 +117,9 @@ class TypeParser(TokenParser):
         if found is not None:
             tokens.index = end
             return found
+        expanded = self.expanded_tokens
         found = self._nested(parse)
-        if tokens.end(tokens.index - 1) == end_offset:
+        if tokens.end(tokens.index - 1) == end_offset and self.expanded_tokens == expanded:
             known[spelling] = found
         return found
 
@@ -221,6 +225,7 @@ class TypeParser(TokenParser):
             found = self.attribute_aliases.get(text)
             if found is None:
                 self._fail(self.pos, f"undefined symbol alias id '{text[1:]}'")
+            self._expand(text)
             return cast(_AttributeT, found)
 
         def parse() -> _AttributeT:
@@ -231,6 +236,14 @@ class TypeParser(TokenParser):
             return cast(_AttributeT, found)
 
         return self._read_once(known, parse)
+
+    def _expand(self, alias: str) -> None:
+        """Count what a use of an alias stands for, since comparing it takes as long as if it were written out."""
+        size = self.alias_tokens.get(alias, 0)
+        if size > LONG_ALIAS_TOKENS or self.counts_all_aliases:
+            self.expanded_tokens += size
+        if self.expanded_tokens > MOST_EXPANDED_TOKENS:
+            self._fail(self.pos, f"aliases stand for more than {MOST_EXPANDED_TOKENS} tokens when they are written out")
 
     # Shapes
 

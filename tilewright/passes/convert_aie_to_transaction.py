@@ -59,7 +59,7 @@ def _dissolved(configure: ConfigureOp) -> InsertPoint:
     """Put what is in it after it, and take it away; returns where it was."""
     block, following = configure.parent, configure.next_op
     assert block is not None
-    inside = [*configure.body.block.ops] if configure.body.blocks else []
+    inside = configure.inside
     for op in inside:
         if isinstance(op, RunOp):
             remedy = (op, "run --aie-materialize-runtime-sequences first: it puts what is run in the place of this")

@@ -45,17 +45,24 @@ class ConvertAIEXToEmitCPass(Pass):
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
+        owners = [_device_of(sequence) for sequence in sequences]
+        pairs = [(device.sym_name.data, op.sym_name.data) for device, op in zip(owners, sequences, strict=True)]
+        styles = [replace(style, function=name) for name in style.function_names(pairs)]
         with unchanging_symbols():
-            made = [self._convert(sequence, style) for sequence in sequences]
+            made = [self._convert(*parts) for parts in zip(sequences, owners, styles, strict=True)]
         if all(made):
             _replace_contents(op, [function for functions in made for function in functions], style)
 
-    def _convert(self, sequence: RuntimeSequenceOp, style: Style) -> Sequence[FuncOp]:
+    def _convert(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style) -> Sequence[FuncOp]:
         """The functions for a sequence; none if there was an error."""
-        device = parent_of_type(sequence, DeviceOp)
-        if device is None:
-            fail_op(sequence, "must be nested inside an aie.device")
         return SequenceConversion(sequence, device, style, fold_ddr_offsets=self.fold_ddr_addr_offset).run()
+
+
+def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
+    device = parent_of_type(sequence, DeviceOp)
+    if device is None:
+        fail_op(sequence, "must be nested inside an aie.device")
+    return device
 
 
 def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Style) -> None:

@@ -198,6 +198,11 @@ def _index_cast(builder: Builder, op: Operation) -> SSAValue:
     return builder.cast(source, DIFFERENCE, type)
 
 
+def _change_sign(builder: Builder, op: Operation) -> SSAValue:
+    """The same bits as a type with sign, or without."""
+    return builder.cast(builder[op.operands[0]], op.results[0].type)
+
+
 def _index_cast_unsigned(builder: Builder, op: Operation) -> SSAValue:
     source = builder[op.operands[0]]
     type = cpp_types(op, [op.results[0].type])[0]
@@ -264,4 +269,5 @@ _LOWER: dict[str, Callable[[Builder, Operation], SSAValue]] = {
     "arith.trunci": _truncate,
     "arith.index_cast": _index_cast,
     "arith.index_castui": _index_cast_unsigned,
+    "builtin.unrealized_conversion_cast": _change_sign,
 }

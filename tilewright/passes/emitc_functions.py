@@ -15,6 +15,7 @@ from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.functions import FuncOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
 from tilewright.ir.diagnostics import place
+from tilewright.ir.escapes import visible
 from tilewright.passes.emitc_builder import WORD, Builder
 from tilewright.passes.emitc_instructions import NAMESPACE, VECTOR, opaque_type
 from tilewright.passes.emitc_style import Style
@@ -133,10 +134,13 @@ class DividedFunction(Frame):
         whole = f"{NAMESPACE}::txn_build({device_info(self.device.model)}, append)"
         builder.emit(ReturnOp(builder.value(LiteralOp(whole, RESULT))))
         making.attributes[COMMENT] = StringAttr(self._describe())
-        self.function.attributes[COMMENT] = StringAttr(f"Appends the operations of '{self.sequence.sym_name.data}'.")
+        self.function.attributes[COMMENT] = StringAttr(
+            f"Appends the operations of '{visible(self.sequence.sym_name.data)}'."
+        )
         return [self.function, making]
 
     def _describe(self) -> str:
         where = place(self.sequence.location).removesuffix(": ")
-        subject = f"runtime sequence '{self.sequence.sym_name.data}' of device '{self.device.sym_name.data}'"
+        names = visible(self.sequence.sym_name.data), visible(self.device.sym_name.data)
+        subject = "runtime sequence '{}' of device '{}'".format(*names)
         return f"TXN words of {subject}{f', {where}' if where else ''}.\nNone if the hardware cannot take an argument."

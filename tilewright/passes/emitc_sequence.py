@@ -49,6 +49,8 @@ class SequenceConversion:
         self._declare_pools()
         self.frame.begin()
         self.instructions.counter = self.frame.counter
+        for constant in self.sequence.outer_constants:
+            self._lower(constant)
         self._lower_block(self.sequence.body.block)
         if self.failed:
             return ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+from tilewright.ir.free_names import FreeNames
 
 
 class StyleName(StrEnum):
@@ -51,7 +53,14 @@ class Style:
         return "return false;" if self.readable else "return std::nullopt;"
 
     def function_name(self, device: str, sequence: str) -> str:
-        return re.sub(r"\W", "_", self.function.format(device=device, sequence=sequence), flags=re.ASCII)
+        parts = re.split(r"(\{device\}|\{sequence\})", self.function)
+        known = {"{device}": device, "{sequence}": sequence}
+        return re.sub(r"\W", "_", "".join(known.get(part, part) for part in parts), flags=re.ASCII)
+
+    def function_names(self, sequences: Iterable[tuple[str, str]]) -> list[str]:
+        """Names for all functions of a program, from devices and sequences: each a different one."""
+        names = FreeNames(set())
+        return [names.like(self.function_name(device, sequence)) for device, sequence in sequences]
 
 
 STYLES = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -66,16 +66,44 @@ class LintState:
                 return Drawn(op, min(name.age + 1, OLDEST))
             return name
 
-        self.in_flight = self.in_flight.renamed(older)
-        self.things = {value: frozenset(map(older, things)) for value, things in self.things.items()}
-        self.pools = {pool: tuple(frozenset(map(older, bds)) for bds in free) for pool, free in self.pools.items()}
+        renamed = self._renamed(older)
+        self.in_flight, self.things, self.pools = renamed.in_flight, renamed.things, renamed.pools
+
+    def _renamed(self, rename: Callable[[Any], Any]) -> LintState:
+        things = {value: frozenset(map(rename, things)) for value, things in self.things.items()}
+        pools = {pool: tuple(frozenset(map(rename, bds)) for bds in free) for pool, free in self.pools.items()}
+        return LintState(self.in_flight.renamed(rename), things, pools)
+
+    def _free(self) -> set[Thing]:
+        return {thing for free in self.pools.values() for bds in free for thing in bds}
 
     def join(self, other: LintState) -> LintState:
-        """What may be going on where two ways meet."""
+        """What may be going on where two ways meet.
+
+        Names of descriptors only tell them apart. Those that the next takers get on either way get one name, or a
+        taker would seem to get any of several, and two takers the same.
+        """
+        other = other._renamed(_alignment(self, other))
         nothing = frozenset[Thing]()
         things = {v: self.things.get(v, nothing) | other.things.get(v, nothing) for v in self.things | other.things}
         pools = {p: _joined(self.pools.get(p, ()), other.pools.get(p, ())) for p in self.pools | other.pools}
         return LintState(self.in_flight.join(other.in_flight), things, pools)
+
+
+def _alignment(first: LintState, second: LintState) -> Callable[[Any], Any]:
+    """Other names for descriptors of `second`, so that what lies in pools is called as in `first`; as far as can be."""
+    names = dict[Thing, Thing]()
+    for pool in first.pools.keys() & second.pools.keys():
+        for ours, theirs in zip(reversed(first.pools[pool]), reversed(second.pools[pool]), strict=False):
+            if len(ours) == len(theirs) == 1 and theirs.isdisjoint(names) and ours.isdisjoint(names.values()):
+                names[next(iter(theirs))] = next(iter(ours))
+    given = [name for name in names.values() if name not in names]
+    taken = [name for name in names if name not in names.values()]
+    known = {thing for things in second.things.values() for thing in things}
+    if not (known - second._free()).isdisjoint(given):  # one that is not free on both ways keeps its name
+        return lambda name: name
+    names |= dict(zip(given, taken, strict=True))
+    return lambda name: names.get(name, name)
 
 
 def _joined(first: tuple[frozenset[Thing], ...], second: tuple[frozenset[Thing], ...]) -> tuple[frozenset[Thing], ...]:

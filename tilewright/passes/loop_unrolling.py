@@ -28,6 +28,13 @@ def loops_innermost_first(op: Operation) -> Iterator[scf.ForOp]:
                     yield child
 
 
+def unrolled_size(op: Operation) -> int:
+    """How many operations an operation becomes, itself among them, when all loops that can be are unrolled."""
+    inside = sum(unrolled_size(child) for region in op.regions for block in region.blocks for child in block.ops)
+    count = iterations(op) if isinstance(op, scf.ForOp) else None
+    return inside * count if count else inside + 1
+
+
 def iterations(loop: scf.ForOp) -> int | None:
     """How often a loop runs, where that is known."""
     return trip_count(loop.lb, loop.ub, loop.step, is_unsigned="unsignedCmp" in loop.properties)

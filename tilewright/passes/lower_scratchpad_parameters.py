@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, SymbolRefAttr, i32
@@ -37,8 +36,10 @@ from tilewright.dialects.aiex.scratchpad import (
     SyncScratchpadParametersFromHostOp,
 )
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import shown
+from tilewright.outputs import write_file
 from tilewright.passes.emission import i32_constant
 from tilewright.passes.insertion import building, building_before
 from tilewright.passes.scratchpad_reads import Entry, lower_reads
@@ -186,8 +187,10 @@ def _write_file(path: str, parameters: Sequence[ScratchpadParameterOp]) -> None:
     for parameter in parameters:
         assert parameter.state_table_idx is not None, "every parameter has been given an entry"
         entry = parameter.state_table_idx.value.data
+        if not is_plain_word(parameter.sym_name.data):
+            fail_op(parameter, "has a name that is not one word in the file of parameters")
         lines.append(f"{parameter.sym_name.data} {entry} {shown(parameter.type)} {parameter.usage}")
     try:
-        Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
-    except OSError as error:
-        fail(None, f"failed to open params output file '{path}': {error.strerror}")
+        write_file(path, "".join(f"{line}\n" for line in lines).encode())
+    except (OSError, ValueError) as error:
+        fail(None, f"failed to open params output file '{path}': {getattr(error, 'strerror', None) or error}")

@@ -80,7 +80,7 @@ def _load_first(configure: ConfigureOp) -> None:
 
 def _dissolve(configure: ConfigureOp) -> None:
     """Put what is in it in its place."""
-    for op in list(configure.body.block.ops):
+    for op in configure.inside:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(configure))
     Rewriter.erase_op(configure)

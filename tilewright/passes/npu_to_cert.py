@@ -130,7 +130,7 @@ def _dissolve_configures(sequence: RuntimeSequenceOp, *, load: bool) -> None:
     for configure in [op for op in sequence.body.ops if isinstance(op, ConfigureOp)]:
         if load:
             building_before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
-        for op in list(configure.body.ops):
+        for op in configure.inside:
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(configure))
         Rewriter.erase_op(configure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
@@ -76,7 +77,15 @@ def _with_option(step: str, option: str | None) -> str:
 AVOID_USED = {"aie-lower-dynamic-bd-pool": "avoid-used", "aie-assign-runtime-sequence-bd-ids": "avoid-used"}
 """Options with which tasks get no descriptors that their tiles use otherwise."""
 
-SEQUENCE_LOWERING = (*with_options(NPU_DMA_LOWERING, AVOID_USED), "canonicalize", "cse", "tilewright-join-writes")
+KEEP_LONG_LOOPS = {"aie-unroll-runtime-sequence-loops": f"keep-over={KEPT_LOOP_OPERATIONS}"}
+"""The option with which loops that run thousands of times stay loops, where that can be."""
+
+SEQUENCE_LOWERING = (
+    *with_options(NPU_DMA_LOWERING, AVOID_USED | KEEP_LONG_LOOPS),
+    "canonicalize",
+    "cse",
+    "tilewright-join-writes",
+)
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
 

@@ -53,7 +53,7 @@ def check_references(sequence: RuntimeSequenceOp) -> None:
 def check_calls(sequence: RuntimeSequenceOp) -> None:
     """Everything that a sequence runs must exist and take the arguments that it is given."""
     for configure in sequence.body.ops:
-        for run in configure.body.ops if isinstance(configure, ConfigureOp) else ():
+        for run in configure.inside if isinstance(configure, ConfigureOp) else ():
             if isinstance(run, RunOp):
                 called_sequence(run)
 

@@ -15,7 +15,7 @@ HEADER_WORDS = 4
 
 
 def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
-    """Read a whole TXN stream; TxnError with the offset if it is not one, or a damaged one."""
+    """Read a whole TXN stream from `data`, bytes or words; `TxnError` with the offset if it is none, or damaged."""
     words = as_words(data)
     header, count = _header(words)
     layouts = layouts_of(header)
@@ -33,6 +33,8 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
 
 def as_words(data: bytes | bytearray | npt.ArrayLike) -> Words:
     """Little-endian bytes or integers as 32-bit words."""
+    if isinstance(data, memoryview):
+        data = data.tobytes()
     if not isinstance(data, bytes | bytearray):
         return _integers(data)
     words = np.frombuffer(data, dtype="<u4", count=len(data) // WORD_BYTES)
@@ -44,7 +46,10 @@ def as_words(data: bytes | bytearray | npt.ArrayLike) -> Words:
 
 
 def _integers(data: npt.ArrayLike) -> Words:
-    values = np.asarray(data)
+    try:
+        values = np.asarray(data)
+    except ValueError:  # lists of lists of several lengths
+        raise TxnError(0, "a stream is bytes or a list of 32-bit words") from None
     if values.ndim != 1 or values.dtype.kind not in "ui":
         raise TxnError(0, f"a stream is bytes or a list of 32-bit words, not {values.ndim}-dimensional {values.dtype}")
     outside = np.flatnonzero((values < 0) | (values > 0xFFFFFFFF))

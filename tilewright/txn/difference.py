@@ -61,11 +61,10 @@ def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | Non
 
 def _word_meaning(model: DeviceModel | None, address: int, x: int, y: int) -> Iterator[str]:
     place = (model and name_address(model, address)) or f"{address:#010x}"
-    known = model and fields_at(model, address, x)
-    if not model or not known:
+    known, others = (fields_at(model, address, word) if model else {} for word in (x, y))
+    if not known or known.keys() != others.keys():  # the bits of a switch's port depend on its kind
         yield f"{place}: {x:#010x} against {y:#010x}"
         return
-    others = fields_at(model, address, y)
     for name, value in known.items():
         if value != others[name]:
             yield f"{place}: {name} {value} against {others[name]}"

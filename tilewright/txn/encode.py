@@ -10,7 +10,7 @@ from tilewright.txn.stream import Header, Indices, Stream, Words
 
 
 def encode(stream: Stream) -> Words:
-    """The words of a stream, header included. Sizes and counts are computed, everything else is fields."""
+    """The words of a `stream`, header included. Sizes and counts are computed, everything else is fields."""
     starts, end = lay_out(stream)
     words = np.zeros(end, dtype=np.uint32)
     for opcode, group in stream.groups.items():

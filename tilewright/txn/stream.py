@@ -7,9 +7,10 @@ arrays; `Stream.operations` shows them one at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise, repeat
-from typing import Any, overload
+from operator import index
+from typing import Any, SupportsIndex, TypeGuard, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +20,29 @@ from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
+SHOWN_WORDS = 8
+"""Of a payload, in the text of an operation."""
 AT_A_TIME = 4096
 """Operations whose fields become Python numbers at once."""
 
 
+PAD_BITS = range(1 << 16)
+BYTE, WORD = range(1 << 8), range(1 << 32)
+
+
 @dataclass(frozen=True)
 class Header:
-    """What a stream says about its device; the counts in the four header words follow from the operations."""
+    """What a stream says about its device; the counts in the four header words follow from the operations.
+
+    Args:
+        major: version of the format, with `minor`: 0.1 has padded operations, 1.0 compact ones
+        minor: see `major`
+        device_generation: 3 for npu1, 4 for npu2
+        rows: of the device, shim and memory tiles among them
+        columns: of the device
+        mem_tile_rows: how many of the rows have memory tiles
+        pad: the upper half of word 1, zero in every stream seen
+    """
 
     major: int = 0
     minor: int = 1
@@ -36,8 +53,13 @@ class Header:
     pad: int = 0
     """Upper half of word 1: zero in every stream seen."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, checked(f"header: {name}", value, PAD_BITS if name == "pad" else BYTE))
+
     @property
     def version(self) -> tuple[int, int]:
+        """`major` and `minor`."""
         return self.major, self.minor
 
 
@@ -53,10 +75,11 @@ class Operation:
     def __init__(self, opcode: int, payload: npt.ArrayLike | None = None, **fields: int):
         self.opcode = opcode
         self.fields = fields
-        self.payload = np.asarray(() if payload is None else payload, dtype=np.uint32)
+        self.payload = payload if _is_words(payload) else payload_words(opcode, () if payload is None else payload)
 
     @property
     def name(self) -> str:
+        """What its opcode is called."""
         return opcode_name(self.opcode)
 
     def __getattr__(self, name: str) -> int:
@@ -76,7 +99,8 @@ class Operation:
     def __repr__(self) -> str:
         parts = [f"{name}={value:#x}" for name, value in self.fields.items() if value]
         if len(self.payload):
-            parts.append(f"payload={self.payload.tolist()}")
+            rest = ", ..." if len(self.payload) > SHOWN_WORDS else ""
+            parts.append(f"payload=[{', '.join(map(str, self.payload[:SHOWN_WORDS].tolist()))}{rest}]")
         return f"{self.name}({', '.join(parts)})"
 
 
@@ -107,23 +131,29 @@ class Group:
                 yield Operation(opcode, self.payload[start:end], **dict(zip(self.fields, row, strict=True)))
 
 
-@dataclass
+@dataclass(repr=False)
 class Stream:
-    """A header and operations in order, as columns by opcode."""
+    """A `header` and operations in order, as columns: their `opcodes`, and the fields of each opcode in `groups`."""
 
     header: Header
     opcodes: npt.NDArray[np.uint8]
-    groups: dict[int, Group] = field(repr=False)
+    groups: dict[int, Group]
+
+    def __repr__(self) -> str:
+        return f"<Stream: {len(self.opcodes):,} operations, {self.header}>"
 
     @property
     def operations(self) -> Operations:
+        """The operations in order, each made when it is asked for."""
         return Operations(self)
 
     @staticmethod
     def of(header: Header, operations: Iterable[Operation]) -> Stream:
-        """Gather single operations into columns; fields that are not given are 0."""
+        """A stream of a `header` and `operations` in order; fields that are not given are 0."""
         ops = list(operations)
         layouts = layouts_of(header)
+        for op in ops:
+            checked("opcode", op.opcode, BYTE)
         rows: dict[int, list[int]] = {}
         for position, op in enumerate(ops):
             rows.setdefault(op.opcode, []).append(position)
@@ -143,6 +173,9 @@ class Operations(Sequence[Operation]):
 
     def __len__(self) -> int:
         return len(self._stream.opcodes)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} operations of a stream>"
 
     @overload
     def __getitem__(self, index: int) -> Operation: ...
@@ -198,32 +231,65 @@ def _check_fields(op: Operation, layout: Layout) -> None:
         bits = layout.fields.get(name)
         if bits is None:
             raise TxnError(None, f"{op.name} has no field {name!r}; it has {', '.join(layout.fields)}")
-        if value not in bits.limits:
-            raise TxnError(None, f"{op.name}: {name} = {value} does not fit; its range is [0:{bits.limits[-1]}]")
+        checked(f"{op.name}: {name}", value, bits.limits)
+
+
+def checked(what: str, value: object, limits: range) -> int:
+    """A value as an integer; `TxnError` if it is none, or not within these limits."""
+    try:
+        number = index(cast(SupportsIndex, value))
+    except TypeError:
+        raise TxnError(None, f"{what} = {value!r:.80} is no integer; its range is [0:{limits[-1]}]") from None
+    if number not in limits:
+        raise TxnError(None, f"{what} = {number} does not fit; its range is [0:{limits[-1]}]")
+    return number
+
+
+def _is_words(payload: Any) -> TypeGuard[Words]:
+    return isinstance(payload, np.ndarray) and (payload.dtype, payload.ndim) == (np.uint32, 1)  # pyright: ignore
+
+
+def payload_words(opcode: int, payload: npt.ArrayLike) -> Words:
+    """A payload as 32-bit words; `TxnError` if it is nothing of the kind."""
+    try:
+        values = np.asarray(payload)
+    except ValueError:
+        values = np.empty((0, 0))
+    if values.ndim != 1 or (len(values) and values.dtype.kind not in "uiO"):
+        raise TxnError(None, f"{opcode_name(opcode)}: the payload is a list of 32-bit words, not {payload!r:.80}")
+    for position, value in enumerate(values.tolist()):
+        checked(f"{opcode_name(opcode)}: payload[{position}]", value, WORD)
+    return values.astype(np.uint32)
 
 
 def write(address: int, value: int) -> Operation:
-    """Set one 32-bit register."""
+    """Set the 32-bit register at an `address` to a `value`."""
     return Operation(Opcode.WRITE, address=address, value=value)
 
 
 def mask_write(address: int, value: int, mask: int) -> Operation:
-    """Set the bits of a register that `mask` has."""
+    """Set those bits of the register at an `address` that `mask` has to those of `value`."""
     return Operation(Opcode.MASKWRITE, address=address, value=value, mask=mask)
 
 
 def block_write(address: int, data: npt.ArrayLike, column: int = 0, row: int = 0) -> Operation:
-    """Set consecutive registers."""
+    """Set consecutive registers, from an `address` on, to the words of `data`; `column` and `row` are informative."""
     return Operation(Opcode.BLOCKWRITE, data, address=address, column=column, row=row)
 
 
 def sync(column: int, row: int, direction: int, channel: int, columns: int = 1, rows: int = 1) -> Operation:
-    """Wait for task-complete tokens of a DMA channel (direction 0 is S2MM, 1 is MM2S)."""
+    """Wait for a task-complete token of a DMA `channel` (`direction` 0 is S2MM, 1 is MM2S) from each of some tiles.
+
+    They are `columns` x `rows` tiles, from (`column`, `row`) on.
+    """
     fields: dict[str, Any] = {"column_count": columns, "row_count": rows}
     return Operation(Opcode.TCT, column=column, row=row, direction=direction, channel=channel, **fields)
 
 
 def address_patch(address: int, argument_index: int, argument_offset: int) -> Operation:
-    """Put a host buffer's address plus an offset into a descriptor's address words."""
+    """Put the address of the host buffer `argument_index`, plus `argument_offset` bytes, into a descriptor.
+
+    Its address words are those at `address` and behind it.
+    """
     fields: dict[str, Any] = {"argument_index": argument_index, "argument_offset": argument_offset}
     return Operation(Opcode.DDR_PATCH, address=address, **fields)

@@ -21,7 +21,7 @@ from tilewright.device import DEVICES, DeviceModel, DmaDirection
 from tilewright.device.register_names import find_address, name_address
 from tilewright.txn.errors import TxnError
 from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name, opcode_number
-from tilewright.txn.stream import Header, Operation, Stream, layouts_of
+from tilewright.txn.stream import WORD, Header, Operation, Stream, layouts_of
 
 # One phrase per operation: {field:form}; `[]` is the payload. Operations without a phrase are their name and fields.
 PHRASES = {
@@ -43,7 +43,10 @@ _HEADER = (
     "txn {major}.{minor} generation {device_generation} columns {columns} rows {rows} mem_tile_rows {mem_tile_rows}"
 )
 _HEADER_WANTED = "expected 'txn MAJOR.MINOR generation N columns N rows N mem_tile_rows N'"
-_NUMBER = r"0[xX][0-9a-fA-F]+|\d+"
+_NUMBER = r"0[xX][0-9a-fA-F]+|[0-9]+"
+_COUNT = r"[0-9]{1,9}"
+MOST_DIGITS = 40
+"""Of a number: more than any field can hold, so that what is too large is still read and said to be."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,18 @@ def _write_register(address: int, model: DeviceModel | None) -> str:
     return (model and name_address(model, address)) or f"{address:#010x}"
 
 
+def _read_number(text: str) -> int:
+    """A number as C writes it, but not in octal; ValueError says what is wrong with another."""
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"{text[:MOST_DIGITS]}... does not fit into a word of 32 bits")
+    if digits := re.fullmatch("0+([0-9]+)", text):
+        raise ValueError(f"{text} may be meant in decimal or in hexadecimal: write {digits[1]} or 0x{digits[1]}")
+    return int(text, 0)
+
+
 def _read_register(text: str, model: DeviceModel | None) -> int:
     if re.fullmatch(_NUMBER, text):
-        return int(text, 0)
+        return _read_number(text)
     if model is None:
         raise ValueError(f"the device of this stream is not known: give {text!r} as a number")
     return find_address(model, text)
@@ -72,14 +84,14 @@ def _write_direction(value: int, _: DeviceModel | None) -> str:
 
 
 def _read_direction(text: str, _: DeviceModel | None) -> int:
-    return int(text) if text.isdigit() else DmaDirection[text]
+    return _read_number(text) if text.isdigit() else DmaDirection[text]
 
 
 FORMS = {
-    "hex": Form(_NUMBER, lambda value, _: f"{value:#010x}", lambda text, _: int(text, 0)),
-    "int": Form(_NUMBER, lambda value, _: str(value), lambda text, _: int(text, 0)),
-    "register": Form(rf"{_NUMBER}|\w+\(\d+,\d+\) [\w.+]+", _write_register, _read_register),
-    "direction": Form(r"S2MM|MM2S|\d+", _write_direction, _read_direction),
+    "hex": Form(_NUMBER, lambda value, _: f"{value:#010x}", lambda text, _: _read_number(text)),
+    "int": Form(_NUMBER, lambda value, _: str(value), lambda text, _: _read_number(text)),
+    "register": Form(rf"{_NUMBER}|\w+\({_COUNT},{_COUNT}\) [\w.+]+", _write_register, _read_register),
+    "direction": Form(r"S2MM|MM2S|[0-9]+", _write_direction, _read_direction),
 }
 
 
@@ -164,8 +176,9 @@ def assemble(text: str) -> Stream:
 
 
 _HEADER_PATTERN = re.compile(
-    r"\s*txn\s+(?P<major>\d+)\.(?P<minor>\d+)\s+generation\s+(?P<device_generation>\d+)\s+columns\s+(?P<columns>\d+)"
-    r"\s+rows\s+(?P<rows>\d+)\s+mem_tile_rows\s+(?P<mem_tile_rows>\d+)(\s+pad\s+(?P<pad>\d+))?\s*"
+    rf"\s*txn\s+(?P<major>{_COUNT})\.(?P<minor>{_COUNT})\s+generation\s+(?P<device_generation>{_COUNT})"
+    rf"\s+columns\s+(?P<columns>{_COUNT})\s+rows\s+(?P<rows>{_COUNT})\s+mem_tile_rows\s+(?P<mem_tile_rows>{_COUNT})"
+    rf"(\s+pad\s+(?P<pad>{_COUNT}))?\s*"
 )
 
 
@@ -174,10 +187,10 @@ def _read_header(code: str, line: int) -> Header:
     if not found:
         raise TextError(line, 1, _HEADER_WANTED)
     values = {name: int(value) for name, value in found.groupdict(default="0").items()}
-    for name, value in values.items():
-        if value > (0xFFFF if name == "pad" else 0xFF):
-            raise TextError(line, 1, f"{name} {value} does not fit into its byte of the header")
-    header = Header(**values)
+    try:
+        header = Header(**values)
+    except TxnError as error:
+        raise TextError(line, 1, error.reason) from None
     if header.version not in LAYOUTS:
         raise TextError(line, 1, "unsupported TXN version {}.{}".format(*header.version))
     return header
@@ -220,6 +233,17 @@ def _read_operation(code: str, line: int, header: Header) -> Operation:
     return Operation(opcode, np.array(words, dtype=np.uint32), **{n: fields.get(n, 0) for n in layout.fields})
 
 
+def _read_word(match: re.Match[str], begin: int, line: int, group: int = 0) -> int:
+    """The 32-bit number that a match found in the text from column `begin` on."""
+    try:
+        number = _read_number(match[group])
+    except ValueError as error:
+        raise TextError(line, begin + match.start(group) + 1, str(error)) from None
+    if number not in WORD:
+        raise TextError(line, begin + match.start(group) + 1, f"{match[group]} does not fit into a word of 32 bits")
+    return number
+
+
 def _example(opcode: int) -> Iterator[str]:
     phrase = _phrase(opcode)
     for index, literal in enumerate(phrase.literals):
@@ -237,12 +261,11 @@ def _read_rest(code: str, at: int, line: int) -> tuple[list[int] | None, dict[st
     payload: list[int] | None = None
     fields: dict[str, int] = {}
     if found := _PAYLOAD.match(code, at):
-        payload, at = [int(word, 0) for word in re.findall(_NUMBER, found[1])], found.end()
-        if any(word > 0xFFFFFFFF for word in payload):
-            raise TextError(line, found.start(1) + 1, "a payload word has 32 bits")
+        payload, at = [_read_word(word, found.start(1), line) for word in re.finditer(_NUMBER, found[1])], found.end()
     if found := _FIELDS.match(code, at):
-        pairs = re.findall(rf"(\w+)\s*=\s*({_NUMBER})", found[1])
-        fields, at = {name: int(value, 0) for name, value in pairs}, found.end()
+        for pair in re.finditer(rf"(\w+)\s*=\s*({_NUMBER})", found[1]):
+            fields[pair[1]] = _read_word(pair, found.start(1), line, group=2)
+        at = found.end()
     if rest := code[at:].lstrip():
         raise TextError(line, len(code) - len(rest) + 1, f"unexpected {rest!r}")
     return payload, fields

@@ -145,3 +145,19 @@ aie.device(npu1) @other {
     aiex.set_lock(%lock, 1)
   }
 }
+
+// -----
+
+// A body without anything in it, not even a block, only loads the device.
+// CHECK-LABEL: aie.device(npu2)
+// CHECK:       aie.runtime_sequence
+// CHECK-NEXT:    aiex.npu.load_pdi {device_ref = @idle}
+// CHECK-NEXT:  }
+aie.device(npu2) {
+  aie.runtime_sequence() {
+    aiex.configure @idle {
+    }
+  }
+}
+aie.device(npu2) @idle {
+}

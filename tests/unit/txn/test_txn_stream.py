@@ -113,3 +113,51 @@ def test_arbitrary_bytes_are_decoded_or_refused(data: bytes):
 def test_operations_that_cannot_be_encoded(op: txn.Operation, complaint: str):
     with pytest.raises(txn.TxnError, match=complaint):
         txn.Stream.of(txn.Header(), [op])
+
+
+@pytest.mark.parametrize(
+    "field, most", [("columns", 255), ("rows", 255), ("major", 255), ("device_generation", 255), ("pad", 65535)]
+)
+def test_header_fields_have_ranges(field: str, most: int):
+    assert getattr(txn.Header(**{field: most}), field) == most
+    for wrong in (most + 1, -1, 2**64):
+        with pytest.raises(txn.TxnError, match=rf"{field} = {wrong} does not fit; its range is \[0:{most}\]"):
+            txn.Header(**{field: wrong})
+    with pytest.raises(txn.TxnError, match=f"{field} = 1.5 is no integer"):
+        txn.Header(**{field: 1.5})  # type: ignore[arg-type]
+
+
+def test_numpy_integers_are_integers():
+    assert txn.Header(columns=np.int64(4)) == txn.Header(columns=4)
+    stream = txn.Stream.of(txn.Header(), [txn.write(np.uint32(0x80000000), np.int64(7))])
+    assert stream.operations[0] == txn.write(0x80000000, 7) or stream.operations[0].address == 0x80000000
+
+
+@pytest.mark.parametrize(
+    "data, complaint",
+    [
+        ([1, 2**32], r"payload\[1\] = 4294967296 does not fit"),
+        ([-1], r"payload\[0\] = -1 does not fit"),
+        ([1.5], "list of 32-bit words"),
+        ("text", "list of 32-bit words"),
+        ([[1, 2], [3]], "list of 32-bit words"),
+        ([[1, 2]], "list of 32-bit words"),
+        ([10**30], r"payload\[0\] = 10+ does not fit"),
+        (np.array([1.0]), "list of 32-bit words"),
+    ],
+)
+def test_payloads_are_words(data: object, complaint: str):
+    with pytest.raises(txn.TxnError, match=complaint):
+        txn.block_write(0, data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("op", [txn.write(0, 2**32), txn.write(1.5, 0), txn.write("a", 0), txn.sync(300, 0, 0, 0)])  # type: ignore[arg-type]
+def test_fields_that_do_not_fit_are_named(op: txn.Operation):
+    with pytest.raises(txn.TxnError, match=r"(value|address|column) = .*range is \[0:"):
+        txn.Stream.of(txn.Header(), [op])
+
+
+@pytest.mark.parametrize("data", [[[1], [2, 3]], "text", None, 1.5, [2**70], np.zeros((2, 2), np.uint32)])
+def test_what_is_no_stream_is_refused(data: object):
+    with pytest.raises(txn.TxnError):
+        txn.decode(data)  # type: ignore[arg-type]

@@ -185,3 +185,28 @@ def test_several_descriptors_in_a_block_are_set_apart():
     first, second = explain(both, model_of(NPU2)).split("; ")
     assert first.startswith("buffer_length = 7, d0_step = 1")
     assert second.startswith("buffer_length = 9, d0_step = 1")
+
+
+@pytest.mark.parametrize(
+    "line, column, complaint",
+    [
+        ("blockwrite 0x1d000 = [0x1, 00000040]", 28, "00000040 may be meant in decimal or in hexadecimal: write 40 or"),
+        ("write 060 = 1", 7, "060 may be meant"),
+        ("write 0x10 = 0x1ffffffff", 1, "does not fit"),
+        ("blockwrite 0x1d000 = [4294967296]", 23, "does not fit into a word of 32 bits"),
+        ("blockwrite 0x1d000 = [" + "9" * 5000 + "]", 23, "does not fit into a word of 32 bits"),
+        ("write 0x10 = 1 {op_pad = 007}", 26, "007 may be meant"),
+        ("write 0x10 = " + "1" * 5000, 14, "does not fit into a word of 32 bits"),
+    ],
+)
+def test_numbers_that_are_none_are_errors_with_a_place(line: str, column: int, complaint: str):
+    text = f"txn 0.1 generation 4 columns 1 rows 6 mem_tile_rows 1\n{line}\n"
+    with pytest.raises(TextError, match=complaint) as caught:
+        assemble(text)
+    assert (caught.value.line, caught.value.column) == (2, column)
+
+
+def test_a_header_out_of_range_is_an_error_with_a_line():
+    with pytest.raises(TextError, match="columns = 300 does not fit") as caught:
+        assemble("# first\ntxn 0.1 generation 4 columns 300 rows 6 mem_tile_rows 1\n")
+    assert caught.value.line == 2

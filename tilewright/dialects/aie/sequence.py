@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
+from typing import SupportsFloat
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, StringAttr, SymbolNameConstraint
-from xdsl.ir import Attribute, Block, Region
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerType,
+    StringAttr,
+    SymbolNameConstraint,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Region
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -18,6 +29,12 @@ from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 DEFAULT_NAME = "sequence"
 ARGUMENT_NAMES = "tilewright.argument_names"
 """Attribute of a sequence with what the source called its arguments; their names in printed text are others."""
+
+FLOAT_ARGUMENTS = "tilewright.float_arguments"
+"""Attribute of a sequence: the numbers of those i32 arguments that are the bits of an f32."""
+
+SIZE_ARGUMENTS = "tilewright.size_arguments"
+"""Attribute of a sequence: pairs of numbers, of an argument and of the buffer that it is the number of elements of."""
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
@@ -55,12 +72,50 @@ class RuntimeSequenceOp(IRDLOperation):
 
     @property
     def argument_names(self) -> list[str]:
-        """What the source called the arguments."""
+        """The names of the arguments in the source, each another one."""
         match self.attributes.get(ARGUMENT_NAMES):
-            case ArrayAttr() as names:
-                return [name.data for name in names if isinstance(name, StringAttr)]
+            case ArrayAttr() as kept:
+                names = list(dict.fromkeys(name.data for name in kept if isinstance(name, StringAttr)))
             case _:
-                return [argument.name_hint or f"arg{argument.index}" for argument in self.body.block.args]
+                names = []
+        arguments = self.body.block.args
+        if len(names) != len(arguments):  # the attribute is discardable, and may be anything
+            return [argument.name_hint or f"arg{argument.index}" for argument in arguments]
+        return names
+
+    @property
+    def outer_constants(self) -> list[arith.ConstantOp]:
+        """Constants of the device that the sequence uses, which sees them: CSE makes equal ones inside into those."""
+        owners = (operand.owner for op in self.walk() for operand in op.operands)
+        found = dict.fromkeys(owner for owner in owners if isinstance(owner, arith.ConstantOp))
+        return [constant for constant in found if not self.is_ancestor(constant)]
+
+    def takes_float(self, number: int) -> bool:
+        """Whether an argument is an f32 to hosts."""
+        floats = self.attributes.get(FLOAT_ARGUMENTS)
+        return isinstance(floats, DenseArrayBase) and number in floats.get_values()
+
+    def as_taken(self, number: int, value: object) -> object:
+        """A host's value as an argument takes it: the bits of a number where it is an f32, else the value itself."""
+        if not self.takes_float(number) or isinstance(value, bool) or not isinstance(value, SupportsFloat):
+            return value
+        return int.from_bytes(struct.pack("<f", float(value)), "little", signed=True)
+
+    def buffer_counted_by(self, number: int) -> int | None:
+        """The buffer whose size an argument is; a run knows it from the host's array."""
+        pairs = self.attributes.get(SIZE_ARGUMENTS)
+        numbers = list[int](pairs.get_values()) if isinstance(pairs, DenseArrayBase) else []
+        return dict(zip(numbers[::2], numbers[1::2], strict=True)).get(number)
+
+    def add_size(self, buffer: BlockArgument) -> BlockArgument:
+        """A last argument that is the number of elements of a buffer."""
+        name = buffer.name_hint or f"arg{buffer.index}"
+        self.add_argument(IntegerType(32), f"{name}_size")
+        pairs = self.attributes.get(SIZE_ARGUMENTS)
+        known = list[int](pairs.get_values()) if isinstance(pairs, DenseArrayBase) else []
+        added = self.body.block.args[-1]
+        self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, [*known, added.index, buffer.index])
+        return added
 
     def add_argument(self, type: Attribute, name: str) -> None:
         """Add a last argument; it gets this name, with a number behind it if another one has it."""

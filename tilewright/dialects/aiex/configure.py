@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, ModuleOp, SymbolRefAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.traits import NoTerminator
@@ -33,6 +33,11 @@ class ConfigureOp(IRDLOperation):
     traits = traits_def(ParentOp("aie.runtime_sequence"), NoTerminator())
     irdl_options = ATTR_DICT
     assembly_format = "$symbol $body attr-dict"
+
+    @property
+    def inside(self) -> list[Operation]:
+        """The operations of the body, which has no block if it is written `{}`."""
+        return [op for block in self.body.blocks for op in block.ops]
 
     def find_device(self) -> DeviceOp:
         """The device that is configured; raises what is wrong with the reference."""

@@ -7,10 +7,13 @@ from tilewright.passes.buffer_allocation.checks import fits, is_sound
 from tilewright.passes.buffer_allocation.largest_first import largest_first
 from tilewright.passes.buffer_allocation.tile_memory import TileMemory, set_address
 
+MOST_BYTES = 1 << 30
+"""Behind more than this comes an address that the attribute of a buffer cannot hold."""
+
 
 def allocate_sequentially(memory: TileMemory) -> bool:
     """Give every buffer of a tile an address; what is in the way has been reported if that fails."""
-    if not _accepts_given(memory):
+    if not _accepts_given(memory) or not _have_addresses(memory):
         return False
     _place_others(memory)
     return is_sound(memory) and fits(memory)
@@ -30,6 +33,14 @@ def _accepts_given(memory: TileMemory) -> bool:
             )
             return False
     return True
+
+
+def _have_addresses(memory: TileMemory) -> bool:
+    """Whether there are addresses for all of it; most tiles have far less memory than that."""
+    total = sum(buffer.size_bytes for buffer in memory.buffers)
+    if total > MOST_BYTES:
+        emit_op_error(memory.tile, f"has buffers of {total} bytes together, and {memory.size} bytes of memory")
+    return total <= MOST_BYTES
 
 
 def _place_others(memory: TileMemory) -> None:

@@ -15,11 +15,15 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.create import insert_operation
-from tilewright.ir.diagnostics import emit_op_error
+from tilewright.ir.diagnostics import emit_op_error, fail_op
+from tilewright.ir.limits import MOST_FIFO_ELEMENTS
 from tilewright.passes.objectfifo.design import Design, placed
 from tilewright.passes.objectfifo.ends import Contents, End, Ends
 from tilewright.passes.objectfifo.locks import locks_for
 from tilewright.passes.objectfifo.sharing import Shared, delegate_of, serves, shared_memory
+
+MOST_ELEMENTS = (1 << 31) - 1
+"""What the length of `aie.dma_bd` holds."""
 
 
 @dataclass(eq=False)
@@ -65,6 +69,7 @@ class StorageBuilder:
 
     def _build(self, end: End) -> None:
         tile, following = self._home(end), self._insertion_point()
+        _check_size(end)
         buffers = [] if tile.is_shim else [self._buffer(end, tile, number, following) for number in range(end.depth)]
         locks = locks_for(end, tile, self.design.model)
         for lock in locks:
@@ -156,3 +161,12 @@ def in_building_order(ends: Sequence[End]) -> list[End]:
     """Ends in mem tiles take turns among themselves, the biggest elements first: those are the hardest to place."""
     largest_first = iter(sorted((end for end in ends if end.is_mem), key=lambda end: -end.element_bytes))
     return [next(largest_first) if end.is_mem else end for end in ends]
+
+
+def _check_size(end: End) -> None:
+    """What no tile has room for is refused before it is made."""
+    if end.depth > MOST_FIFO_ELEMENTS and not end.is_shim:
+        note = (end.fifo, "as many are acquired at once, or its depth says so")
+        fail_op(end.fifo, f"has {end.depth} elements at one end, and may have {MOST_FIFO_ELEMENTS}", note)
+    if end.element_count > MOST_ELEMENTS:
+        fail_op(end.fifo, f"has elements of {end.element_count} values, and a descriptor counts to {MOST_ELEMENTS}")

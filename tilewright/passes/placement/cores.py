@@ -12,7 +12,7 @@ from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.tiles import LogicalTileOp
 from tilewright.ir.diagnostics import Where, fail
 from tilewright.passes.placement.design import Channels, Design, Edges
-from tilewright.passes.placement.places import Places
+from tilewright.passes.placement.places import LOGICAL_TILE, Places
 
 Note: TypeAlias = "tuple[Where, str]"
 
@@ -100,6 +100,7 @@ class CorePlacer:
                     f"tile ({place.column}, {place.row}) violates {kind.name} adjacency",
                     *self._peer_notes(tile, kind.edges, kind.labels),
                     (tile, kind.hint),
+                    (tile, LOGICAL_TILE),
                 )
         self.places.put(tile, place)
         self._occupy(tile, place)
@@ -238,6 +239,8 @@ class CorePlacer:
             text += "".join(f" and {reason}" for reason, _ in reasons)
         found = [note for _, notes in reasons for note in notes]
         cores = len(self.model.core_rows) * self.model.columns
+        if any("LTO" in text for _, text in found):
+            found.append((tile, LOGICAL_TILE))
         fail(tile, text, *(found or [(tile, f"{self.model} has {cores} of them: use fewer, or a larger device")]))
 
     def _peer_notes(self, tile: LogicalTileOp, edges: Edges, labels: tuple[str, str]) -> list[Note]:

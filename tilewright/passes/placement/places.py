@@ -10,6 +10,9 @@ from tilewright.dialects.aie.tiles import LogicalTileOp
 from tilewright.ir.diagnostics import fail
 from tilewright.passes.placement.design import Channels, Design
 
+LOGICAL_TILE = "an LTO is a logical tile, one without coordinates: `aie.logical_tile`, or a Worker without `tile=`"
+"""What upstream's notes call the tiles that are to be placed."""
+
 
 class Places:
     def __init__(self, design: Design):
@@ -37,7 +40,7 @@ class Places:
                 tile,
                 f"tile ({place.column}, {place.row}) requires {need.inputs} input/{need.outputs} output DMA channels, "
                 f"but only {spare.inputs} input/{spare.outputs} output available",
-                *([] if advice is None else [(tile, advice)]),
+                *([] if advice is None else [(tile, advice), (tile, LOGICAL_TILE)]),
             )
         self.taken[place] += need
         self.placed[tile] = place

@@ -1,0 +1,101 @@
+"""Sound inputs that damaged ones are made of: every program in the tests, documents and demos, and their streams."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from bare_streams import binary, loopback
+from elf_files import Reloc, elf_file
+
+import tilewright as tw
+from tilewright import txn
+from tilewright.ir.split_input import split_input
+
+ROOT = Path(__file__).parents[2]
+DESIGNS = ("tests/e2e/designs", "tests/e2e/seeded_bugs", "docs/examples", "tilewright/demos")
+STREAMS = ("dma_copy", "bd_chain", "packet_split", "control_write", "mem_tile_neighbour", "padding", "task_queue")
+"""Designs without scalar arguments, whose words are small and whose runs are short."""
+
+
+@cache
+def programs() -> list[str]:
+    """Every program of the tests and demos, one entry for each part of a split file."""
+    paths = [*ROOT.glob("tests/filecheck/**/*.mlir"), *ROOT.glob("tilewright/demos/*.mlir"), *_design_paths()]
+    return [part for path in sorted(paths) for _, part in split_input(_text(path)) if part.strip()]
+
+
+@cache
+def designs() -> list[str]:
+    """Whole designs for NPUs, which compile and run unless they show a mistake."""
+    return [text for path in _design_paths() if "aie.device" in (text := _text(path))]
+
+
+@cache
+def lowered_designs() -> list[str]:
+    """Programs that `translate` takes."""
+    return [_text(path) for path in sorted(ROOT.glob("tests/filecheck/translate/**/*.mlir"))]
+
+
+@cache
+def air_programs() -> list[str]:
+    """Programs with host code that run on emulated GPUs."""
+    return [_text(path) for pattern in ("air_*.mlir", "gpu_*.mlir") for path in _examples(pattern)]
+
+
+@cache
+def pass_lines() -> list[tuple[list[str], str]]:
+    """Programs with the flags of `opt` that their tests run them with."""
+    found = list[tuple[list[str], str]]()
+    for path in sorted(ROOT.glob("tests/filecheck/passes/**/*.mlir")):
+        text = _text(path)
+        run = next((line for line in text.split("\n") if "RUN: tilewright opt" in line), "")
+        words = run.partition("tilewright opt")[2].partition("|")[0].replace("'", "").replace('"', "").split()
+        flags = [word for word in words if word.startswith("-") and "diagnostics" not in word]
+        found += [(flags, part) for _, part in split_input(text) if part.strip()]
+    return found
+
+
+@cache
+def design(name: str) -> tw.Design:
+    return tw.compile(ROOT / DESIGNS[0] / f"{name}.mlir")
+
+
+@cache
+def binaries() -> list[bytes]:
+    """Streams as files have them: those of designs, their configurations, and some that need no design."""
+    found = [design(name).txn().astype("<u4").tobytes() for name in STREAMS]
+    found += [design(name).configuration().astype("<u4").tobytes() for name in STREAMS[:2]]
+    return [*found, binary(loopback(16)), binary(loopback(64, for_ever=True))]
+
+
+@cache
+def listings() -> list[str]:
+    """The text that `txn dis` writes of the shorter streams."""
+    from tilewright.txn.text import disassemble
+
+    return ["\n".join(disassemble(txn.decode(data))) + "\n" for data in binaries() if len(data) < 4000]
+
+
+@cache
+def containers() -> list[bytes]:
+    """ELF files, and streams as hex text."""
+    stream = binary(loopback(16))
+    sections = {".ctrltext": stream, ".ctrldata": bytes(64), ".preempt_save": stream}
+    relocations = [Reloc(".ctrltext", 64, "3"), Reloc(".ctrltext", 96, "5", 3, 4, 255), Reloc(".ctrldata", 0, "4", 4)]
+    elves = [elf_file(sections, relocations), elf_file({".ctrltext.0": stream}, abi_version=1)]
+    words = [stream[at : at + 4][::-1].hex() for at in range(0, len(stream), 4)]
+    return [*elves, "\n".join(words).encode(), ", ".join(f"0x{word}" for word in words).encode(), *binaries()[-2:]]
+
+
+def _design_paths() -> list[Path]:
+    return sorted(path for folder in DESIGNS for path in (ROOT / folder).glob("*.mlir"))
+
+
+def _examples(pattern: str) -> list[Path]:
+    return sorted((ROOT / "docs/examples").glob(pattern))
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
