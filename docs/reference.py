@@ -6,10 +6,12 @@ python docs/reference.py            writes it
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from typing import Any, NamedTuple
 
 PAGE = Path(__file__).parent / "reference.md"
@@ -70,6 +72,8 @@ def of_name(found: Name) -> Iterator[str]:
     yield f"### `{found.name}{signature}`\n"
     yield f"{text_of(found.value)}\n"
     if inspect.isclass(found.value):
+        if not is_plain and (made := text_of(vars(found.value).get("__init__"))):
+            yield f"{made}\n"
         yield from of_members(found.value)
 
 
@@ -118,12 +122,18 @@ def _short(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def text_of(value: Any) -> str:
-    return inspect.cleandoc(getattr(value, "__doc__", None) or "")
+    return PARAMETER.sub(r"- `\1`: \2", inspect.cleandoc(getattr(value, "__doc__", None) or ""))
+
+
+PARAMETER = re.compile(r"^    (\w+): (.*)$", re.MULTILINE)
+"""What docstrings say of a parameter, or of an error."""
 
 
 def first_sentences(value: Any) -> str:
-    """The first paragraph, on one line."""
-    return " ".join(text_of(value).split("\n\n")[0].split())
+    """The first paragraph, on one line, and what is said of parameters."""
+    first, *others = text_of(value).split("\n\n")
+    lists = [part for part in others if part.startswith(("Args:", "Raises:"))]
+    return "\n".join([" ".join(first.split()), *(indent(part, "  ") for part in lists)])
 
 
 if __name__ == "__main__":

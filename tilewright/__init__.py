@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.lazy import lazy_names
+from tilewright.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright import air as air
+    from tilewright import designs as designs
+    from tilewright import iron as iron
     from tilewright import txn as txn
     from tilewright.artifacts import load as load
     from tilewright.codegen.range_error import RangeError as RangeError
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import CompileError as CompileError
     from tilewright.ir.run_errors import Fault as Fault
     from tilewright.ir.run_errors import Hang as Hang
+    from tilewright.run_result import RunResult as RunResult
     from tilewright.sim.stops import Interrupted as Interrupted
     from tilewright.sim.stops import Stopped as Stopped
     from tilewright.simulation import BareDevice as BareDevice
+    from tilewright.simulation import LoadedDevice as LoadedDevice
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,11 +36,15 @@ __all__ = [
     "Fault",
     "Hang",
     "Interrupted",
+    "LoadedDevice",
     "RangeError",
+    "RunResult",
     "Stopped",
     "__version__",
     "air",
     "compile",
+    "designs",
+    "iron",
     "load",
     "txn",
 ]
@@ -50,12 +58,17 @@ _HOMES = {
     "Fault": "tilewright.ir.run_errors:Fault",
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.stops:Interrupted",
+    "LoadedDevice": "tilewright.simulation:LoadedDevice",
     "RangeError": "tilewright.codegen.range_error:RangeError",
+    "RunResult": "tilewright.run_result:RunResult",
     "Stopped": "tilewright.sim.stops:Stopped",
     "air": "tilewright.air",
     "compile": "tilewright.design:compile_source",
+    "designs": "tilewright.designs",
+    "iron": "tilewright.iron",
     "load": "tilewright.artifacts:load",
     "txn": "tilewright.txn",
 }
 """Where each name comes from."""
 __getattr__ = lazy_names(__name__, _HOMES)
+__dir__ = listed_names(__name__)

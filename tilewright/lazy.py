@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -18,3 +19,14 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(found, attribute) if attribute else found
 
     return get
+
+
+def listed_names(package: str, *names: str) -> Callable[[], list[str]]:
+    """The `__dir__` of a package: its public names and these, for those who press Tab; not what it needs itself."""
+
+    def list_names() -> list[str]:
+        module = sys.modules[package]
+        own = (name for name in vars(module) if name.startswith("__"))
+        return sorted({*own, *getattr(module, "__all__", ()), *names})
+
+    return list_names

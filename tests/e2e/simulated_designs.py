@@ -19,7 +19,7 @@ import tilewright as tw
 from tilewright.design import Design
 from tilewright.device.packets import READ, WRITE, ControlHeader, PacketHeader, with_parity
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.sim.runs import RunResult
+from tilewright.run_result import RunResult
 from tilewright.simulation import LoadedDevice
 
 FOLDER = Path(__file__).parent / "designs"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -140,7 +143,7 @@ def test_buttons_and_boxes_do_what_they_say(page: Page, reports: dict[str, Path]
 
 def test_a_long_wait_can_be_shown(page: Page, reports: dict[str, Path]) -> None:
     opened(page, reports["cores"])
-    where = "document.querySelector('#longest-table button')"
+    where = "document.querySelector('#longest-table [data-track]')"
     start, end = page.evaluate(f"[+{where}.dataset.from, +{where}.dataset.to]")
     page.evaluate(f"{where}.click()")
     page.settle()
@@ -169,6 +172,117 @@ def test_a_hang_is_a_picture_and_a_message(page: Page, reports: dict[str, Path])
     boxes = page.evaluate("[...document.querySelectorAll('svg.waits .wait .name')].map(t => t.textContent)")
     assert boxes[0] == "the controller" and boxes[-1] == "most likely cause" and len(boxes) >= 3
     assert page.evaluate("document.querySelectorAll('#waits-table tbody tr').length") >= 2
+
+
+def test_a_hang_has_moved_what_it_moved(page: Page, reports: dict[str, Path]) -> None:
+    """Descriptors that never ended count as far as they came: 48 words in, and as many out."""
+    opened(page, reports["hang"])
+    facts = dict(
+        page.evaluate("[...document.querySelectorAll('.facts div')].map(d => [...d.children].map(c => c.textContent))")
+    )
+    assert facts["host traffic"] == f"{2 * 48 * 4} B" and float(facts["bytes per cycle"]) > 0
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#buffers-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    )
+    assert [row[4:6] for row in rows] == [["192", "0"], ["0", "192"]]
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", ["cores", "tokens", "hang"])
+def test_nothing_sticks_out(page: Page, reports: dict[str, Path], name: str, width: int) -> None:
+    """The page is as wide as its window; what is wider scrolls by itself, and texts stay in the boxes around them."""
+    with window(page, width):
+        opened(page, reports[name])
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = page.evaluate(
+            "[...document.querySelectorAll('svg .wait')].filter(g => [...g.querySelectorAll('text')].some(t => "
+            "t.getBoundingClientRect().right > g.querySelector('rect').getBoundingClientRect().right)).length"
+        )
+        assert outside == 0
+        spilled = page.evaluate(
+            "[...document.querySelectorAll('main p, main pre, main h1, main dd, main dt, main label, nav')]"
+            ".filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'visible').length"
+        )
+        assert spilled == 0
+
+
+@contextmanager
+def window(page: Page, width: int) -> Iterator[None]:
+    def resize(width: int) -> None:
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+
+    resize(width)
+    yield
+    resize(1280)
+
+
+def test_the_theme_can_be_chosen(page: Page, reports: dict[str, Path]) -> None:
+    page.prefer(color_scheme="light", reduced_motion="reduce")
+    opened(page, reports["cores"])
+    seen = list[str]()
+    for theme in ("dark", "light", ""):
+        page.evaluate(
+            f"(t => {{ t.value = '{theme}'; t.dispatchEvent(new Event('change')); }})(document.getElementById('theme'))"
+        )
+        page.settle()
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        pixel = page.evaluate(
+            "[...document.getElementById('tracks').getContext('2d').getImageData(2, 2, 1, 1).data].join()"
+        )
+        seen.append(f"{ground} {pixel}")
+    assert seen == ["rgb(16, 20, 27) 23,29,39,255", *["rgb(246, 247, 249) 255,255,255,255"] * 2]
+
+
+def test_tables_can_be_searched(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"])
+    search(page, "MEM s2mm")
+    rows = "[...document.querySelectorAll('main tbody tr:not(.source)')].filter(r => !r.hidden)"
+    shown = page.evaluate(f"{rows}.map(r => r.textContent.toLowerCase())")
+    assert shown and [row for row in shown if not ("s2mm" in row and "mem" in row)] == []
+    assert page.evaluate("document.getElementById('found').textContent") == f"{len(shown)} rows"
+    page.press("Enter")
+    assert page.evaluate("document.querySelectorAll('tr.hit').length") == 1
+    search(page, "")
+    assert page.evaluate(f"{rows}.length") > len(shown)
+    assert page.evaluate("document.querySelectorAll('tr[hidden], .tile.dim').length") == 0
+
+
+def search(page: Page, words: str) -> None:
+    put = f"s.focus(); s.value = {words!r}; s.dispatchEvent(new Event('input'));"
+    page.evaluate(f"(s => {{ {put} }})(document.getElementById('search'))")
+
+
+def test_tables_and_pictures_can_be_taken_away(page: Page, reports: dict[str, Path]) -> None:
+    """Every table has a button for CSV, every picture one for SVG; the files say what the page does."""
+    opened(page, reports["cores"])
+    tables, pictures = (
+        page.evaluate(f"document.querySelectorAll('{what}').length") for what in ("main table", "figure svg")
+    )
+    assert page.evaluate("document.querySelectorAll('caption button.save').length") == tables > 3
+    assert page.evaluate("document.querySelectorAll('figure button.save').length") == pictures == 1
+    text = page.evaluate("(t => t.csv(t.tableRows(document.getElementById('stalls-table'))))(window.tilewrightTools)")
+    rows = list(csv.reader(text.splitlines()))
+    assert rows[0][0] == "at" and "cores" in rows[0][-1] and len({len(row) for row in rows}) == 1
+    picture = ElementTree.fromstring(
+        page.evaluate("window.tilewrightTools.svgText(document.querySelector('figure svg'))")
+    )
+    paint = {element.get(what) for element in picture.iter() for what in ("fill", "stroke")}
+    assert len(paint) > 8 and not any(
+        word in (colour or "") for colour in paint for word in ("var(", "oklab", "color(")
+    )
+    timeline = ElementTree.fromstring(page.evaluate("window.tilewright.timelineSvg()"))
+    assert sum(1 for _ in timeline.iter("{http://www.w3.org/2000/svg}rect")) > 100
+    bars = list(csv.DictReader(page.evaluate("window.tilewright.timelineCsv()").splitlines()))
+    assert {"controller", "core (0, 2) core", "shim (0, 0) S2MM 0"} <= {bar["track"] for bar in bars}
+    assert all(int(bar["from cycle"]) < int(bar["to cycle"]) for bar in bars if bar["at"] != "lock value")
+
+
+def test_cells_that_a_sheet_takes_for_formulas_are_text(page: Page, reports: dict[str, Path]) -> None:
+    opened(page, reports["cores"])
+    assert (
+        page.evaluate("window.tilewrightTools.csv([['=1+1', '-3', '-x', 'a,b', '\"']])")
+        == '\'=1+1,-3,\'-x,"a,b",""""\n'
+    )
 
 
 def test_controls_have_names_for_those_who_do_not_see_them(page: Page, reports: dict[str, Path]) -> None:
@@ -212,4 +326,7 @@ def test_page_of_the_demo(page: Page, tmp_path: Path) -> None:
     assert [row.split()[0] for row in rows] == sizes and all(row.endswith("yes") for row in rows)
     assert page.evaluate("document.querySelector('#sizes-table').checkVisibility()")
     assert page.evaluate("document.querySelectorAll('svg.array .tile').length") == 24
+    assert page.evaluate("document.querySelectorAll('svg.array .tile.idle').length") == 18
+    widths = page.evaluate("[...document.querySelectorAll('svg.array .box')].map(box => +box.getAttribute('width'))")
+    assert sorted(set(widths)) == [44, 152], "columns where nothing is are there, but narrow"
     assert colours_drawn(page) > 5

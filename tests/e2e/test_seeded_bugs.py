@@ -21,8 +21,8 @@ import numpy.typing as npt
 import pytest
 
 import tilewright as tw
+from tilewright.run_result import RunResult
 from tilewright.sim.faults import FaultKind
-from tilewright.sim.runs import RunResult
 from tilewright.txn.text import assemble, disassemble
 
 Array = npt.NDArray[np.int32]
@@ -84,9 +84,9 @@ def run(seeded: Seeded, design: tw.Design, model: str) -> tuple[RunResult, dict[
     return result, arrays
 
 
-def error_of(seeded: Seeded, design: tw.Design, model: str) -> tw.CompileError:
+def error_of(seeded: Seeded, design: tw.Design, model: str) -> tw.Error:
     """How a run of a wrong design ends."""
-    with pytest.raises(tw.CompileError) as raised:
+    with pytest.raises(tw.Error) as raised:
         run(seeded, design, model)
     return raised.value
 
@@ -155,7 +155,7 @@ class Outcome(NamedTuple):
 def _outcome(seeded: Seeded, design: tw.Design, model: str) -> Outcome:
     try:
         result, arrays = run(seeded, design, model)
-    except tw.CompileError as error:
+    except tw.Error as error:
         return Outcome(str(error), [], [])
     return Outcome("", [str(note) for note in result.notes], [array.tolist() for array in arrays.values()])
 

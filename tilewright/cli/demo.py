@@ -52,6 +52,7 @@ class Row:
 
 def run(args: Namespace) -> int:
     from rich.console import Console
+    from rich.markup import escape
 
     sizes = [_size(text) for text in args.sizes or SIZES]
     console = Console(highlight=False, stderr=args.json)
@@ -74,8 +75,26 @@ def run(args: Namespace) -> int:
     for line in _picture(product):
         console.print(line)
     _write_report(args.report, gemm, product, best, rows)
-    console.print(f"that run cycle by cycle: [bold]{args.report}[/]")
+    console.print(f"that run cycle by cycle: [bold]{escape(args.report)}[/]")
+    console.print(f"next: [bold]{escape(_command_line('show'))}[/]", soft_wrap=True)
     return 0 if all(row.is_right for row in rows) else 1
+
+
+def _command_line(arguments: str) -> str:
+    """What to type for a command of this installation, here and now."""
+    import shutil
+    import sys
+    from pathlib import Path
+    from shlex import quote
+
+    beside = Path(sys.executable).parent
+    found = shutil.which("tilewright")
+    if found is not None and Path(found).parent == beside:
+        return f"tilewright {arguments}"
+    if (beside / "activate").exists() and (beside / "tilewright").exists():
+        here = beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside
+        return f". {quote(str(here))}/activate && tilewright {arguments}"
+    return f"{quote(sys.executable)} -m tilewright {arguments}"
 
 
 def _size(text: str) -> tuple[int, int, int]:

@@ -9,6 +9,8 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.errors import InputError
+
 if TYPE_CHECKING:
     from tilewright.kernels.definition import Definition
 
@@ -27,7 +29,9 @@ def run(args: Namespace) -> int:
     else:
         for definition in found:
             print(f"{definition.signature}\n    {definition.summary}{_flags(definition)}")
-    return 0 if found else 1
+    if not found:
+        raise InputError(f"no kernel has '{args.text}' in its name")
+    return 0
 
 
 def describe(definition: Definition) -> dict[str, Any]:

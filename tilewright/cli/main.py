@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Any
 
 from tilewright import __version__
 
@@ -23,9 +28,14 @@ COMMANDS = {
     "show": "show what a design puts on which tile",
     "demo": "multiply matrices of several sizes with one build, on the simulated NPU",
     "config": "say where the parts of this installation are",
+    "completion": "print what makes a shell complete commands, flags and passes",
 }
 
-WRONG_INPUT, WRONG_USAGE, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 1, 2, 70, 130, 141
+LLVM_THREAD = "LLVM"
+"""What `native.host` calls the thread in which LLVM works."""
+WRONG_INPUT, WRONG_USAGE, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 70, 130, 141, 143
+
+_usual_warning_text = warnings.formatwarning
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,17 +45,53 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, as long as the process
     gc.set_threshold(100_000)  # most objects made here live to the end: classes, and the program
+    warnings.formatwarning = _warning_text
     try:
-        status = _run(arguments)
+        with _exit_on_sigterm():
+            status = _run(arguments)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _interrupted()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
         return _explain(error)
+
+
+def _interrupted() -> int:
+    """End the process where LLVM is still at work in a thread: what Python frees at its end would wait for that."""
+    if any(thread.name == LLVM_THREAD for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+    return INTERRUPTED
+
+
+def _warning_text(message: Warning | str, category: type[Warning], *place: Any) -> str:
+    """One line for warnings of ours; those of a user's program are shown as ever."""
+    if category.__module__.startswith("tilewright."):
+        return f"tilewright: warning: {message}\n"
+    return _usual_warning_text(message, category, *place)
+
+
+@contextmanager
+def _exit_on_sigterm() -> Generator[None]:
+    """Turn SIGTERM into an exit that takes back what is half written, as an interrupt does."""
+    try:
+        before = signal.signal(signal.SIGTERM, _exit)
+    except ValueError:  # signals are for the main thread only
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(TERMINATED)
 
 
 def _run(arguments: list[str]) -> int:
@@ -59,20 +105,21 @@ def _run(arguments: list[str]) -> int:
         case [command, *rest] if command in COMMANDS:
             return _run_command(import_module(f"tilewright.cli.{command}"), command, rest)
         case _:
-            print(f"tilewright: error: unknown command '{arguments[0]}'\n\n{_overview()}", file=sys.stderr)
+            from tilewright.cli.parsers import did_you_mean
+            from tilewright.ir.escapes import visible
+
+            problem = f"unknown command '{visible(arguments[0])}'{did_you_mean(arguments[0], COMMANDS)}"
+            print(f"tilewright: error: {problem}\n\n{_overview()}", file=sys.stderr)
             return WRONG_USAGE
 
 
 def _run_command(module: ModuleType, name: str, arguments: list[str]) -> int:
     if hasattr(module, "run_command"):
         return module.run_command(arguments)
-    from argparse import ArgumentParser, RawDescriptionHelpFormatter
+    from tilewright.cli.parsers import parser_of
 
-    parser = ArgumentParser(f"tilewright {name}", description=module.__doc__)
-    parser.formatter_class = RawDescriptionHelpFormatter
-    module.add_arguments(parser)
     try:
-        return module.run(parser.parse_args(arguments)) or 0
+        return module.run(parser_of(name).parse_args(arguments)) or 0
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else 0
 
@@ -88,6 +135,7 @@ def _explain(error: Exception) -> int:
     from tilewright.cli.errors import UsageError, show_diagnostics
     from tilewright.errors import Error
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.ir.escapes import visible_lines
 
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
         raise error
@@ -96,16 +144,17 @@ def _explain(error: Exception) -> int:
             show_diagnostics(error.diagnostics, error.sources)
             return WRONG_INPUT
         case UsageError():
-            print(error, file=sys.stderr)
+            print(visible_lines(str(error)), file=sys.stderr)
             return WRONG_USAGE
         case MemoryError():
             print("tilewright: error: out of memory", file=sys.stderr)
             return WRONG_INPUT
         case OSError():
-            print(f"tilewright: error: {error.strerror or error}", file=sys.stderr)
+            named = f"{error.filename}: " if error.strerror and error.filename else ""
+            print(f"tilewright: error: {visible_lines(f'{named}{error.strerror or error}')}", file=sys.stderr)
             return WRONG_INPUT
         case Error():
-            print(f"tilewright: error: {error}", file=sys.stderr)
+            print(f"tilewright: error: {visible_lines(str(error))}", file=sys.stderr)
             return WRONG_INPUT
         case _:
             print(f"tilewright: internal error: {_where(error)}{type(error).__name__}: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import show_diagnostics
 from tilewright.ir.diagnostics import Diagnostic, file_position
+from tilewright.ir.escapes import visible, visible_lines
 from tilewright.sim.streams import operation_number
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import LocationAttr
 
-    from tilewright.sim.runs import Progress
+    from tilewright.sim.runs import Progress as Now
     from tilewright.simulation import Array
 
 SHOWN_VALUES = 8
@@ -70,7 +71,7 @@ def report(outcome: Outcome, sources: Mapping[str, str], stream: str | None, as_
         print(f"simulated in {outcome.seconds:.2f} s")
         for name, array in outcome.buffers.items():
             values = ", ".join(map(str, array.reshape(-1)[:SHOWN_VALUES]))
-            print(f"  {name}: {values}{', ...' if array.size > SHOWN_VALUES else ''}")
+            print(f"  {visible(name)}: {values}{', ...' if array.size > SHOWN_VALUES else ''}")
 
 
 def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: str | None) -> None:
@@ -82,22 +83,28 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
             continue
         for part in parts:
             if (operation := operation_number(part.location)) is not None:
-                print(f"{stream}: operation {operation}: {part.severity}: {part.text}", file=sys.stderr)
+                text = f"{stream}: operation {operation}: {part.severity}: {part.text}"
+                print(visible_lines(text), file=sys.stderr)
             else:
                 show_diagnostics([Diagnostic(part.severity, part.text, part.location)], sources)
 
 
 @contextmanager
-def progress_line() -> Generator[Callable[[Progress], None] | None]:
+def progress_line() -> Generator[Callable[[Now], None] | None]:
     """Something to call with progress, where somebody looks at stderr; it is gone in the end."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
-        yield lambda now: live.update(
-            Text(f"cycle {now.cycles:,}, operation {now.executed:,} of {now.total:,}"), refresh=True
-        )
+    left = TimeRemainingColumn(compact=True)
+    shown = (BarColumn(bar_width=24), TaskProgressColumn(), left, TextColumn("left, {task.description}"))
+    with Progress(*shown, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def show(now: Now) -> None:
+            said = f"cycle {now.cycles:,}, operation {now.executed:,} of {now.total:,}"
+            bar.update(task, completed=now.share, description=said, refresh=True)
+
+        yield show

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tilewright
-from tilewright.cli.floor_plan import FloorPlan, Occupant, floor_plans
-from tilewright.cli.programs import load_program
+from tilewright.cli.design_source import add_design_arguments, read_design
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -19,55 +18,80 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.switchbox import ConnectOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.report.floor_plan import FloorPlan, Occupant, floor_plans
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
     from tilewright.design import Design
+    from tilewright.sources import Source
 
 SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
 WIDEST_PICTURE = 10  # columns that still get a readable cell
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help=f"a design of yours (default: {SHIPPED.name})")
+    add_design_arguments(parser, nargs="?", default=str(SHIPPED))
 
 
 def run(args: Namespace) -> None:
     from rich.console import Console
 
-    path = args.file or str(SHIPPED)
+    from tilewright.ir.escapes import console_text as escape
+
     start = time.perf_counter()
-    module = load_program(path)
+    source = read_design(args)
+    module = placed(source)
     elapsed = time.perf_counter() - start
     console = Console(highlight=False)
     count = sum(1 for _ in module.walk())
-    console.print(f"[bold]{Path(path).name}[/]: {count} operations, read and checked in {elapsed:.2f} s")
+    name = escape(Path(args.design).name)
+    console.print(f"[bold]{name}[/]: {count} operations, read, checked and placed in {elapsed:.2f} s")
     for plan in floor_plans(module):
         for part in render(plan):
             console.print(part)
-    for line in compiled(path):
+    for line in compiled(source):
         console.print(line)
 
 
-def compiled(path: str) -> Iterator[str]:
+def placed(source: Source) -> ModuleOp:
+    """The program as it is written, but for tiles: each has its place."""
+    from tilewright.ir.context import make_context
+    from tilewright.ir.diagnostics import CompileError, DiagnosedError
+    from tilewright.ir.pass_manager import run_pipeline
+    from tilewright.ir.verifier import verify
+    from tilewright.passes.pipelines import PLACEMENT, pipeline_of
+
+    ctx = make_context()
+    try:
+        module = source.read(ctx)
+        if errors := verify(module):
+            raise CompileError(errors)
+        run_pipeline(ctx, module, pipeline_of([*PLACEMENT]))
+        return module
+    except DiagnosedError as error:
+        error.sources.update(source.texts)
+        raise
+
+
+def compiled(source: Source) -> Iterator[str]:
     """What the whole way down makes of a design, in a few lines."""
-    from tilewright.cli.files import read_text
-    from tilewright.cli.programs import source_name
-    from tilewright.design import compile_text, devices_in
+    from tilewright.design import compile_source, devices_in
+    from tilewright.ir.escapes import console_text as escape
 
     start = time.perf_counter()
-    design = compile_text(read_text(path), source_name(path))
+    design = compile_source(source)
     yield f"\ncompiled in {time.perf_counter() - start:.2f} s"
     for device in devices_in(design.module):
-        yield f"  device [bold]@{device.sym_name.data}[/]: {counted(resources(device))}"
+        yield f"  device [bold]@{escape(device.sym_name.data)}[/]: {counted(resources(device))}"
         if device.model.is_npu:
             words = design.configuration(device.sym_name.data).size
             yield f"    configuration of {words} words: the array is set up by register writes alone"
     for name in design.sequences:
-        yield f"  sequence [bold]{name}[/]: {sequence_size(design, name)}"
+        yield f"  sequence [bold]{escape(name)}[/]: {escape(sequence_size(design, name))}"
 
 
 def resources(device: DeviceOp) -> dict[str, int]:
@@ -99,28 +123,34 @@ def sequence_size(design: Design, name: str) -> str:
 
 
 def render(plan: FloorPlan) -> Iterator[RenderableType]:
-    yield f"\ndevice [bold]@{plan.name}[/] on {plan.model}: {plan.model.columns} x {plan.model.rows} tiles\n"
-    if plan.model.columns <= WIDEST_PICTURE:
-        yield picture(plan)
+    from tilewright.ir.escapes import console_text as escape
+
+    yield f"\ndevice [bold]@{escape(plan.name)}[/] on {plan.model}: {plan.model.columns} x {plan.model.rows} tiles\n"
+    used = sorted({place.column for place in plan.tiles})
+    if len(used) <= WIDEST_PICTURE and (used or plan.model.columns <= WIDEST_PICTURE):
+        yield picture(plan, used or [*range(plan.model.columns)])
+    if used and (idle := plan.model.columns - len(used)):
+        yield f"{idle} of {plan.model.columns} columns have nothing on them and are left out"
     if plan.fifos:
         yield fifos(plan)
     for sequence in plan.sequences:
         arguments = ", ".join(f"%{a.name_hint or f'arg{a.index}'}: {a.type}" for a in sequence.body.block.args)
         steps = sum(1 for _ in sequence.walk()) - 1
-        yield f"runtime sequence [bold]@{sequence.sym_name.data}[/]({arguments}), {steps} operations"
+        name = escape(sequence.sym_name.data)
+        yield f"runtime sequence [bold]@{name}[/]({escape(arguments)}), {steps} operations"
 
 
-def picture(plan: FloorPlan) -> Table:
-    """The array as it lies on the chip, row 0 at the bottom, with what is on each tile."""
+def picture(plan: FloorPlan, columns: Sequence[int]) -> Table:
+    """Columns of the array as they lie on the chip, row 0 at the bottom, with what is on each tile."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SQUARE, show_lines=True, show_header=False, show_footer=True)
     table.add_column("", footer="row / column", justify="right", vertical="middle")
-    for column in range(plan.model.columns):
+    for column in columns:
         table.add_column(footer=str(column))
     for row in reversed(range(plan.model.rows)):
-        table.add_row(str(row), *(cell(plan, TileId(column, row)) for column in range(plan.model.columns)))
+        table.add_row(str(row), *(cell(plan, TileId(column, row)) for column in columns))
     return table
 
 
@@ -135,7 +165,7 @@ def cell(plan: FloorPlan, place: TileId) -> str:
 
 
 def contents(occupant: Occupant) -> Iterator[str]:
-    from rich.markup import escape
+    from tilewright.ir.escapes import console_text as escape
 
     for operations in occupant.programs:
         yield f"program of {operations} operations"
@@ -151,8 +181,9 @@ def contents(occupant: Occupant) -> Iterator[str]:
 
 def fifos(plan: FloorPlan) -> Table:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+
+    from tilewright.ir.escapes import console_text as escape
 
     table = Table("object FIFO", "from", "to", "carries", box=box.SIMPLE_HEAD)
     for header in ("bytes", "deep"):

@@ -18,6 +18,7 @@ from tilewright.native.integers import BINARY, RESIZES, compare, resize
 from tilewright.native.types import llvm_type
 
 Handler = Callable[["Body", Operation], None]
+TERMINATORS = ("scf.yield", "scf.condition", "aie.end")
 
 
 class Body:
@@ -34,7 +35,7 @@ class Body:
     def lower_block(self, block: Block) -> None:
         """Everything in the block but its terminator."""
         for op in block.ops:
-            if op.name not in ("scf.yield", "scf.condition", "aie.end"):
+            if op.name not in TERMINATORS:
                 self.lower(op)
 
     def lower(self, op: Operation) -> None:
@@ -59,6 +60,11 @@ class Body:
 
     def new_block(self, name: str) -> ir.Block:
         return self.builder.append_basic_block(name)
+
+
+def is_translated(op: Operation, handlers: Mapping[str, Handler]) -> bool:
+    """Whether a body with these handlers knows an operation."""
+    return any(op.name in known for known in (handlers, _HANDLERS, BINARY, RESIZES, TERMINATORS))
 
 
 def _constant(body: Body, op: Operation) -> None:

@@ -8,7 +8,18 @@ import numpy as np
 
 from tilewright.device import DmaDirection, TileId, TileType
 from tilewright.device.stream_switch import STEPS
-from tilewright.report.floor import CHANNEL_HEIGHT, GAP, HEIGHT, HOST_HEIGHT, MARGIN, WIDTH, End, Floor, Point
+from tilewright.report.floor import (
+    CHANNEL_HEIGHT,
+    GAP,
+    HEIGHT,
+    HOST_HEIGHT,
+    IDLE_WIDTH,
+    MARGIN,
+    WIDTH,
+    End,
+    Floor,
+    Point,
+)
 from tilewright.report.markup import Heading, Markup, element, percent, size, table
 from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.shares import Shares
@@ -19,8 +30,8 @@ from tilewright.sim.record import Connection, RunRecord
 from tilewright.sim.roster import PartKind, roster_of
 
 BAR_WIDTH = WIDTH - 20
-LARGEST = 1.15
-"""How much larger than drawn the picture may get."""
+LARGEST, SMALLEST = 1.15, 0.7
+"""How much larger than drawn the picture may get, and how much smaller before it has to be scrolled."""
 CURVE = 22
 """How far a line goes straight on before it turns."""
 
@@ -31,8 +42,14 @@ class ArrayPicture:
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
         self.model, self.roster = record.model, roster_of(record.model.name)
-        self.floor = Floor(record.model)
+        self.floor = Floor(record.model, self._idle_columns())
         self.moved = channel_bytes(record)
+
+    def _idle_columns(self) -> frozenset[int]:
+        """Columns that no stream goes through and no part of which did anything."""
+        active = (self.roster.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist())
+        used = {*active, *self.record.names.stops, *(connection.tile for connection in self.record.connections)}
+        return frozenset(range(self.model.columns)) - {tile.column for tile in used if tile is not None}
 
     def svg(self) -> Markup:
         tiles = list(self.model.tiles)
@@ -43,7 +60,7 @@ class ArrayPicture:
             *(self._tile(tile) for tile in tiles),
         )
         box = f"0 0 {self.floor.width:g} {self.floor.height:g}"
-        most = f"max-width: {self.floor.width * LARGEST:g}px"
+        most = f"max-width: {self.floor.width * LARGEST:g}px; min-width: {self.floor.width * SMALLEST:g}px"
         label = "The array: tiles with their cores, DMA channels and streams. The tables below say the same."
         return element("svg", *parts, class_="array", viewBox=box, role="group", aria_label=label, style=most)
 
@@ -77,12 +94,20 @@ class ArrayPicture:
     def _tile_box(self, tile: TileId) -> Markup:
         x, y = self.floor.corner(tile)
         kind = self.model.tile_type(*tile).name
-        return element("rect", x=x, y=y, width=WIDTH, height=HEIGHT, rx=8, class_=f"box {kind}")
+        width = self.floor.tile_width(tile.column)
+        return element("rect", x=x, y=y, width=width, height=HEIGHT, rx=8, class_=f"box {kind}")
 
     def _tile(self, tile: TileId) -> Markup:
         """What is on a tile, as one thing that can be chosen."""
         x, y = self.floor.corner(tile)
-        name = tile_name(self.model, tile)
+        name, place = tile_name(self.model, tile), f"{tile.column},{tile.row}"
+        if tile.column in self.floor.idle:
+            reach = element("rect", x=x, y=y, width=IDLE_WIDTH, height=HEIGHT, rx=8, class_="reach")
+            word = element("text", f"({tile.column}, {tile.row})", x=x + 6, y=y + 17, class_="small")
+            said = {"role": "img", "aria_label": f"{name}: idle"}
+            return element(
+                "g", element("title", f"{name}: idle"), reach, word, class_="tile idle", data_tile=place, **said
+            )
         parts = [
             element("rect", x=x, y=y, width=WIDTH, height=HEIGHT, rx=8, class_="reach"),
             element("text", name, x=x + 10, y=y + 18, class_="name"),
@@ -90,7 +115,6 @@ class ArrayPicture:
             *self._channels(tile),
         ]
         label = f"{name}: {self._describe(tile)}. Show it in the timeline"
-        place = f"{tile.column},{tile.row}"
         return element("g", *parts, class_="tile", tabindex=0, role="button", aria_label=label, data_tile=place)
 
     def _describe(self, tile: TileId) -> str:

@@ -10,7 +10,9 @@ from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.sim.ports import PortName
 
 WIDTH, HEIGHT = 152, 104
-GAP = 46
+IDLE_WIDTH = 44
+"""Of tiles in columns where nothing is: they are shown, but the room is for the others."""
+GAP, IDLE_GAP = 46, 8
 MARGIN = 14
 HOST_HEIGHT = 40
 PORT_STEP = 10
@@ -40,10 +42,20 @@ class Floor:
     """The plan of a device."""
 
     model: DeviceModel
+    idle: frozenset[int] = frozenset()
+    """Columns where nothing is."""
 
     @property
     def width(self) -> float:
-        return 2 * MARGIN + self.model.columns * (WIDTH + GAP) - GAP
+        last = self.model.columns - 1
+        return self._left(last) + self.tile_width(last) + MARGIN
+
+    def tile_width(self, column: int) -> int:
+        return IDLE_WIDTH if column in self.idle else WIDTH
+
+    def _left(self, column: int) -> float:
+        before = (self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
+        return MARGIN + sum(before)
 
     @property
     def height(self) -> float:
@@ -56,7 +68,7 @@ class Floor:
     def corner(self, tile: TileId) -> Point:
         """The upper left corner of a tile."""
         up = self.model.rows - 1 - tile.row
-        return Point(MARGIN + tile.column * (WIDTH + GAP), MARGIN + up * (HEIGHT + GAP))
+        return Point(self._left(tile.column), MARGIN + up * (HEIGHT + GAP))
 
     def channel(self, tile: TileId, direction: DmaDirection, number: int) -> Point:
         """The upper left corner of a DMA channel: those that receive on the left, those that send on the right."""

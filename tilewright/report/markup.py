@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from typing import NamedTuple
+
+from tilewright.ir.escapes import visible_lines
 
 
 class Markup(str):
@@ -20,7 +23,7 @@ def text(content: Content) -> Markup:
     """Any content as markup."""
     if isinstance(content, Markup):
         return content
-    return Markup("" if content is None else escape(str(content)))
+    return Markup("" if content is None else escape(visible_lines(str(content))))
 
 
 def join(parts: Iterable[Content]) -> Markup:
@@ -35,6 +38,11 @@ def element(name: str, *contents: Content, **attributes: Content) -> Markup:
         if value is not None
     )
     return Markup(f"<{name}{''.join(given)}>{join(contents)}</{name}>")
+
+
+def template(name: str) -> str:
+    """A file that pages are made of."""
+    return (files("tilewright.report") / "template" / name).read_text(encoding="utf-8")
 
 
 class Heading(NamedTuple):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
 
 from tilewright.ir.diagnostics import Diagnostic, file_position
+from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
-from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, text
+from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
 from tilewright.report.operations import Step, steps_of
 from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.sequence_table import sequence_table
-from tilewright.report.shares import Shares, shares_of
+from tilewright.report.shares import Shares, cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
 from tilewright.report.stalls import Stalls
 from tilewright.report.summary import duration
@@ -43,20 +42,16 @@ def page_html(record: RunRecord, title: str, sources: Sources | None = None, bef
     page = _Page(record, sources or {}, before)
     blanks = {
         "title": text(f"{title} · tilewright run"),
-        "style": Markup(_template("page.css")),
-        "script": Markup(_template("page.js")),
-        "data": Markup(json.dumps(page.data(), separators=(",", ":")).replace("<", "\\u003c")),
+        "style": Markup(template("page.css").replace("<!-- colours -->", template("colours.css"))),
+        "script": Markup(template("tools.js") + template("page.js")),
+        "data": Markup(shown_json(page.data())),
         "head": page.head(title),
         "sections": join(page.sections()),
     }
-    html = _template("page.html")
+    html = template("page.html")
     for name, content in blanks.items():
         html = html.replace(f"<!-- {name} -->", content)
     return html
-
-
-def _template(name: str) -> str:
-    return (files("tilewright.report") / "template" / name).read_text(encoding="utf-8")
 
 
 class Section(NamedTuple):
@@ -109,18 +104,14 @@ class _Page:
         record, seconds = self.record, self.record.cycles / self.record.clock_hz
         yield "cycles", f"{record.cycles:,}"
         yield f"at {record.clock_hz / 1e9:.2g} GHz", duration(seconds)
-        cores = [number for number in self._active() if self.roster.parts[number].kind is PartKind.CORE]
-        if cores:
-            busy = float(np.mean([self.shares.busy(number) / max(self.shares.total, 1) for number in cores]))
-            yield f"{len(cores)} core{'s' * (len(cores) != 1)} busy", percent(busy)
+        busy = cores_busy(record, self.shares)
+        if busy.cores:
+            yield f"{busy.cores} core{'s' * (busy.cores != 1)} busy", percent(busy.share)
         moved = sum(use.read_bytes + use.written_bytes for use in self.uses.values())
         yield "host traffic", size(moved)
         yield "bytes per cycle", f"{moved / max(record.cycles, 1):.2f}"
         yield "operations", f"{len(record.stream.opcodes):,}"
         yield "events", f"{len(record.trace):,}"
-
-    def _active(self) -> list[int]:
-        return np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist()
 
     @cached_property
     def uses(self) -> Mapping[int, Use]:
@@ -155,7 +146,7 @@ class _Page:
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
-        lead = "Nobody could move any more. Each box waits for what is below it." if self.record.waits else ""
+        lead = "Nothing could move any more. Each box waits for what is below it." if self.record.waits else ""
         return Section("why", "Why it stopped", lead or "The run ended here.", join(contents))
 
     def _array(self) -> Section:
@@ -179,7 +170,7 @@ class _Page:
             "Drag or scroll sideways to move, Ctrl and wheel to zoom; with the keyboard: arrows, + and -, 0 for all."
         )
         legend = join(self._legend())
-        widget = Markup(_template("timeline.html"))
+        widget = Markup(template("timeline.html"))
         limits = [element("p", text, class_="limit") for text in self._limits()]
         contents = [*limits, element("ul", legend, class_="legend"), widget, self._longest()]
         return Section("timeline", "Timeline", lead, join(contents))

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import place
+from tilewright.ir.escapes import shown_json
 from tilewright.report.operations import operation_times
 from tilewright.report.phases import LOOKS, Kind, Phase
 from tilewright.report.spans import Column, Spans, spans_of
@@ -184,4 +185,4 @@ def _source(location: LocationAttr) -> str:
 
 
 def _dumped(entry: Entry) -> str:
-    return json.dumps(entry, separators=(",", ":"))
+    return shown_json(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,21 @@ class Shares:
 
     def waiting(self, part: int) -> int:
         return int(self.cycles[part, WAITS].sum())
+
+
+class CoresBusy(NamedTuple):
+    """How many cores had something to do, and the mean share of the run for which they did it."""
+
+    cores: int
+    share: float
+
+
+def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
+    parts = roster_of(record.model.name).parts
+    active = np.flatnonzero(shares.cycles.sum(axis=1)).tolist()
+    cores = [number for number in active if parts[number].kind is PartKind.CORE]
+    share = float(np.mean([shares.busy(number) for number in cores])) if cores else 0.0
+    return CoresBusy(len(cores), share / max(shares.total, 1))
 
 
 def shares_of(record: RunRecord, spans: Spans) -> Shares:

@@ -136,11 +136,11 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
         number = int(spans.part[index])
         before = int(ended[ended[:, 2] == number, 4].sum())
-        words[index] = max(_port_words(record, parts[number]) - before, 0)
+        words[index] = max(port_words(record, parts[number]) - before, 0)
     return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
 
 
-def _port_words(record: RunRecord, part: Part) -> int:
+def port_words(record: RunRecord, part: Part) -> int:
     """Words that went through the port of a channel; where streams join, those of the way that it has for itself."""
     port = port_of(record, part)
     if port is None or not sends(part):

@@ -100,6 +100,8 @@ def _find_waits(record: RunRecord, tasks: list[Task]) -> None:
 
 def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
     """The channels that a wait for tokens is about."""
+    if op.direction not in tuple(DmaDirection):
+        return
     roster = roster_of(record.model.name)
     for column in range(op.column, op.column + max(op.column_count, 1)):
         for row in range(op.row, op.row + max(op.row_count, 1)):

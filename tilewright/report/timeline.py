@@ -113,7 +113,7 @@ class _Builder:
         """For each bin the share of each phase, in 255ths."""
         width = self.bin_cycles
         phases = np.unique(spans.phase).tolist()
-        shares = np.stack([_cover(spans[spans.phase == phase], width, self.bins) for phase in phases], axis=1)
+        shares = np.stack([cover(spans[spans.phase == phase], width, self.bins) for phase in phases], axis=1)
         scaled = np.rint(shares * 255 / width).astype(np.uint8)
         return {"phases": phases, "bins": b64encode(scaled.tobytes()).decode()}
 
@@ -156,7 +156,7 @@ def _flat(spans: Spans) -> list[int]:
     return np.stack([gaps, spans.cycles, spans.phase, spans.detail, spans.words], axis=1).ravel().tolist()
 
 
-def _cover(spans: Spans, width: int, bins: int) -> Column:
+def cover(spans: Spans, width: int, bins: int) -> Column:
     """How many cycles of each bin the spans cover."""
     marks = np.zeros(bins + 2)
     whole = np.zeros(bins + 2)

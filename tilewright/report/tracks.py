@@ -9,6 +9,7 @@ from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.register_names import TILE_WORDS
+from tilewright.ir.escapes import visible
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import Part, PartKind
 
@@ -63,4 +64,4 @@ def full_lock_name(record: RunRecord, lock: int) -> str:
 
 def file_name(path: str) -> str:
     """The last part of a path, which is enough beside a line number."""
-    return path.replace("\\", "/").rsplit("/", 1)[-1]
+    return visible(path.replace("\\", "/").rsplit("/", 1)[-1])

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tilewright.device import DmaDirection, TileId, TileType
 from tilewright.report.operations import operation_times
-from tilewright.report.spans import Column
+from tilewright.report.spans import Column, port_words
 from tilewright.sim.record import RunRecord
 from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import WORD_BYTES, Opcode
 
 
+class Transfer(NamedTuple):
+    """A descriptor that a channel ran, from a cycle on."""
+
+    part: int
+    bd: int
+    cycle: int
+    words: int
+    """Those that moved, be it not all of them."""
+
+
 def channel_bytes(record: RunRecord) -> Mapping[int, int]:
-    """Bytes of the descriptors that each channel has run to their end."""
+    """Bytes that each channel moved."""
     ended = record.trace[record.trace[:, 1] == Event.BD_END]
-    words = np.bincount(ended[:, 2], weights=ended[:, 4]) if len(ended) else np.empty(0)
-    return {part: WORD_BYTES * int(words[part]) for part in np.flatnonzero(words).tolist()}
+    words = Counter[int]()
+    for part, count in [*ended[:, [2, 4]].tolist(), *((open.part, open.words) for open in open_transfers(record))]:
+        words[part] += count
+    return {part: WORD_BYTES * words[part] for part in sorted(words) if words[part]}
+
+
+def open_transfers(record: RunRecord) -> Iterator[Transfer]:
+    """Descriptors that had not come to their end when the run did: all that went over the port but what ended."""
+    rows = record.trace[np.isin(record.trace[:, 1], (Event.BD, Event.BD_END))]
+    begun: list[list[int]] = rows.tolist()
+    last = {row[2]: row for row in begun}
+    parts = roster_of(record.model.name).parts
+    for part, (cycle, event, _, bd, _) in last.items():
+        if event == Event.BD:
+            ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == Event.BD_END), 4].sum())
+            yield Transfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
 
 
 @dataclass(frozen=True)
@@ -45,7 +71,7 @@ def host_uses(record: RunRecord) -> Mapping[int, Use]:
     """How the array used each argument, as the addresses that the controller put into descriptors tell."""
     patches, parts = _patches(record), roster_of(record.model.name).parts
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
-    for part, bd, cycle, words in _host_transfers(record):
+    for part, bd, cycle, words in (*_host_transfers(record), *open_transfers(record)):
         tile, detail = parts[part].tile, parts[part].detail
         known = [patch for patch in patches.get((tile, bd), ()) if patch.cycle <= cycle] if tile else []
         if known and detail is not None:
@@ -77,8 +103,8 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
     return next((bd for bd in range(record.model.num_bds(*tile)) if bds[bd] <= offset < bds[bd + 1]), None)
 
 
-def _host_transfers(record: RunRecord) -> Iterator[tuple[int, int, int, int]]:
-    """Part, descriptor, cycle of its beginning and words, for each descriptor that a shim channel ran to its end."""
+def _host_transfers(record: RunRecord) -> Iterator[Transfer]:
+    """The descriptors that shim channels ran to their end."""
     parts = roster_of(record.model.name).parts
     is_host = np.array(
         [
@@ -94,4 +120,4 @@ def _host_transfers(record: RunRecord) -> Iterator[tuple[int, int, int, int]]:
     begun, ended = rows[:-1], rows[1:]
     pairs = (begun[:, 1] == Event.BD) & (ended[:, 1] == Event.BD_END) & (begun[:, 2] == ended[:, 2])
     columns = (ended[pairs, 2], ended[pairs, 3], begun[pairs, 0], ended[pairs, 4])
-    return zip(*(column.tolist() for column in columns), strict=True)
+    return (Transfer(*row) for row in zip(*(column.tolist() for column in columns), strict=True))

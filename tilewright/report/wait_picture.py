@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from textwrap import wrap
 
-from tilewright.ir.diagnostics import place
+from tilewright.ir.diagnostics import file_position, place
 from tilewright.report.markup import Heading, Markup, element, table
+from tilewright.report.tracks import file_name
 from tilewright.sim.hangs import OpenWait
 
 WIDTH, GAP, MARGIN = 420, 44, 16
@@ -46,7 +47,8 @@ class WaitPicture:
         width = MARGIN * 2 + (1 + MOST_ASIDE) * WIDTH + MOST_ASIDE * GAP if self._is_wide() else WIDTH + 2 * MARGIN + 60
         box = f"0 0 {width} {self.y:g}"
         label = "Who waits for whom, from the controller at the top to the most likely cause at the bottom"
-        attributes = {"role": "img", "aria_label": label, "style": f"max-width: {width}px"}
+        size = f"max-width: {width}px; min-width: {0.75 * width:g}px"
+        attributes = {"role": "img", "aria_label": label, "style": size}
         return element("svg", *self.parts, class_="waits", viewBox=box, **attributes)
 
     def _is_wide(self) -> bool:
@@ -84,12 +86,11 @@ class WaitPicture:
         return 30 + LINE * (len(_lines(wait.reason)) + 1)
 
     def _box(self, wait: OpenWait, x: float, y: float, kind: str) -> Markup:
-        where = place(wait.location).rstrip(": ")
         texts = [
-            element("text", wait.name, x=x + 14, y=y + 22, class_="name"),
+            element("text", shorten(wait.name, LETTERS - 8), x=x + 14, y=y + 22, class_="name"),
             *(element("text", t, x=x + 14, y=y + 22 + LINE * n) for n, t in enumerate(_lines(wait.reason), 1)),
         ]
-        since = f"at it since cycle {wait.since:,}" + (f" · {where}" if where else "")
+        since = f"at it since cycle {wait.since:,}{_where(wait)}"
         bottom = y + self._height(wait)
         texts.append(element("text", since, x=x + 14, y=bottom - 9, class_="small"))
         shape = element("rect", x=x, y=y, width=WIDTH, height=bottom - y, rx=8)
@@ -132,6 +133,18 @@ class WaitPicture:
             for w in self.by_name.values()
         ]
         return table("Everybody who waits in the middle of something", headings, rows, "waits-table")
+
+
+def _where(wait: OpenWait) -> str:
+    """The line of a wait; of its file the last part of the path, which fits into a box."""
+    position = file_position(wait.location)
+    return f" · {shorten(file_name(position[0]), LETTERS - 34)}:{position[1]}" if position else ""
+
+
+def shorten(text: str, most: int) -> str:
+    """A text without its middle, where it is too long."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def _lines(text: str) -> list[str]:

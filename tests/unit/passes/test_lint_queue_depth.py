@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.design import compile_text
+import tilewright as tw
+from tilewright.design import GUARDED_LOWERING, compile_source, compile_text
+from tilewright.designs import SingleCoreGemm, WholeArrayGemm
+from tilewright.designs.any_size import GemmDesign
+from tilewright.device.hazards import findings
 from tilewright.ir.diagnostics import collect
+from tilewright.txn.lint import hazards
 
 Step: TypeAlias = "str | tuple[int, list[Step]]"
 
@@ -83,3 +88,19 @@ def test_deep_nests_take_no_longer():
     for depth in range(6):
         body = f"%m{depth} = arith.constant 1000 : index\nscf.for %j{depth} = %n0 to %m{depth} step %n1 {{\n{body}\n}}"
     assert said(body) == set()
+
+
+@pytest.mark.parametrize(
+    "gemm",
+    [WholeArrayGemm("npu2", 4), WholeArrayGemm("npu1", 1, "bf16"), SingleCoreGemm()],
+    ids=lambda gemm: type(gemm).__name__,
+)
+def test_products_are_clean_as_designs_and_as_words(gemm: GemmDesign):
+    """One linter sees all ways through the sequence, the other the words for some sizes: neither finds it likely."""
+    with collect() as found:
+        design = compile_source(gemm.program(), (*GUARDED_LOWERING, "tilewright-lint-queue-depth{likely-only}"))
+    assert [each.text for each in found] == []
+    m, k, n = gemm.multiples
+    for turns in (1, 2, 3, 5):
+        stream = tw.txn.decode(design.txn(M=turns * m, K=2 * k, N=turns * n))
+        assert not any(finding.is_likely for finding in findings(hazards(stream, design.device().model)))

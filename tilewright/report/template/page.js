@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const viewport = byId("viewport"), extent = byId("extent"), canvas = byId("tracks"), overview = byId("overview");
   const tip = byId("tip"), selection = byId("selection"), rangeText = byId("range");
-  const GUTTER = 168, AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8, MOST_ARROWS = 80;
+  const AXIS = 30, ROW = 22, LOCK_ROW = 26, HEADER = 24, STEP = 0.2, ZOOM = 1.6, LEAST = 8, MOST_ARROWS = 80, NARROW = 560;
   const SPAN = 5;  // numbers per span in the data: gap, cycles, phase, detail, words
 
   // Data: columns per track.
@@ -32,7 +32,7 @@
   // State: what is shown, and what is chosen.
 
   const whole = Math.max(run.cycles, 1);
-  const view = { from: 0, to: whole, rows: [], height: 0, track: null, span: null, width: 0, visible: 0, plot: 50 };
+  const view = { from: 0, to: whole, rows: [], height: 0, track: null, span: null, width: 0, visible: 0, plot: 50, gutter: 168, indent: 22 };
   window.tilewright = { view, run };  // for whoever scripts the page
 
   function layout() {
@@ -63,10 +63,11 @@
   function measure() {  // once per change: asking for it may lay out the page
     view.width = viewport.clientWidth;
     view.visible = viewport.clientHeight;
-    view.plot = Math.max(view.width - GUTTER - 8, 50);
+    [view.gutter, view.indent] = view.width < NARROW ? [104, 10] : [168, 22];  // a phone has no room for more
+    view.plot = Math.max(view.width - view.gutter - 8, 50);
   }
-  const xOf = (cycle) => GUTTER + (cycle - view.from) / (view.to - view.from) * plotWidth();
-  const cycleAt = (x) => view.from + (x - GUTTER) / plotWidth() * (view.to - view.from);
+  const xOf = (cycle) => view.gutter + (cycle - view.from) / (view.to - view.from) * plotWidth();
+  const cycleAt = (x) => view.from + (x - view.gutter) / plotWidth() * (view.to - view.from);
 
   function show(from, to) {
     const length = Math.min(Math.max(to - from, Math.min(LEAST, whole)), whole);
@@ -82,10 +83,15 @@
 
   let paint = {};
   function readColours() {
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue("--" + name).trim();
-    paint = { phases: run.phases.map((phase) => colour(phase.colour)), sans: colour("sans") };
+    const probe = document.body.appendChild(document.createElement("span"));
+    const colour = (name) => {  // as it is in the theme of now: light-dark() stays as it is in a property
+      probe.style.color = `var(--${name})`;
+      return getComputedStyle(probe).color;
+    };
+    const sans = getComputedStyle(document.documentElement).getPropertyValue("--sans").trim();
+    paint = { phases: run.phases.map((phase) => colour(phase.colour)), sans };
     for (const name of ["ink", "quiet", "line", "paper", "ground", "groove", "accent"]) paint[name] = colour(name);
+    probe.remove();
   }
   const isWait = (phase) => run.phases[phase].kind === "waiting";
 
@@ -114,7 +120,10 @@
 
   function drawTracks() {
     const width = view.width, height = Math.min(view.visible, Math.max(view.height, 60));
-    const c = prepare(canvas, width, height), top = viewport.scrollTop;
+    paintTracks(prepare(canvas, width, height), width, height, viewport.scrollTop);
+  }
+
+  function paintTracks(c, width, height, top) {
     c.font = "12px " + paint.sans;
     c.textBaseline = "middle";
     for (const row of view.rows) {
@@ -159,7 +168,7 @@
     const track = row.track, right = xOf(view.to);
     let lastPixel = -1, lastPhase = -1;
     for (let i = firstSpan(track, view.from); i < track.count && track.start[i] < view.to; i++) {
-      const x = Math.max(xOf(track.start[i]), GUTTER), width = Math.min(xOf(track.end[i]), right) - x;
+      const x = Math.max(xOf(track.start[i]), view.gutter), width = Math.min(xOf(track.end[i]), right) - x;
       const phase = track.phase[i], pixel = Math.floor(x);
       if (width < 1 && pixel === lastPixel && phase === lastPhase) continue;
       lastPixel = pixel;
@@ -204,7 +213,7 @@
     const first = Math.max(Math.floor(view.from / run.binCycles), 0);
     const wide = Math.max(Math.ceil((view.to - view.from) / run.binCycles / plotWidth()), 1);
     for (let bin = first - first % wide; bin < bins && bin * run.binCycles < view.to; bin += wide) {
-      const x = Math.max(xOf(bin * run.binCycles), GUTTER), width = xOf((bin + wide) * run.binCycles) - x;
+      const x = Math.max(xOf(bin * run.binCycles), view.gutter), width = xOf((bin + wide) * run.binCycles) - x;
       let bottom = y + 3 + full;
       for (let kind = 0; kind < kinds; kind++) {
         let share = 0;
@@ -226,10 +235,10 @@
     const level = (value) => bottom - value / most * (height - 9);
     c.beginPath();
     let value = steps.length && steps[0] === 0 ? steps[1] : 0;
-    c.moveTo(GUTTER, level(value));
+    c.moveTo(view.gutter, level(value));
     for (let i = 0; i < steps.length; i += 2) {
       if (steps[i] > view.to) break;
-      const x = Math.max(xOf(steps[i]), GUTTER);
+      const x = Math.max(xOf(steps[i]), view.gutter);
       c.lineTo(x, level(value));
       value = steps[i + 1];
       c.lineTo(x, level(value));
@@ -240,7 +249,7 @@
     c.stroke();
     c.fillStyle = paint.quiet;
     c.font = "9px " + paint.sans;
-    c.fillText(String(most), GUTTER - 14, y + 8);
+    c.fillText(String(most), view.gutter - 14, y + 8);
   }
 
   function drawTasks(c, top, height) {
@@ -252,7 +261,7 @@
     if (shown.length > MOST_ARROWS) shown = shown.filter((t) => t[0] === view.track);  // else they hide everything
     c.save();
     c.beginPath();
-    c.rect(GUTTER, AXIS, plotWidth() + 8, height - AXIS);
+    c.rect(view.gutter, AXIS, plotWidth() + 8, height - AXIS);
     c.clip();
     c.lineWidth = 1.2;
     for (const [track, pushed, start, end, token] of shown) {
@@ -285,13 +294,16 @@
       if (!row.track || y + row.height < AXIS || y > height) continue;
       c.fillStyle = row.number === view.track ? paint.accent : paint.quiet;
       c.font = (row.number === view.track ? "600 " : "") + "12px " + paint.sans;
-      c.save();
-      c.beginPath();
-      c.rect(0, y, GUTTER - 18, row.height);
-      c.clip();
-      c.fillText(row.track.name, 22, y + row.height / 2);
-      c.restore();
+      c.fillText(fitted(c, row.track.name, view.gutter - 14 - view.indent), view.indent, y + row.height / 2);
     }
+  }
+
+  function fitted(c, text, width) {  // with its middle left out where it is too long: lock names differ at both ends
+    if (c.measureText(text).width <= width) return text;
+    let keep = text.length - 1;
+    const shown = () => text.slice(0, Math.ceil(keep / 2)) + "…" + text.slice(text.length - Math.floor(keep / 2));
+    while (keep > 2 && c.measureText(shown()).width > width) keep--;
+    return shown();
   }
 
   function niceStep(least) {
@@ -317,8 +329,8 @@
       c.globalAlpha = 1;
     }
     c.fillStyle = paint.quiet;
-    c.fillText("cycle", 22, 9);
-    c.fillText("time", 22, 21);
+    c.fillText("cycle", view.indent, 9);
+    c.fillText("time", view.indent, 21);
     c.fillStyle = paint.line;
     c.fillRect(0, AXIS - 1, width, 1);
   }
@@ -365,7 +377,7 @@
     const c = prepare(overview, width, height), plot = plotWidth();
     profile ??= makeProfile(300);
     for (let b = 0; b < profile.bins; b++) {
-      const x = GUTTER + b / profile.bins * plot, wide = plot / profile.bins + 0.5;
+      const x = view.gutter + b / profile.bins * plot, wide = plot / profile.bins + 0.5;
       const busy = profile.busy[b] / profile.parts * (height - 4), wait = profile.wait[b] / profile.parts * (height - 4);
       c.globalAlpha = 0.9;
       c.fillStyle = paint.phases[4];
@@ -378,10 +390,10 @@
     c.fillStyle = paint.quiet;
     c.font = "11px " + paint.sans;
     c.textBaseline = "middle";
-    c.fillText("parts at work", 22, height / 2);
+    c.fillText("parts at work", view.indent, height / 2);
     c.strokeStyle = paint.accent;
     c.lineWidth = 2;
-    const left = GUTTER + view.from / whole * plot;
+    const left = view.gutter + view.from / whole * plot;
     c.strokeRect(left, 1, Math.max((view.to - view.from) / whole * plot, 3), height - 2);
   }
 
@@ -419,6 +431,56 @@
     byId("bars").className = "scroll";
     byId("bars").tabIndex = 0;
   }
+
+  // Files: what is in view as SVG, from the same drawing; all bars as CSV.
+
+  class SvgContext {  // what the drawing uses of a canvas
+    constructor(width, height) { Object.assign(this, { width, height, parts: [], path: "", saved: [], clips: 0, open: 0, globalAlpha: 1, lineWidth: 1, font: "12px sans-serif" }); }
+    measureText(text) { const c = canvas.getContext("2d"); c.font = this.font; return c.measureText(text); }
+    put(text) { this.parts.push(text); }
+    fillRect(x, y, width, height) { this.put(`<rect x="${r(x)}" y="${r(y)}" width="${r(width)}" height="${r(height)}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`); }
+    strokeRect(x, y, width, height) { this.put(`<rect x="${r(x)}" y="${r(y)}" width="${r(width)}" height="${r(height)}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"/>`); }
+    fillText(text, x, y) {
+      const [, weight, size, family] = /^(\d+ )?([\d.]+px) (.*)$/.exec(this.font);
+      this.put(`<text x="${r(x)}" y="${r(y)}" dominant-baseline="central" fill="${this.fillStyle}" font-size="${size}" font-weight="${weight?.trim() ?? 400}" font-family="${escaped(family)}">${escaped(text)}</text>`);
+    }
+    beginPath() { this.path = ""; }
+    moveTo(x, y) { this.path += `M${r(x)},${r(y)}`; }
+    lineTo(x, y) { this.path += `L${r(x)},${r(y)}`; }
+    rect(x, y, width, height) { this.path += `M${r(x)},${r(y)}h${r(width)}v${r(height)}h${r(-width)}z`; }
+    bezierCurveTo(...at) { this.path += `C${at.map(r).join(" ")}`; }
+    stroke() { this.put(`<path d="${this.path}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" opacity="${this.globalAlpha}"/>`); }
+    fill() { this.put(`<path d="${this.path}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`); }
+    clip() { this.put(`<clipPath id="c${++this.clips}"><path d="${this.path}"/></clipPath><g clip-path="url(#c${this.clips})">`); this.open++; }
+    save() { this.saved.push([this.open, this.globalAlpha]); }
+    restore() {
+      const [open, alpha] = this.saved.pop();
+      for (; this.open > open; this.open--) this.put("</g>");
+      this.globalAlpha = alpha;
+    }
+    text() { return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"><rect width="100%" height="100%" fill="${paint.paper}"/>${this.parts.join("")}</svg>`; }
+  }
+  const r = (number) => Math.round(number * 10) / 10;
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+  function timelineSvg() {
+    const c = new SvgContext(view.width, Math.max(view.height, 60));
+    paintTracks(c, view.width, c.height, 0);
+    return c.text();
+  }
+
+  function timelineCsv() {
+    const rows = [["track", "from cycle", "to cycle", "at", "about", "words"]];
+    for (const track of run.tracks) {
+      const name = track.kind === "controller" ? track.name : `${run.groups[track.group]} ${track.name}`;
+      for (let i = 0; i < (track.count ?? 0); i++) {
+        rows.push([name, track.start[i], track.end[i], run.phases[track.phase[i]].label, labelOf(track, i), track.words[i]]);
+      }
+      for (let i = 0; i < (track.steps?.length ?? 0); i += 2) rows.push([name, track.steps[i], "", "lock value", track.steps[i + 1], ""]);
+    }
+    return window.tilewrightTools.csv(rows);
+  }
+  Object.assign(window.tilewright, { timelineSvg, timelineCsv });
 
   // What a bar is about.
 
@@ -469,7 +531,7 @@
 
   function textAt(event) {
     const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-    const row = y > AXIS && x > GUTTER ? rowAt(y + viewport.scrollTop) : null;
+    const row = y > AXIS && x > view.gutter ? rowAt(y + viewport.scrollTop) : null;
     if (!row) return null;
     const cycle = cycleAt(x), track = row.track;
     if (track.steps) return { row, text: describeLock(row.number, cycle) };
@@ -526,7 +588,7 @@
   viewport.addEventListener("scroll", draw);
 
   function seek(event) {
-    const cycle = (event.offsetX - GUTTER) / plotWidth() * whole, half = (view.to - view.from) / 2;
+    const cycle = (event.offsetX - view.gutter) / plotWidth() * whole, half = (view.to - view.from) / 2;
     show(cycle - half, cycle + half);
   }
   overview.addEventListener("pointerdown", (event) => { overview.setPointerCapture(event.pointerId); seek(event); });
@@ -573,6 +635,8 @@
 
   const actions = {
     in: () => zoom(ZOOM), out: () => zoom(1 / ZOOM), fit: () => show(0, whole), left: () => pan(-STEP), right: () => pan(STEP),
+    svg: () => window.tilewrightTools.save("timeline.svg", timelineSvg(), "image/svg+xml"),
+    csv: () => window.tilewrightTools.save("timeline.csv", timelineCsv(), "text/csv"),
     up: () => stepTrack(-1), down: () => stepTrack(1), next: () => stepSpan(1), previous: () => stepSpan(-1), focus: zoomToSpan,
   };
   const keys = {
@@ -618,7 +682,9 @@
     byId("sections").append(item);
   });
 
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); draw(); });
+  const repaint = () => { readColours(); draw(); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  document.addEventListener("themechange", repaint);
   new ResizeObserver(() => { measure(); draw(); }).observe(viewport);
   readColours();
   layout();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -9,7 +10,8 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.device import DeviceModel, TileId
+from tilewright.device import DeviceModel, TileId, WireBundle
+from tilewright.device.stream_switch import STEPS
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import type_bytes
@@ -17,6 +19,7 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import symbol_name, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp
 
 
@@ -53,6 +56,8 @@ class FloorPlan:
     tiles: dict[TileId, Occupant]
     fifos: list[Fifo]
     sequences: list[RuntimeSequenceOp]
+    streams: Counter[tuple[TileId, WireBundle]]
+    """How many streams leave a tile by one of its sides."""
 
 
 def floor_plans(module: ModuleOp) -> Iterator[FloorPlan]:
@@ -63,7 +68,7 @@ def floor_plans(module: ModuleOp) -> Iterator[FloorPlan]:
 
 
 def _plan(device: DeviceOp) -> FloorPlan:
-    plan = FloorPlan(device.sym_name.data, device.model, {}, [], [])
+    plan = FloorPlan(device.sym_name.data, device.model, {}, [], [], Counter())
 
     def at(value: SSAValue) -> Occupant:
         place = _place(value)
@@ -84,9 +89,19 @@ def _plan(device: DeviceOp) -> FloorPlan:
                     at(consumer).reads.append(op.sym_name.data)
             case RuntimeSequenceOp():
                 plan.sequences.append(op)
+            case SwitchboxOp():
+                at(op.tile)
+                plan.streams.update(_streams(op))
             case _:
                 pass
     return plan
+
+
+def _streams(switch: SwitchboxOp) -> Iterator[tuple[TileId, WireBundle]]:
+    place = _place(switch.tile)
+    for op in switch.connections.ops:
+        if place is not None and isinstance(op, ConnectOp | MasterSetOp) and op.dest.bundle in STEPS:
+            yield place, op.dest.bundle
 
 
 def _fifo(op: ObjectFifoOp) -> Fifo:
