@@ -199,6 +199,16 @@ def test_a_variable_that_each_turn_sets_anew_is_no_accumulator():
     assert (run(body, np.arange(64, dtype=np.int32)) == np.arange(64) + 1).all()
 
 
+def test_two_loops_may_have_one_variable():
+    def body(x: Any, y: Any) -> None:
+        for i in range_(64):
+            y[i] = x[i]
+        for i in range_(64):
+            y[i] = y[i] + x[i]
+
+    assert (run(body, np.arange(64, dtype=np.int32)) == 2 * np.arange(64)).all()
+
+
 def test_an_end_is_no_object():
     def core(source: Any, target: Any) -> None:
         target.acquire(1)[0] = source[0]

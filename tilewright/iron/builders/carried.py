@@ -42,7 +42,7 @@ def check_carried(before: Mapping[str, Any], body: Block) -> None:
         return
     loop = _loop(frame)
     for name in computed:
-        if loop is not None and _is_read_first(loop.body, name):
+        if loop is not None and _is_read_first([loop.target, *loop.body], name):
             _refuse(name, _initial(name, before[name], after[name]), loop)
 
 
@@ -91,9 +91,9 @@ def _loop(frame: FrameType) -> ast.For | None:
     return max(inside, key=lambda loop: loop.lineno, default=None)
 
 
-def _is_read_first(body: list[ast.stmt], name: str) -> bool:
-    """Whether the first thing that statements do with a variable is to read it."""
-    return next((isinstance(found, ast.Load) for found in _uses(body, name)), False)
+def _is_read_first(nodes: list[Any], name: str) -> bool:
+    """Whether the first thing that parts of a program do with a variable is to read it."""
+    return next((isinstance(found, ast.Load) for found in _uses(nodes, name)), False)
 
 
 def _uses(nodes: list[Any], name: str) -> Iterator[ast.expr_context]:
