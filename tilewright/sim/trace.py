@@ -54,7 +54,7 @@ class Event(IntEnum):
     """The first word that a descriptor moves is taken, be it a packet's header [BD]."""
 
 
-LIMIT = 4_000_000
+LIMIT = 2_000_000
 """Rows that a trace keeps; what happens later is not written down, so that long runs do not fill the memory."""
 
 
