@@ -80,7 +80,7 @@ def call_scalars(random: Random) -> None:
     if random.random() < 0.2:
         values["nothing"] = 1
     if random.random() < 0.5:
-        design.txn(**values)  # type: ignore[arg-type]
+        design.txn(**values)
         return
     names = iter(values.values())
     given = [

@@ -71,7 +71,7 @@ def _dies_at(seed: int, death: object) -> Target:
     """A target one of whose cases ends its process, or fills the memory, or never ends."""
 
     def make(random: Random) -> Case:
-        return Case(call=death if random.random() == chosen else int)  # type: ignore[arg-type]
+        return Case(call=death if random.random() == chosen else int)
 
     chosen = Random(f"deadly:{seed}").random()
     return Target("deadly", make, 1)

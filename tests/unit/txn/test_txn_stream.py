@@ -124,7 +124,7 @@ def test_header_fields_have_ranges(field: str, most: int):
         with pytest.raises(txn.TxnError, match=rf"{field} = {wrong} does not fit; its range is \[0:{most}\]"):
             txn.Header(**{field: wrong})
     with pytest.raises(txn.TxnError, match=f"{field} = 1.5 is no integer"):
-        txn.Header(**{field: 1.5})  # type: ignore[arg-type]
+        txn.Header(**{field: 1.5})
 
 
 def test_numpy_integers_are_integers():
@@ -148,10 +148,10 @@ def test_numpy_integers_are_integers():
 )
 def test_payloads_are_words(data: object, complaint: str):
     with pytest.raises(txn.TxnError, match=complaint):
-        txn.block_write(0, data)  # type: ignore[arg-type]
+        txn.block_write(0, data)
 
 
-@pytest.mark.parametrize("op", [txn.write(0, 2**32), txn.write(1.5, 0), txn.write("a", 0), txn.sync(300, 0, 0, 0)])  # type: ignore[arg-type]
+@pytest.mark.parametrize("op", [txn.write(0, 2**32), txn.write(1.5, 0), txn.write("a", 0), txn.sync(300, 0, 0, 0)])
 def test_fields_that_do_not_fit_are_named(op: txn.Operation):
     with pytest.raises(txn.TxnError, match=r"(value|address|column) = .*range is \[0:"):
         txn.Stream.of(txn.Header(), [op])
@@ -160,4 +160,4 @@ def test_fields_that_do_not_fit_are_named(op: txn.Operation):
 @pytest.mark.parametrize("data", [[[1], [2, 3]], "text", None, 1.5, [2**70], np.zeros((2, 2), np.uint32)])
 def test_what_is_no_stream_is_refused(data: object):
     with pytest.raises(txn.TxnError):
-        txn.decode(data)  # type: ignore[arg-type]
+        txn.decode(data)
