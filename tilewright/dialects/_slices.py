@@ -9,7 +9,8 @@ from xdsl.irdl import VarOperand
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from tilewright.dialects._syntax import Integers, parse_mixed_indices, print_mixed_indices, segments
+from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
+from tilewright.dialects._syntax import Integers, segments
 
 STATIC_NAMES = ("static_offsets", "static_sizes", "static_strides")
 PLAIN = ("", " ", " ")
@@ -54,7 +55,16 @@ def _parse_label(parser: Parser, word: str, is_first: bool) -> None:
 
 def print_slice(printer: Printer, op: Slice, before: tuple[str, str, str] = PLAIN) -> None:
     """The inverse of `parse_slice`."""
-    lists = ((op.offsets, op.static_offsets), (op.sizes, op.static_sizes), (op.strides, op.static_strides))
-    for text, (values, integers) in zip(before, lists, strict=True):
+    for text, (values, integers) in zip(before, _lists(op), strict=True):
         printer.print_string(text)
         print_mixed_indices(printer, values, integers)
+
+
+def verify_slice(op: Slice) -> None:
+    """Each marker in the lists has its value."""
+    for name, (values, integers) in zip(("offset", "size", "stride"), _lists(op), strict=True):
+        verify_mixed(values, integers, name)
+
+
+def _lists(op: Slice) -> tuple[tuple[VarOperand, Integers], ...]:
+    return (op.offsets, op.static_offsets), (op.sizes, op.static_sizes), (op.strides, op.static_strides)

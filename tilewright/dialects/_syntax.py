@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Self, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
@@ -144,35 +144,6 @@ def ensure_terminated(region: Region, make_terminator: Callable[[], Operation]) 
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
         block.add_op(make_terminator())
     return region
-
-
-def parse_mixed_indices(parser: Parser, delimiter: Parser.Delimiter = SQUARE) -> tuple[list[SSAValue], Integers]:
-    """A list such as `[1, %n, 2]`: the values in it, and the integers with a marker where a value stands."""
-    values: list[SSAValue] = []
-
-    def parse_element() -> int:
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return parser.parse_integer(allow_boolean=False)
-        values.append(parser.resolve_operand(operand, INDEX))
-        return DYNAMIC_INDEX
-
-    integers = parser.parse_comma_separated_list(delimiter, parse_element)
-    return values, integer_array(i64, tuple(integers))
-
-
-def print_mixed_indices(printer: Printer, values: Sequence[SSAValue], integers: Integers, brackets: str = "[]") -> None:
-    """The inverse of `parse_mixed_indices`."""
-    remaining = iter(values)
-    printer.print_string(brackets[0])
-    for position, integer in enumerate(integers.get_values()):
-        if position:
-            printer.print_string(", ")
-        if integer == DYNAMIC_INDEX:
-            printer.print_ssa_value(next(remaining))
-        else:
-            printer.print_string(str(integer))
-    printer.print_string(brackets[1])
 
 
 def parse_enum_word(parser: Parser, cases: Sequence[EnumT], attribute: str) -> EnumT:

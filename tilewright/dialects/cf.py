@@ -23,13 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend, amended
-from tilewright.dialects._syntax import (
-    parse_typed_operands,
-    print_attributes,
-    print_types,
-    segments,
-    split_attributes,
-)
+from tilewright.dialects._syntax import parse_typed_operands, print_attributes, print_types, segments, split_attributes
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 

@@ -34,13 +34,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amended
 from tilewright.dialects._ods import ParentOp, op_definition
-from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
-from tilewright.dialects._syntax import (
-    INDEX,
-    parse_bare_operands,
-    print_attributes,
-    resolve_all,
-)
+from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice, verify_slice
+from tilewright.dialects._syntax import INDEX, parse_bare_operands, print_attributes, resolve_all
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
@@ -166,6 +161,9 @@ class ParallelInsertSliceOp(IRDLOperation):
         parser.parse_keyword("into")
         dest_value = parser.resolve_operand(dest, parser.parse_type())
         return cls.create(operands=[source_value, dest_value, *operands], properties=properties, attributes=attributes)
+
+    def verify_(self) -> None:
+        verify_slice(self)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

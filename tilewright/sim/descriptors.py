@@ -14,6 +14,8 @@ from tilewright.device.bd import BD_LAYOUTS
 
 WORD_BYTES = 4
 Addresses = npt.NDArray[np.int64]
+PIECE_WORDS = 1 << 16
+"""How many addresses are made at a time."""
 PAD = -1
 """Stands among addresses where a word comes from the padding, not from memory."""
 
@@ -65,9 +67,9 @@ class Descriptor:
 
     def addresses(self) -> Addresses:
         """Byte address of each word in the order of the stream."""
-        offsets = word_offsets(self.dimensions, self.length)
-        start = self.base + WORD_BYTES * self.iteration * self.iteration_step
-        return np.where(offsets == PAD, PAD, offsets * WORD_BYTES + start)
+        return byte_addresses(
+            self.dimensions, self.length, self.base + WORD_BYTES * self.iteration * self.iteration_step
+        )
 
     def reach(self, iteration: int) -> tuple[int, int]:
         """The first byte that it touches and the one after the last, at most, without making all addresses."""
@@ -136,15 +138,27 @@ def _dimensions(fields: Mapping[str, int]) -> list[Dimension]:
     ]
 
 
-@lru_cache(maxsize=256)
-def word_offsets(dimensions: tuple[Dimension, ...], length: int) -> Addresses:
-    """Offset of each of `length` words from the base, in words; `PAD` where there is none.
+def byte_addresses(dimensions: tuple[Dimension, ...], length: int, start: int) -> Addresses:
+    """Byte address of each of `length` words of a pattern that begins at `start`; `PAD` where one is padding."""
+    if length <= PIECE_WORDS:
+        return _in_bytes(_remembered_offsets(dimensions, length), start)
+    # In pieces: a shim's descriptor can have 2^32 words, and every temporary of that length takes 8 bytes a word.
+    addresses = np.empty(length, dtype=np.int64)
+    for first in range(0, length, PIECE_WORDS):
+        piece = word_offsets(dimensions, min(first + PIECE_WORDS, length), first)
+        addresses[first : first + PIECE_WORDS] = _in_bytes(piece, start)
+    return addresses
 
-    Programs run the same few patterns over and over, so they are remembered. Nobody writes to the result.
-    """
-    left = np.arange(length, dtype=np.int64)
-    offsets = np.zeros(length, dtype=np.int64)
-    in_memory = np.ones(length, dtype=np.bool_)
+
+def _in_bytes(offsets: Addresses, start: int) -> Addresses:
+    return np.where(offsets == PAD, PAD, offsets * WORD_BYTES + start)
+
+
+def word_offsets(dimensions: tuple[Dimension, ...], end: int, first: int = 0) -> Addresses:
+    """Offset of the words `first` to `end` of a pattern from its base, in words; `PAD` where there is none."""
+    left = np.arange(first, end, dtype=np.int64)
+    offsets = np.zeros(end - first, dtype=np.int64)
+    in_memory = np.ones(end - first, dtype=np.bool_)
     for dimension in dimensions:
         if dimension.wrap == 0:
             offsets += left * dimension.step
@@ -153,6 +167,8 @@ def word_offsets(dimensions: tuple[Dimension, ...], length: int) -> Addresses:
         digit -= dimension.pad_before
         in_memory &= (digit >= 0) & (digit < dimension.wrap)
         offsets += digit * dimension.step
-    offsets = np.where(in_memory, offsets, PAD)
-    offsets.flags.writeable = False
-    return offsets
+    return np.where(in_memory, offsets, PAD)
+
+
+_remembered_offsets = lru_cache(maxsize=256)(word_offsets)
+"""Programs run the same few patterns over and over. The result is only read."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from tilewright.device import DmaDirection, TileId
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
-from tilewright.sim.descriptors import Addresses, Descriptor, LockUse
+from tilewright.sim.descriptors import PIECE_WORDS, Addresses, Descriptor, LockUse
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Beat, Fifo
@@ -87,7 +88,7 @@ class DmaTile(Protocol):
     def dma_lock(self, number: int, channel: int, asker: object) -> Lock: ...
     def find_lock(self, number: int, channel: int) -> Lock | None: ...
     def reason_of(self, channel: Channel) -> str: ...
-    def begin_access(self, addresses: Addresses, channel: Channel) -> None: ...
+    def begin_access(self, addresses: Callable[[], Addresses], channel: Channel) -> None: ...
     def end_access(self, channel: Channel) -> None: ...
     def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words: ...
     def scatter(self, addresses: Addresses, words: Words, channel: Channel, asker: object) -> None: ...
@@ -336,17 +337,16 @@ class Channel:
         return self.tile.dma_lock(use.number, self.number, self.transfer)
 
     def _move(self, descriptor: Descriptor) -> Process[None]:
-        addresses = descriptor.addresses()
         self._record(Event.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
         yield from self._await_first_word()
-        self.tile.begin_access(addresses, self)
+        self.tile.begin_access(descriptor.addresses, self)
         if self.direction is DmaDirection.MM2S:
-            yield from self._send(descriptor, self.tile.gather(addresses, self, self.transfer))
+            yield from self._send(descriptor, self.tile.gather(descriptor.addresses(), self, self.transfer))
             self.tile.end_access(self)
         else:
-            words = yield from self._receive(len(addresses))
+            words = yield from self._receive(descriptor.length)
             self.tile.end_access(self)
-            self.tile.scatter(addresses, words, self, self.transfer)
+            self.tile.scatter(descriptor.addresses(), words, self, self.transfer)
             if cost := self.tile.end_cost(self.direction):
                 yield cost
 
@@ -360,11 +360,12 @@ class Channel:
 
     def _send(self, descriptor: Descriptor, words: Words) -> Process[None]:
         outlet = yield from self.tile.outlet(self)
-        data: list[int] = words.tolist()
+        header = list[int]()
         if descriptor.packet is not None:
-            data.insert(0, packet_header(self.tile.place, descriptor.packet.id, descriptor.packet.type))
-        last, before = len(data) - 1, len(data) - len(words) - 1
-        for index, word in enumerate(data):
+            header = [packet_header(self.tile.place, descriptor.packet.id, descriptor.packet.type)]
+        before = len(header) - 1
+        last = before + len(words)
+        for index, word in enumerate(chain(header, _integers(words))):
             yield from self._take_turn(index - before - 1, len(words))
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
@@ -410,6 +411,12 @@ class Channel:
             source_row=tile.place.row,
         )[0]
         return with_parity(token)
+
+
+def _integers(words: Words) -> Iterator[int]:
+    """Words as Python's integers, which take ten times the memory: some at a time."""
+    for first in range(0, len(words), PIECE_WORDS):
+        yield from words[first : first + PIECE_WORDS].tolist()
 
 
 def packet_header(source: TileId, id: int, type: int) -> int:

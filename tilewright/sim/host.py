@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor
+from tilewright.sim.descriptors import PAD, PIECE_WORDS, WORD_BYTES, Addresses, Descriptor
 from tilewright.sim.faults import FaultKind, Judge, place_of
 
 Bytes = npt.NDArray[np.uint8]
@@ -85,7 +86,10 @@ class HostMemory:
         found = self._find(addresses, asker, "reads")
         if found is not None:
             buffer, inside = found
-            words[inside] = _words(buffer.data)[(addresses[inside] - buffer.address) // WORD_BYTES]
+            source = _words(buffer.data)
+            for part in _pieces(len(words)):
+                here = inside[part]
+                words[part][here] = source[(addresses[part][here] - buffer.address) // WORD_BYTES]
         return words
 
     def scatter(self, addresses: Addresses, words: Words, asker: object) -> None:
@@ -96,14 +100,18 @@ class HostMemory:
                 text = f"{asker} writes to argument {buffer.name}, which is read-only"
                 remedy = place_of(asker), "pass an array that can be written"
                 raise Fault(text, place_of(asker), [remedy], FaultKind.OUTSIDE_MEMORY)
-            _words(buffer.data)[(addresses[inside] - buffer.address) // WORD_BYTES] = words[inside]
+            target = _words(buffer.data)
+            for part in _pieces(len(words)):
+                here = inside[part]
+                target[(addresses[part][here] - buffer.address) // WORD_BYTES] = words[part][here]
 
     def _find(self, addresses: Addresses, asker: object, verb: str) -> tuple[HostBuffer, npt.NDArray[np.bool_]] | None:
         """The buffer that the addresses are in or behind, and which of them are inside; the rest is a fault."""
-        real = addresses[addresses != PAD]
-        if not len(real):
+        if not len(addresses) or (highest := int(addresses.max())) == PAD:
             return None
-        low, high = int(real.min()), int(real.max()) + WORD_BYTES
+        low, high = int(addresses.min()), highest + WORD_BYTES
+        if low == PAD:
+            low = int(addresses[addresses != PAD].min())
         buffer = next((b for b in self.buffers if b.address < high and low < b.end + SPACING // 2), None)
         if buffer is None:
             text = f"{asker} {verb} host address {low:#x}: {self._nearest(low)}"
@@ -118,7 +126,7 @@ class HostMemory:
                 asker,
                 (place_of(asker), "pass a longer array, or let the transfer end where the array does"),
             )
-        inside = (addresses >= buffer.address) & (addresses + WORD_BYTES <= buffer.end)
+        inside = (addresses >= buffer.address) & (addresses <= buffer.end - WORD_BYTES)
         return buffer, inside
 
     def name(self, address: int) -> str | None:
@@ -135,6 +143,11 @@ class HostMemory:
             return "there are no host buffers"
         nearest = min(self.buffers, key=lambda b: min(abs(address - b.address), abs(address - b.end)))
         return f"no argument is there; the nearest, {nearest.name}, is at {nearest.address:#x} to {nearest.end:#x}"
+
+
+def _pieces(count: int) -> Iterator[slice]:
+    """Long transfers go some words at a time, so that their offsets take little memory."""
+    return (slice(first, first + PIECE_WORDS) for first in range(0, count, PIECE_WORDS))
 
 
 def _words(data: Bytes) -> Words:

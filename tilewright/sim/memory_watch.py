@@ -45,13 +45,31 @@ class Mover(Protocol):
 
 @dataclass(frozen=True)
 class Access:
-    """A transfer in flight, and the words that it moves in their order: addresses that mean the same everywhere."""
+    """A transfer in flight, and the words that it moves in their order: addresses that mean the same everywhere.
+
+    They are made when they are asked for: a transfer of a gigabyte has two gigabytes of them.
+    """
 
     mover: Mover
     transfer: object
-    addresses: Addresses
+    make_addresses: Callable[[], Addresses]
     low: int
     high: int
+
+    @staticmethod
+    def of(mover: Mover, make_addresses: Callable[[], Addresses]) -> Access | None:
+        """None for a transfer of padding alone."""
+        addresses = make_addresses()
+        if not len(addresses) or (high := int(addresses.max())) == PAD:
+            return None
+        low = int(addresses.min())
+        if low == PAD:
+            low = int(addresses[addresses != PAD].min())
+        return Access(mover, mover.transfer, make_addresses, low, high)
+
+    @property
+    def addresses(self) -> Addresses:
+        return self.make_addresses()
 
     @property
     def writes(self) -> bool:
@@ -60,7 +78,8 @@ class Access:
     @property
     def contested(self) -> Addresses:
         """What it has written so far, or has yet to read."""
-        return self.addresses[: self.mover.moved] if self.writes else self.addresses[self.mover.moved :]
+        addresses = self.addresses
+        return addresses[: self.mover.moved] if self.writes else addresses[self.mover.moved :]
 
 
 class MemoryWatch:
@@ -75,29 +94,28 @@ class MemoryWatch:
     def is_on(self) -> bool:
         return self.judge.level(FaultKind.UNORDERED_WRITES) is not Level.OFF
 
-    def begin(self, mover: Mover, addresses: Addresses) -> None:
+    def begin(self, mover: Mover, make_addresses: Callable[[], Addresses]) -> None:
         """A transfer begins; one that sends reads its words now."""
-        real = addresses[addresses != PAD]
-        if not len(real):
+        access = Access.of(mover, make_addresses)
+        if access is None:
             return
-        access = Access(mover, mover.transfer, addresses, int(real.min()), int(real.max()))
         if not access.writes:
             self._check(access, [other for other in self._meeting(access) if other.writes])
         self._open[mover] = access
 
-    def note(self, mover: Mover, addresses: Addresses) -> None:
+    def note(self, mover: Mover, make_addresses: Callable[[], Addresses]) -> None:
         """A transfer is in flight, and was looked at when it began."""
-        real = addresses[addresses != PAD]
-        if len(real):
-            self._open[mover] = Access(mover, mover.transfer, addresses, int(real.min()), int(real.max()))
+        access = Access.of(mover, make_addresses)
+        if access is not None:
+            self._open[mover] = access
 
-    def meet(self, mover: Mover, addresses: Addresses) -> None:
+    def meet(self, mover: Mover, make_addresses: Callable[[], Addresses]) -> None:
         """Look at a transfer that begins to send, or that has received its words, among those in flight."""
         if mover.direction is DmaDirection.S2MM:
-            self.note(mover, addresses)
+            self.note(mover, make_addresses)
             self.end(mover)
         else:
-            self.begin(mover, addresses)
+            self.begin(mover, make_addresses)
 
     def end(self, mover: Mover) -> None:
         """A transfer is done; one that receives has written its words now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -298,10 +298,10 @@ class Tile:
         waits = (actor.wait for actor in self.engine.actors if actor.name == str(channel))
         return next((wait.reason() for wait in waits if wait is not None), f"{channel} is at work")
 
-    def begin_access(self, addresses: Addresses, channel: Channel) -> None:
+    def begin_access(self, addresses: Callable[[], Addresses], channel: Channel) -> None:
         """A channel begins to move words."""
         if self.machine.watch.is_on:
-            self.machine.watch.begin(channel, self.in_array(addresses))
+            self.machine.watch.begin(channel, lambda: self.in_array(addresses()))
 
     def end_access(self, channel: Channel) -> None:
         """A channel has moved its words; those that it received are about to be in memory."""

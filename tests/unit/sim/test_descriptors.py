@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.device import TileType
 from tilewright.device.bd import CoreBd, MemTileBd, ShimBd
-from tilewright.sim.descriptors import PAD, Dimension, LockUse, Packet, read_descriptor, word_offsets
+from tilewright.sim.descriptors import (
+    PAD,
+    PIECE_WORDS,
+    Dimension,
+    LockUse,
+    Packet,
+    byte_addresses,
+    read_descriptor,
+    word_offsets,
+)
 
 
 def test_a_shim_descriptor_says_all_its_fields() -> None:
@@ -53,3 +64,16 @@ def test_levels_are_nested_loops(levels: list[tuple[int, int]], last_step: int) 
         expected = [inner + outer * step for outer in range(wrap) for inner in expected]
     expected = [inner + outer * last_step for outer in range(3) for inner in expected]
     assert np.array_equal(word_offsets(dimensions, len(expected)), expected)
+
+
+def test_long_patterns_take_little_more_memory_than_their_addresses() -> None:
+    """The shim's descriptors can have 2^32 words; what is made on the way must not be as long as all of them."""
+    dimensions = (Dimension(3, 7, 1, 0), Dimension(0, 50))
+    length = 5 * PIECE_WORDS + 17
+    tracemalloc.start()
+    addresses = byte_addresses(dimensions, length, 4096)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < addresses.nbytes + 16 * 8 * PIECE_WORDS
+    offsets = word_offsets(dimensions, length)
+    assert np.array_equal(addresses, np.where(offsets == PAD, PAD, offsets * 4 + 4096))

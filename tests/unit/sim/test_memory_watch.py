@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,8 @@ class Mover:
     moved: int = 0
 
 
-def words(first: int, count: int) -> Addresses:
-    return np.arange(first, first + count, dtype=np.int64) * 4
+def words(first: int, count: int) -> Callable[[], Addresses]:
+    return lambda: np.arange(first, first + count, dtype=np.int64) * 4
 
 
 @pytest.fixture
@@ -99,8 +100,8 @@ def test_what_is_done_or_given_up_is_no_hazard(watch: MemoryWatch) -> None:
 
 def test_padding_is_nobodys_memory(watch: MemoryWatch) -> None:
     pads, sends = writer(), reader()
-    watch.begin(pads, np.array([PAD, 4], dtype=np.int64))
-    watch.begin(sends, np.array([PAD, 0, 8], dtype=np.int64))
+    watch.begin(pads, lambda: np.array([PAD, 4], dtype=np.int64))
+    watch.begin(sends, lambda: np.array([PAD, 0, 8], dtype=np.int64))
     pads.moved = 2
     watch.end(pads)
 

@@ -33,12 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import (
-    INDEX,
-    parse_types,
-    print_attributes,
-    print_types,
-)
+from tilewright.dialects._syntax import INDEX, parse_types, print_attributes, print_types
 from tilewright.dialects.affine.subscripts import MAP, parse_subscripts, print_subscripts, verify_subscripts
 from tilewright.dialects.memref.access import parse_cache_hint, print_cache_hint
 from tilewright.dialects.memref.types import LOCALITY, memref_type, parse_memref_type

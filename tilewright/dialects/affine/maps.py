@@ -37,16 +37,15 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
+from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
     PAREN,
     Integers,
     parse_indices,
-    parse_mixed_indices,
     parse_types,
     print_attributes,
-    print_mixed_indices,
     print_operands,
     print_types,
     segments,

@@ -14,7 +14,7 @@ from tilewright.dialects.aie.buffers import ExternalBufferOp
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.dma import DmaStartOp, reachable_blocks
-from tilewright.dialects.aie.dma_bd import DmaBdOp, is_contiguous, split_mixed
+from tilewright.dialects.aie.dma_bd import DmaBdOp, is_contiguous, split_optional_mixed
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_value, parent_tile_element
 
@@ -154,7 +154,7 @@ def _rebuild(
     """Give a descriptor new operands and the lists that go with them."""
     dynamic: list[list[SSAValue]] = []
     for name, entries in (("static_sizes", sizes), ("static_strides", strides)):
-        values, numbers = split_mixed([entry for entry in entries if entry is not None])
+        values, numbers = split_optional_mixed([entry for entry in entries if entry is not None])
         dynamic.append(values)
         op.properties.pop(name, None)
         if numbers is not None:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     UnrankedMemRefType,
     i32,
@@ -32,13 +30,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait
 
+from tilewright.dialects._mixed_indices import join_mixed, split_mixed
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
+from tilewright.dialects._syntax import Integers
 from tilewright.dialects.aie.attributes import BDIterationAttr, BDPadLayoutArrayAttr, PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.ir.constraints import described
-from tilewright.ir.interned import integer_array
 
 if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
@@ -103,8 +102,8 @@ class DmaBdOp(IRDLOperation):
         pad: BDPadLayoutArrayAttr | None = None,
         packet: PacketInfoAttr | None = None,
     ):
-        sizes, static_sizes = split_mixed([size for size, _ in dimensions])
-        strides, static_strides = split_mixed([stride for _, stride in dimensions])
+        sizes, static_sizes = split_optional_mixed([size for size, _ in dimensions])
+        strides, static_strides = split_optional_mixed([stride for _, stride in dimensions])
         super().__init__(
             operands=[
                 buffer,
@@ -160,11 +159,11 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def mixed_sizes(self) -> list[SSAValue | int]:
-        return join_mixed(self.sizes if len(self.operands) > 1 else (), self.static_sizes)
+        return [] if self.static_sizes is None else join_mixed(self.sizes, self.static_sizes, "size")
 
     @property
     def mixed_strides(self) -> list[SSAValue | int]:
-        return join_mixed(self.strides if len(self.operands) > 1 else (), self.static_strides)
+        return [] if self.static_strides is None else join_mixed(self.strides, self.static_strides, "stride")
 
     @property
     def constant_dimensions(self) -> list[Dimension] | None:
@@ -192,21 +191,9 @@ class DmaBdOp(IRDLOperation):
         verify_dma_bd(self)
 
 
-def split_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], DenseArrayBase | None]:
-    """A list of constants and values as operands, and a property with a marker where an operand belongs."""
-    if not entries:
-        return [], None
-    values = [entry for entry in entries if isinstance(entry, SSAValue)]
-    return values, integer_array(i64, tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in entries))
-
-
-def join_mixed(values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> list[SSAValue | int]:
-    """The inverse of `split_mixed`."""
-    if numbers is None:
-        return []
-    remaining = iter(values)
-    integers = cast(DenseArrayBase[IntegerType], numbers).get_values()
-    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers]
+def split_optional_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], Integers | None]:
+    """As `split_mixed`, but an empty list has no property."""
+    return split_mixed(entries) if entries else ([], None)
 
 
 def is_contiguous(dimensions: Sequence[Dimension]) -> bool:

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.printer import Printer
 
-from tilewright.dialects._syntax import print_attributes, print_mixed_indices, print_types
+from tilewright.dialects._mixed_indices import print_mixed_indices
+from tilewright.dialects._syntax import print_attributes, print_types
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 
 SPELT_OUT = ("static_offset", "static_len", "static_sizes", "static_strides", "pad_dimensions")

@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 
+from tilewright.dialects._mixed_indices import parse_mixed_entries, split_mixed
 from tilewright.dialects._syntax import parse_i32, parse_optional_i32, segments, split_attributes
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
-from tilewright.dialects.aie.dma_bd import DmaBdOp, split_mixed
-from tilewright.ir.interned import integer_array
+from tilewright.dialects.aie.dma_bd import DmaBdOp, split_optional_mixed
 
 BdT = TypeVar("BdT", bound=DmaBdOp)
 
@@ -35,8 +35,8 @@ class _Parts:
     def set_dimensions(self, dimensions: Attribute) -> None:
         assert isinstance(dimensions, BDDimLayoutArrayAttr)
         pairs = [dimension.numbers() for dimension in dimensions]
-        self._set_list("static_sizes", split_mixed([size for size, _ in pairs])[1])
-        self._set_list("static_strides", split_mixed([stride for _, stride in pairs])[1])
+        self._set_list("static_sizes", split_optional_mixed([size for size, _ in pairs])[1])
+        self._set_list("static_strides", split_optional_mixed([stride for _, stride in pairs])[1])
 
     def _set_list(self, name: str, numbers: DenseArrayBase | None) -> None:
         if numbers is not None:
@@ -93,14 +93,9 @@ def _parse_scalar(parser: Parser, name: str, parts: _Parts) -> SSAValue | None:
 
 
 def _parse_list(parser: Parser, values: list[SSAValue]) -> Attribute:
-    def parse_entry() -> int:
-        if (operand := parser.parse_optional_unresolved_operand()) is not None:
-            values.append(parser.resolve_operand(operand, i64))
-            return DYNAMIC_INDEX
-        integer = parser.parse_optional_integer(allow_boolean=False)
-        return integer if integer is not None else parser.raise_error("expected SSA value or integer")
-
-    return integer_array(i64, tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_entry)))
+    found, integers = split_mixed(parse_mixed_entries(parser, i64))
+    values += found
+    return integers
 
 
 def _parse_padding(parser: Parser) -> BDPadLayoutArrayAttr:

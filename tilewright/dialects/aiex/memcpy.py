@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     BoolAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
@@ -27,15 +26,22 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, DeviceModel
+from tilewright.dialects._mixed_indices import (
+    join_mixed,
+    parse_mixed_entries,
+    print_mixed_indices,
+    split_mixed,
+    verify_mixed,
+)
 from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
-from tilewright.dialects._syntax import SQUARE, print_attributes, print_mixed_indices, segments, split_attributes
+from tilewright.dialects._syntax import Integers, print_attributes, segments, split_attributes
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.data_layout import element_count, type_bits
 from tilewright.dialects.aie.dma_bd import ANY_MEMREF
@@ -43,7 +49,6 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
-from tilewright.ir.interned import integer_array
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from .attributes import ATTR_DICT
@@ -55,7 +60,7 @@ from .descriptor_checks import (
     pattern_violation,
     realizability_violation,
 )
-from .values import constant_values, mixed_values
+from .values import constant_values
 from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)
@@ -133,15 +138,15 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     @property
     def mixed_offsets(self) -> list[SSAValue | int]:
-        return mixed_values(self.static_offsets, self.offsets, "offset")
+        return join_mixed(self.offsets, self.static_offsets, "offset")
 
     @property
     def mixed_sizes(self) -> list[SSAValue | int]:
-        return mixed_values(self.static_sizes, self.sizes, "size")
+        return join_mixed(self.sizes, self.static_sizes, "size")
 
     @property
     def mixed_strides(self) -> list[SSAValue | int]:
-        return mixed_values(self.static_strides, self.strides, "stride")
+        return join_mixed(self.strides, self.static_strides, "stride")
 
     @property
     def constant_pattern(self) -> AccessPattern | None:
@@ -198,7 +203,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         counts = [1]
         for name in cls.LISTS:
-            dynamic, properties[f"static_{name}"] = _parse_index_list(parser)
+            dynamic, properties[f"static_{name}"] = split_mixed(parse_mixed_entries(parser, i64))
             operands += dynamic
             counts.append(len(dynamic))
         if parser.parse_optional_punctuation(","):
@@ -240,12 +245,13 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     def _verify_lists(self) -> None:
         for name in self.LISTS:
-            values = cast(DenseArrayBase, self.properties[f"static_{name}"])
+            values = cast(Integers, self.properties[f"static_{name}"])
             if len(values) != DIMENSIONS:
                 raise VerifyException(
                     f"attribute 'static_{name}' failed to satisfy constraint: "
                     f"i64 dense array attribute with exactly {DIMENSIONS} elements"
                 )
+            verify_mixed(getattr(self, name), values, name[:-1])
 
     def _constant_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
         if text := burst_violation(device, self.burst_length.value.data):
@@ -313,19 +319,6 @@ def _size_violation(limits: DescriptorLimits, sizes: Sequence[int | None]) -> st
         if not 0 <= value <= limit:
             return f"{what} hardware value {value} exceeds hardware range [0:{limit}]."
     return None
-
-
-def _parse_index_list(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
-    """`[1, %n, 2]`: the i64 values in it, and the integers with a marker where a value stands."""
-
-    def parse_entry() -> int | UnresolvedOperand:
-        operand = parser.parse_optional_unresolved_operand()
-        return parser.parse_integer(allow_boolean=False) if operand is None else operand
-
-    entries = parser.parse_comma_separated_list(SQUARE, parse_entry)
-    values: list[SSAValue] = [parser.resolve_operand(entry, i64) for entry in entries if not isinstance(entry, int)]
-    integers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
-    return values, integer_array(i64, tuple(integers))
 
 
 @op_definition

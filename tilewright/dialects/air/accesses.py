@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._syntax import INDEX, SQUARE, Integers, print_mixed_indices, segments
+from tilewright.dialects._mixed_indices import join_mixed, parse_mixed_entries, print_mixed_indices, split_mixed
+from tilewright.dialects._syntax import Integers, segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
-from tilewright.ir.interned import integer_array
 
 Entries: TypeAlias = "list[SSAValue | int]"
 LISTS = "offsets", "sizes", "strides"
@@ -63,7 +63,7 @@ class Transfer(AsyncOp):
         """What is read (`src`) or written (`dst`)."""
         groups, first = self._groups, self.SIDES[side]
         lists = (
-            _mixed(cast(Integers, self.properties[f"static_{side}_{name}"]), groups[first + number])
+            join_mixed(groups[first + number], cast(Integers, self.properties[f"static_{side}_{name}"]), name[:-1])
             for number, name in enumerate(LISTS, 1)
         )
         return Access(groups[first][0], *lists)
@@ -74,7 +74,7 @@ class Transfer(AsyncOp):
         groups[first] = [access.memref]
         for number, (name, entries) in enumerate(zip(LISTS, access.lists, strict=True), 1):
             groups[first + number] = [entry for entry in entries if isinstance(entry, SSAValue)]
-            self.properties[f"static_{side}_{name}"] = static_list(entries)
+            self.properties[f"static_{side}_{name}"] = split_mixed(entries)[1]
         self.operands = [value for group in groups for value in group]
         self.properties[SEGMENT_SIZES] = segments(*map(len, groups))
 
@@ -107,21 +107,6 @@ class Transfer(AsyncOp):
         return None if pads is None else cast("DenseArrayBase[IntegerType]", pads).get_values()
 
 
-def _mixed(static: Integers, dynamic: Sequence[SSAValue]) -> Entries:
-    """A list whose entries are integers or values: `static` has a marker where the next of `dynamic` belongs."""
-    integers = static.get_values()
-    expected = integers.count(DYNAMIC_INDEX)
-    if expected != len(dynamic):
-        raise VerifyException(f"expected {expected} dynamic offset, size or stride values, got {len(dynamic)}")
-    remaining = iter(dynamic)
-    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers]
-
-
-def static_list(entries: Entries) -> Integers:
-    """The integers of a list, with a marker where a value stands."""
-    return integer_array(i64, tuple(DYNAMIC_INDEX if isinstance(entry, SSAValue) else entry for entry in entries))
-
-
 @dataclass
 class WrittenAccess:
     """An access as it is read, before the type of the buffer is known."""
@@ -131,22 +116,17 @@ class WrittenAccess:
 
     def operand_groups(self, memref: SSAValue) -> list[list[SSAValue]]:
         """The buffer, then the values of each list."""
-        dynamic = ([entry for entry in entries if isinstance(entry, SSAValue)] for entries in self.lists)
-        return [[memref], *dynamic]
+        return [[memref], *(split_mixed(entries)[0] for entries in self.lists)]
 
     def properties(self, side: str) -> dict[str, Attribute]:
-        return {f"static_{side}_{name}": static_list(list) for name, list in zip(LISTS, self.lists, strict=True)}
+        return {f"static_{side}_{name}": split_mixed(list)[1] for name, list in zip(LISTS, self.lists, strict=True)}
 
 
 def parse_access(parser: Parser) -> WrittenAccess:
     """`%buffer[offsets] [sizes] [strides]`."""
     memref = parser.parse_unresolved_operand()
 
-    def parse_entry() -> SSAValue | int:
-        operand = parser.parse_optional_unresolved_operand()
-        return parser.parse_integer(allow_boolean=False) if operand is None else parser.resolve_operand(operand, INDEX)
-
-    return WrittenAccess(memref, [parser.parse_comma_separated_list(SQUARE, parse_entry) for _ in LISTS])
+    return WrittenAccess(memref, [parse_mixed_entries(parser) for _ in LISTS])
 
 
 def print_access(printer: Printer, op: Transfer, side: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -19,11 +19,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.dialects._mixed_indices import join_mixed, parse_mixed_entries, print_mixed_indices, split_mixed
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import SQUARE, Integers, print_attributes, print_mixed_indices, segments
+from tilewright.dialects._syntax import Integers, print_attributes, segments
 from tilewright.dialects.airrt.events import ANY_EVENT
 from tilewright.dialects.memref.types import ANY_MEMREF
-from tilewright.ir.interned import integer_array
 
 DIMS = 4
 LISTS = "offsets", "lengths", "strides"
@@ -59,14 +59,13 @@ class DmaMemcpyNdOp(IRDLOperation):
 
     def entries(self, name: str) -> Entries:
         """A list, `offsets`, `lengths` or `strides`, outermost first, each a number or a value."""
-        values = iter(cast("Sequence[SSAValue]", getattr(self, name)))
-        static = cast(Integers, self.properties[f"static_{name}"]).get_values()
-        return [next(values) if number == DYNAMIC_INDEX else number for number in static]
+        values = cast("Sequence[SSAValue]", getattr(self, name))
+        return join_mixed(values, cast(Integers, self.properties[f"static_{name}"]), name[:-1])
 
     def set_entries(self, offsets: Entries, lengths: Entries, strides: Entries) -> None:
         """Move this part of the buffer instead."""
         lists = (offsets, lengths, strides)
-        dynamic = [[entry for entry in entries if isinstance(entry, SSAValue)] for entries in lists]
+        dynamic = [split_mixed(entries)[0] for entries in lists]
         self.operands = [*self.operands[:DIMS], *(value for values in dynamic for value in values)]
         self.properties |= _static(lists)
         self.properties[AttrSizedOperandSegments.attribute_name] = segments(1, 1, 1, 1, *map(len, dynamic))
@@ -82,7 +81,7 @@ class DmaMemcpyNdOp(IRDLOperation):
         for number in range(len(LISTS)):
             if number:
                 parser.parse_punctuation(",")
-            lists.append(_parse_list(parser))
+            lists.append(parse_mixed_entries(parser, i64))
         parser.parse_punctuation(")")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -92,7 +91,7 @@ class DmaMemcpyNdOp(IRDLOperation):
         if parser.parse_optional_punctuation(":") is not None:
             results = [parser.parse_type()]
         operands = parser.resolve_operands(plain, types, parser.pos)
-        dynamic = [[entry for entry in entries if isinstance(entry, SSAValue)] for entries in lists]
+        dynamic = [split_mixed(entries)[0] for entries in lists]
         sizes = segments(1, 1, 1, 1, *map(len, dynamic))
         return cls.create(
             operands=[*operands, *(value for values in dynamic for value in values)],
@@ -119,30 +118,14 @@ class DmaMemcpyNdOp(IRDLOperation):
 
     def verify_(self) -> None:
         for name in LISTS:
-            static = cast(Integers, self.properties[f"static_{name}"]).get_values()
-            if len(static) != DIMS:
-                raise VerifyException(f"expected {DIMS} {name}, got {len(static)}")
-            values = cast("Sequence[SSAValue]", getattr(self, name))
-            if static.count(DYNAMIC_INDEX) != len(values):
-                raise VerifyException(f"expected {static.count(DYNAMIC_INDEX)} dynamic {name} values")
-
-
-def _parse_list(parser: Parser) -> Entries:
-    def parse_entry() -> SSAValue | int:
-        operand = parser.parse_optional_unresolved_operand()
-        return parser.parse_integer(allow_boolean=False) if operand is None else parser.resolve_operand(operand, i64)
-
-    return parser.parse_comma_separated_list(SQUARE, parse_entry)
+            entries = self.entries(name)
+            if len(entries) != DIMS:
+                raise VerifyException(f"expected {DIMS} {name}, got {len(entries)}")
 
 
 def _static(lists: Sequence[Entries]) -> dict[str, Attribute]:
     """The numbers of the lists, with a marker where a value stands."""
-    return {
-        f"static_{name}": integer_array(
-            i64, tuple(DYNAMIC_INDEX if isinstance(entry, SSAValue) else entry for entry in entries)
-        )
-        for name, entries in zip(LISTS, lists, strict=True)
-    }
+    return {f"static_{name}": split_mixed(entries)[1] for name, entries in zip(LISTS, lists, strict=True)}
 
 
 OPS: Sequence[type[IRDLOperation]] = [DmaMemcpyNdOp]

@@ -36,10 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._amend import amend
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._strides import strided_form
-from tilewright.dialects._syntax import (
-    PAREN,
-    print_attributes,
-)
+from tilewright.dialects._syntax import PAREN, print_attributes
 from tilewright.dialects.memref.types import (
     ANY_MEMREF,
     GROUPS,

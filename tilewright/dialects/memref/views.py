@@ -30,11 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._amend import amend
 from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
 from tilewright.dialects._strides import compatible, strided_form
-from tilewright.dialects._syntax import (
-    parse_types,
-    print_attributes,
-    print_types,
-)
+from tilewright.dialects._syntax import parse_types, print_attributes, print_types
 from tilewright.dialects.memref.types import (
     ANY_MEMREF,
     BYTES,

@@ -40,6 +40,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
+from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import (
     INDEX,
@@ -47,12 +48,10 @@ from tilewright.dialects._syntax import (
     Integers,
     ensure_terminated,
     parse_indices,
-    parse_mixed_indices,
     parse_operands,
     parse_optional_arrow_types,
     parse_typed_operands,
     print_attributes,
-    print_mixed_indices,
     print_operands,
     print_optional_arrow_types,
     print_types,
@@ -328,14 +327,15 @@ class ForallOp(IRDLOperation):
         return set(self.static_lower_bound.get_values()) <= {0} and set(self.static_step.get_values()) <= {1}
 
     def verify_(self) -> None:
-        for name, values in (
-            ("lower bound", self.static_lower_bound),
-            ("upper bound", self.static_upper_bound),
-            ("step", self.static_step),
+        for name, values, dynamic in (
+            ("lower bound", self.static_lower_bound, self.dynamic_lower_bound),
+            ("upper bound", self.static_upper_bound, self.dynamic_upper_bound),
+            ("step", self.static_step, self.dynamic_step),
         ):
             expected = len(self.body.block.args) - len(self.outputs)
             if len(values) != expected:
                 raise VerifyError(f"expected {expected} {name} values, got {len(values)}", bare=True)
+            verify_mixed(dynamic, values, name)
         if len(self.results) != len(self.outputs):
             raise VerifyException(f"produces {len(self.results)} results, but has only {len(self.outputs)} outputs")
         for number, (argument, type) in enumerate(

@@ -35,16 +35,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
+from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import (
-    SQUARE,
-    Integers,
-    parse_bare_operands,
-    parse_mixed_indices,
-    print_attributes,
-    print_mixed_indices,
-    resolve_all,
-)
+from tilewright.dialects._syntax import SQUARE, Integers, parse_bare_operands, print_attributes, resolve_all
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     I64_ARRAY,
@@ -123,6 +116,7 @@ class ExtractOp(xdsl_vector.ExtractOp):
 
     def verify_(self) -> None:
         type = vector_type(self.vector)
+        verify_mixed(self.dynamic_position, self.static_position, "position")
         _verify_position(self.static_position, type, "", " or poison (-1)")
         expected = sub_vector(type, len(self.static_position))
         if expected != self.result.type and VectorType(type.element_type, ()) != self.result.type:
@@ -194,6 +188,7 @@ class InsertOp(xdsl_vector.InsertOp):
                 raise VerifyException("expected position attribute rank + source rank to match dest vector rank")
         elif depth != type.get_num_dims():
             raise VerifyException("expected position attribute rank to match the dest vector rank")
+        verify_mixed(self.dynamic_position, self.static_position, "position")
         _verify_position(self.static_position, type, "dest ", "")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Dimension, word_offsets
+from tilewright.sim.descriptors import WORD_BYTES, Addresses, Dimension, byte_addresses
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.state import BD_NUMBERS, DIMENSIONS, NONE, BdField, ChannelStep, Exit, Waiting
@@ -252,9 +252,12 @@ class FastChannel(Channel):
             )
             for level in range(min(self.number_of(BdField.DIMENSIONS), DIMENSIONS))
         )
-        offsets = word_offsets(dimensions, self.number_of(BdField.LENGTH))
         steps = self.number_of(BdField.ITERATION) * self.number_of(BdField.ITERATION_STEP)
-        return np.where(offsets == PAD, PAD, (offsets + steps) * WORD_BYTES + self.number_of(BdField.BASE))
+        start = self.number_of(BdField.BASE) + WORD_BYTES * steps
+        return byte_addresses(dimensions, self.number_of(BdField.LENGTH), start)
+
+    def addresses_in_array(self) -> Addresses:
+        return self.home.in_array(self.addresses)
 
     def _look_ahead(self) -> None:
         self.home.machine.descriptor_touched(self.home, self.queue[0].start_bd)

@@ -329,6 +329,6 @@ class FastMachine(Machine):
         close = (low != NONE) & (low < high[channel.index]) & (high > low[channel.index])
         for other in self._channels.values():
             if other is not channel and close[other.index]:
-                self.watch.note(other, other.home.in_array(other.addresses))
-        self.watch.meet(channel, channel.home.in_array(channel.addresses))
+                self.watch.note(other, other.addresses_in_array)
+        self.watch.meet(channel, channel.addresses_in_array)
         self.watch.forget()

@@ -1,0 +1,86 @@
+"""Lists such as `[1, %n, 2]`: integers, with a marker where a value stands, and the values apart as operands.
+
+MLIR calls them dynamic index lists. Everything that has one keeps, reads, prints and checks it through this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, i64
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tilewright.dialects._syntax import INDEX, Integers
+from tilewright.ir.interned import integer_array
+
+Entries: TypeAlias = "list[SSAValue | int]"
+
+
+def parse_mixed_entries(
+    parser: Parser, type: IndexType | IntegerType = INDEX, delimiter: Parser.Delimiter = Parser.Delimiter.SQUARE
+) -> Entries:
+    """The entries of a list whose values are of `type`."""
+
+    def parse_entry() -> SSAValue | int:
+        operand = parser.parse_optional_unresolved_operand()
+        return parse_i64(parser) if operand is None else parser.resolve_operand(operand, type)
+
+    return parser.parse_comma_separated_list(delimiter, parse_entry)
+
+
+def parse_i64(parser: Parser) -> int:
+    """An integer that 64 bits hold: one more would wrap around to the marker for a value."""
+    position = parser.pos
+    integer = parser.parse_optional_integer(allow_boolean=False)
+    if integer is None:
+        parser.raise_error("expected SSA value or integer", position)
+    if not -(1 << 63) <= integer < 1 << 63:
+        parser.raise_error("integer value too large", position)
+    return integer
+
+
+def parse_mixed_indices(
+    parser: Parser, delimiter: Parser.Delimiter = Parser.Delimiter.SQUARE
+) -> tuple[list[SSAValue], Integers]:
+    """A list of indices: the values in it, and the integers with a marker where a value stands."""
+    return split_mixed(parse_mixed_entries(parser, INDEX, delimiter))
+
+
+def print_mixed_indices(printer: Printer, values: Sequence[SSAValue], integers: Integers, brackets: str = "[]") -> None:
+    """The inverse of `parse_mixed_indices`. What is not verified may lack values, and is printed for its message."""
+    remaining = iter(values)
+    printer.print_string(brackets[0])
+    for position, integer in enumerate(integers.get_values()):
+        if position:
+            printer.print_string(", ")
+        value = next(remaining, None) if integer == DYNAMIC_INDEX else None
+        if value is None:
+            printer.print_string(str(integer))
+        else:
+            printer.print_ssa_value(value)
+    printer.print_string(brackets[1])
+
+
+def split_mixed(entries: Iterable[SSAValue | int]) -> tuple[list[SSAValue], Integers]:
+    """The values among the entries, and the integers with a marker where a value stands."""
+    entries = tuple(entries)
+    values = [entry for entry in entries if isinstance(entry, SSAValue)]
+    return values, integer_array(i64, tuple(DYNAMIC_INDEX if isinstance(e, SSAValue) else e for e in entries))
+
+
+def join_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> Entries:
+    """The inverse of `split_mixed`; `what` names an entry for the message of a list that does not fit."""
+    verify_mixed(values, integers, what)
+    remaining = iter(values)
+    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers.get_values()]
+
+
+def verify_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> None:
+    """Each marker has its value, and each value its marker."""
+    expected = integers.get_values().count(DYNAMIC_INDEX)
+    if expected != len(values):
+        raise VerifyException(f"expected {expected} dynamic {what} values, got {len(values)}")
