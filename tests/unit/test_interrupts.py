@@ -17,11 +17,11 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from bare_streams import binary, loopback
+from helpers import patience_s
 
 from tilewright import txn
 
 TESTS = Path(__file__).parents[1]
-ANSWER_S = 1.0
 BUSY_S = 1.5
 """CPU time after which a command is past its imports."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -147,11 +147,6 @@ def python(code: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])}
-
-
-def patience_s() -> float:
-    """How long an answer may take: other work on this computer makes everything slower."""
-    return ANSWER_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @pytest.mark.parametrize("phase", PHASES)
