@@ -1,4 +1,4 @@
-"""Manifest: sha256 of what the product makes of every input in a checkout. Trees with the same manifest behave the same.
+"""Manifest: sha256 of what the product makes of every input in a checkout. Equal manifests mean equal behaviour.
 
     python tests/manifest.py --inputs CHECKOUT > before.txt
     python tests/manifest.py --compare before.txt after.txt

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, SymbolNameConstraint, i8, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -159,7 +159,7 @@ class PacketFlowOp(BlockOp):
                 "keep_pkt_header": true_or_absent(keep_header),
                 "priority_route": true_or_absent(priority),
             },
-            regions=[[*ports]],
+            regions=[Region(Block([*ports]))],
         )
 
     def ports_of(self, kind: type[PortT]) -> list[PortT]:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -79,7 +79,7 @@ class TraceConfigOp(BlockOp):
         super().__init__(
             operands=[tile],
             properties={"sym_name": StringAttr(name), "packet_type": enum_to_attr(packet_type)},
-            regions=[[*writes]],
+            regions=[Region(Block([*writes]))],
         )
 
     @property

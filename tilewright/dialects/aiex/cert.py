@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i16,
 )
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import OptionalSymbolOpInterface, SymbolOpInterface
 
@@ -49,7 +49,7 @@ class CertUcDmaChainOp(BlockOp):
     assembly_format = "($sym_name^)? $body attr-dict"
 
     def __init__(self, name: str, bds: Sequence[CertUcDmaBdOp]):
-        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[[*bds]])
+        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block([*bds]))])
 
     @property
     def bds(self) -> list[CertUcDmaBdOp]:
@@ -96,7 +96,7 @@ class CertPageOp(BlockOp):
     assembly_format = "$body attr-dict"
 
     def __init__(self, jobs: Sequence[CertJobOp]):
-        super().__init__(regions=[[*jobs]])
+        super().__init__(regions=[Region(Block([*jobs]))])
 
     @property
     def jobs(self) -> list[CertJobOp]:
@@ -291,7 +291,7 @@ class CertSectionOp(BlockOp):
     assembly_format = "$sym_name $body attr-dict"
 
     def __init__(self, name: str, pages: Sequence[CertPageOp]):
-        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[[*pages]])
+        super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block([*pages]))])
 
 
 @op_definition
