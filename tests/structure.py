@@ -6,7 +6,7 @@
 Rules, so that two trees can be compared:
 
 - Modules are the `.py` files under `tilewright/`; statements are counted by `ast`, docstrings are not among them.
-- A comment line holds a comment and nothing else, or a comment after code; `# fmt`, `# noqa`, `# pyright`, `# ruff` are none.
+- A comment is a line or the end of one; directives to tools (`fmt`, `noqa`, `pyright`, `ruff`) are none.
 - An importer is another module of the product that imports it, anywhere in its text. A package that only re-exports
   names (an `__init__` without definitions) is none, nor are the registry of passes, the table of commands and the
   loader of dialects, which name modules as text: passes, commands and dialects are reached through them.
