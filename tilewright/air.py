@@ -29,8 +29,8 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.air.targets import find_target, wave_size_of
-from tilewright.passes.folding.constants import scalar_int
 from tilewright.passes.pipelines import pipeline_of
+from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.tracebacks import at_user_line
 
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]

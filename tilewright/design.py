@@ -94,7 +94,7 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
 def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
     """Functions of AIR programs become sequences of the device that they use."""
     if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-        from tilewright.passes.air_host.pipeline import lower_host_programs
+        from tilewright.passes.air.shim.pipeline import lower_host_programs
 
         lower_host_programs(ctx, module)
 
@@ -325,8 +325,8 @@ class Design:
     def cpp(self, sequence: str | None = None) -> str:
         """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
         from tilewright.codegen.cpp_printer import print_cpp
-        from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-        from tilewright.passes.emitc_style import StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+        from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
 
         module = self.module.clone()
         wanted = self.operation(sequence)
@@ -345,7 +345,7 @@ class Design:
 
     @cached_property
     def _cpp_names(self) -> dict[str, _CppNames]:
-        from tilewright.passes.emitc_style import STYLES, StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc.style import STYLES, StyleName
 
         owners = [(self.device_of(name) or DEFAULT_DEVICE, op.sym_name.data) for name, op in self._operations.items()]
         functions = STYLES[StyleName.READABLE].function_names(owners)

@@ -27,7 +27,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.file_names import FileNames
-from tilewright.passes.number_pdis import pdi_numbers
+from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.txn.opcodes import WORD_BYTES
 
 FORMAT = 1

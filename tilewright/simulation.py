@@ -24,7 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.errors import InUseError
 from tilewright.kernels.binding import DeviceKernels, check_kernels
-from tilewright.passes.number_pdis import pdi_numbers
+from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.run_result import RunResult
 from tilewright.sequence_arguments import lent_arrays, numbered_arrays, sequence_call
 from tilewright.sim.controller import Image

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tilewright import air
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.passes.air import protocol_ordered
+from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_ordered
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 LATE = {"reorder": "on"}

@@ -28,10 +28,10 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import run_pipeline
+from tilewright.passes.design.create_pathfinder_flows.check import check_routes
+from tilewright.passes.design.create_pathfinder_flows.nets import Request, requests_of
+from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
 from tilewright.passes.pipelines import PLACEMENT, RESOURCES, ROUTING, pipeline_of
-from tilewright.passes.routing.check import check_routes
-from tilewright.passes.routing.nets import Request, requests_of
-from tilewright.passes.routing.settings import read_settings
 from tilewright.txn import Opcode, decode
 
 sys.path.append(str(Path(__file__).parent))

@@ -10,8 +10,8 @@ from tilewright.cli.translate_arguments import Arguments
 from tilewright.codegen.cdo import Cdo
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.file_names import FileNames
-from tilewright.passes.configuration import configuration_of
-from tilewright.passes.configuration.writes import Write
+from tilewright.passes.control.configuration import configuration_of
+from tilewright.passes.control.configuration.writes import Write
 
 
 def write_cdo_files(device: DeviceOp, arguments: Arguments) -> str:

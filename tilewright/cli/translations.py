@@ -82,7 +82,7 @@ def control_packets(ctx: Context, module: ModuleOp, arguments: Arguments) -> Out
 
 
 def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
-    from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+    from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 
     convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
     run_pipeline(ctx, module, Pipeline(steps=[convert]))
@@ -90,8 +90,8 @@ def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
 
 
 def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
-    from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-    from tilewright.passes.emitc_style import StyleName
+    from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+    from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
     from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
 
     lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
@@ -105,7 +105,7 @@ def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Outp
 
 def _has_more_to_lower(module: ModuleOp) -> bool:
     """Whether a sequence in the module is more than instructions, control flow and arithmetic."""
-    from tilewright.passes.emitc_instructions import is_instruction
+    from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import is_instruction
 
     sequences = [op for op in module.walk() if isinstance(op, RuntimeSequenceOp)]
     inside = (op for sequence in sequences for op in sequence.walk() if op is not sequence)

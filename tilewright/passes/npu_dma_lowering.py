@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.ir import Operation
 
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
-from tilewright.passes.limit_checks import Guards
 from tilewright.passes.pipelines import FULL_GUARDS, NPU_DMA_LOWERING, passes_of, with_options
+from tilewright.passes.sequence.limit_checks import Guards
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
-from tilewright.passes.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-from tilewright.passes.emitc_style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
 from tilewright.txn.encode import header_words
 
 INCLUDE = Path(tilewright.__file__).parent / "include"

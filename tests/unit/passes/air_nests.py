@@ -22,18 +22,18 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
-from tilewright.passes.air_host.host_transfers import host_access, host_transfers
-from tilewright.passes.air_host.shim_channels import ShimChannels, key_of
-from tilewright.passes.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-from tilewright.passes.air_shim_endpoints import AirShimEndpointsPass
-from tilewright.passes.air_to_std import AirToStdPass
-from tilewright.passes.airrt_npu.markers import AWAITED
-from tilewright.passes.airrt_to_npu import AirrtToNpuPass
-from tilewright.passes.canonicalize import CanonicalizePass
-from tilewright.passes.folding.strided_views import known_int
-from tilewright.passes.shim_bds.cost import Await, Move, Start, Step
-from tilewright.passes.shim_bds.scheduling import size_of
-from tilewright.passes.shim_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move, Start, Step
+from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import size_of
+from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_shim_endpoints import AirShimEndpointsPass
+from tilewright.passes.air.air_to_std import AirToStdPass
+from tilewright.passes.air.airrt_to_npu import AirrtToNpuPass
+from tilewright.passes.air.shim.host_transfers import host_access, host_transfers
+from tilewright.passes.air.shim.markers import AWAITED
+from tilewright.passes.air.shim.shim_channels import ShimChannels, key_of
+from tilewright.passes.standard.canonicalize import CanonicalizePass
+from tilewright.rewrite.folding.strided_views import known_int
 
 DEVICE = "npu1"
 

@@ -13,7 +13,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.convert_aie_to_transaction import ConvertAieToTransactionPass
+from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass
 
 NPU2 = model("npu2")
 CORE, MEM, EAST, SHIM = TileId(1, 2), TileId(1, 1), TileId(2, 1), TileId(1, 0)

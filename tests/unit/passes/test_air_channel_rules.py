@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
-from tilewright.passes.air.channel_links import Link, World
-from tilewright.passes.air.channel_rules import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Link, World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import (
     Always,
     Around,
     FromTheEnd,
@@ -23,9 +23,9 @@ from tilewright.passes.air.channel_rules import (
     Sample,
     find_rule,
 )
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.evaluation import evaluate
-from tilewright.passes.air.mailboxes import find_slots
 
 NOBODY = cast(ChannelEnd, None)
 

@@ -13,7 +13,7 @@ from tilewright.dialects.air.channels import ChannelPutOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.canonicalize import CanonicalizePass
+from tilewright.passes.standard.canonicalize import CanonicalizePass
 
 
 @dataclass

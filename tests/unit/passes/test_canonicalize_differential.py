@@ -7,10 +7,10 @@ from mlir_differential import PROGRAMS, check_random_programs, difference, needs
 from random_programs import FAMILIES, Family
 
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.canonicalize import CanonicalizePass
-from tilewright.passes.cse import CsePass
-from tilewright.passes.rewriting import Simplify
-from tilewright.passes.symbol_dce import SymbolDcePass
+from tilewright.passes.standard.canonicalize import CanonicalizePass
+from tilewright.passes.standard.cse import CsePass
+from tilewright.passes.standard.symbol_dce import SymbolDcePass
+from tilewright.rewrite.driver import Simplify
 
 pytestmark = needs_mlir_opt
 

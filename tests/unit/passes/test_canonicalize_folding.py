@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f16, f32
 
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.canonicalize import CanonicalizePass
-from tilewright.passes.folding.arith_patterns import PATTERNS
-from tilewright.passes.folding.constants import constant_of
-from tilewright.passes.folding.floats import round_to
+from tilewright.passes.standard.canonicalize import CanonicalizePass
+from tilewright.rewrite.folding.arith_patterns import PATTERNS
+from tilewright.rewrite.folding.constants import constant_of
+from tilewright.rewrite.folding.floats import round_to
 
 WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}

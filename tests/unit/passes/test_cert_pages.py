@@ -11,9 +11,9 @@ from tilewright.dialects.aiex.cert import CertJobOp, CertPageOp, CertUcDmaChainO
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.cert.chains import PAGE_BYTES
-from tilewright.passes.cert.pages import PageCosts
-from tilewright.passes.cert_legalize_pages import ALONE, CertLegalizePagesPass
+from tilewright.passes.control.cert_chains import PAGE_BYTES
+from tilewright.passes.control.cert_legalize_pages import ALONE, CertLegalizePagesPass
+from tilewright.passes.control.cert_legalize_pages.pages import PageCosts
 
 WRITE, LOAD = "aiex.cert.write32({}, 1)", "aiex.cert.load_pdi({}, @image)"
 PLAY = "aiex.cert.maskwrite32({0}, 1, 1) aiex.cert.uc_dma_write_des_sync(@chain{0})"

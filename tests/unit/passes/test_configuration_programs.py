@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from tilewright import txn
 from tilewright.device.register_names import find_address, name_address
 from tilewright.ir.diagnostics import DiagnosedError, file_position
-from tilewright.passes.configuration import configuration_of
-from tilewright.passes.convert_aie_to_transaction import ConvertAieToTransactionPass
+from tilewright.passes.control.configuration import configuration_of
+from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass
 
 LOADED = """
 aie.device(npu2) {

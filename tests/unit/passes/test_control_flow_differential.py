@@ -7,9 +7,9 @@ from mlir_differential import PROGRAMS, check_random_programs, difference, needs
 from random_programs import FAMILIES, Arithmetic, Branches, Family
 
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.convert_scf_to_cf import ConvertScfToCfPass
-from tilewright.passes.lower_affine import LowerAffinePass
-from tilewright.passes.sccp import SccpPass
+from tilewright.passes.standard.convert_scf_to_cf import ConvertScfToCfPass
+from tilewright.passes.standard.lower_affine import LowerAffinePass
+from tilewright.passes.standard.sccp import SccpPass
 
 pytestmark = needs_mlir_opt
 

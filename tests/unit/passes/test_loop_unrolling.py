@@ -15,9 +15,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
-from tilewright.passes.canonicalize import CanonicalizePass
-from tilewright.passes.folding.constants import make_constant, number_attr, scalar_int
-from tilewright.passes.loop_unrolling import (
+from tilewright.passes.standard.canonicalize import CanonicalizePass
+from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
+from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,
     peel_first_iteration,

@@ -12,7 +12,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
-from tilewright.passes.lower_memcpy import LowerMemcpyPass
+from tilewright.passes.design.lower_memcpy import LowerMemcpyPass
 from tilewright.txn import Opcode, Operation, decode
 
 ADD_ONE = """

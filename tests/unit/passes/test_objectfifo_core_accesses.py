@@ -11,7 +11,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
+from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
 
 DEPTHS = {"in": 3, "out": 4}
 PORTS = {"in": "Consume", "out": "Produce"}

@@ -24,7 +24,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
+from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
 
 
 class Move(NamedTuple):

@@ -21,9 +21,9 @@ from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
-from tilewright.passes.folding.constants import constant_int
-from tilewright.passes.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
-from tilewright.passes.objectfifo_unroll import ObjectFifoUnrollPass
+from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
+from tilewright.passes.design.objectfifo_unroll import ObjectFifoUnrollPass
+from tilewright.rewrite.folding.constants import constant_int
 
 Event: TypeAlias = "tuple[str, ...]"
 

@@ -12,10 +12,10 @@ from tilewright.device import TileType
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.placement import anneal
-from tilewright.passes.placement.annealing import Annealer
-from tilewright.passes.placement.candidate import Candidate
-from tilewright.passes.placement.design import Design
+from tilewright.passes.design.place_tiles.annealing import Annealer
+from tilewright.passes.design.place_tiles.candidate import Candidate
+from tilewright.passes.design.place_tiles.design import Design
+from tilewright.passes.design.place_tiles.placers import anneal
 
 
 def device_of(text: str) -> DeviceOp:

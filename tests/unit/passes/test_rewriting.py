@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
-from tilewright.passes.rewriting import GREEDY, Config, Simplify, constant, rewrite
+from tilewright.rewrite.driver import GREEDY, Config, Simplify, constant, rewrite
 
 
 def parse(text: str) -> ModuleOp:

@@ -12,7 +12,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
-from tilewright.passes.unroll_runtime_sequence_loops import UnrollRuntimeSequenceLoopsPass
+from tilewright.passes.sequence.unroll_runtime_sequence_loops import UnrollRuntimeSequenceLoopsPass
 
 MLIR_OPT = which("mlir-opt-22")
 

@@ -1,1 +1,1 @@
-"""AIR programs on GPUs: what the passes that lower them share."""
+"""Passes on AIR programs: hierarchies to GPU kernels, channels, host transfers to shim descriptors."""

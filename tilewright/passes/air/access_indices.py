@@ -14,7 +14,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.emitter import Emitter
-from tilewright.passes.folding.strided_views import Mixed, known_int
+from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 Indices: TypeAlias = "list[SSAValue]"
 

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects._strides import Strided
 from tilewright.passes.air.emitter import Emitter
-from tilewright.passes.folding.constants import number_attr
+from tilewright.rewrite.folding.constants import number_attr
 
 POINTER = LLVMPointerType()
 

@@ -8,9 +8,9 @@ from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.passes.folding.arith_integers import COMPUTE
-from tilewright.passes.folding.constants import int_width, mask, scalar_int, signed
-from tilewright.passes.folding.predicates import compare
+from tilewright.rewrite.folding.arith_integers import COMPUTE
+from tilewright.rewrite.folding.constants import int_width, mask, scalar_int, signed
+from tilewright.rewrite.folding.predicates import compare
 
 _WITH_SIGN = {"arith.extsi", "arith.index_cast", "arith.trunci"}
 _WITHOUT_SIGN = {"arith.extui", "arith.index_castui"}

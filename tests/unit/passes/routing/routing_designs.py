@@ -12,9 +12,9 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.create_pathfinder_flows import CreatePathfinderFlowsPass
-from tilewright.passes.routing.nets import Request, requests_of
-from tilewright.passes.routing.settings import Settings, read_settings
+from tilewright.passes.design.create_pathfinder_flows import CreatePathfinderFlowsPass
+from tilewright.passes.design.create_pathfinder_flows.nets import Request, requests_of
+from tilewright.passes.design.create_pathfinder_flows.settings import Settings, read_settings
 
 
 class Routed(NamedTuple):

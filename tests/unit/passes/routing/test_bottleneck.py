@@ -6,9 +6,9 @@ import pytest
 from routing_designs import parse_device
 
 from tilewright.device import model
-from tilewright.passes.routing.bottleneck import Bottleneck, check_capacity
-from tilewright.passes.routing.grid import Grid
-from tilewright.passes.routing.nets import collect_nets, requests_of
+from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck, check_capacity
+from tilewright.passes.design.create_pathfinder_flows.grid import Grid
+from tilewright.passes.design.create_pathfinder_flows.nets import collect_nets, requests_of
 
 
 def check(flows: str) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tilewright.device import TileId, WireBundle, model
 from tilewright.dialects.aie.flows import Port
-from tilewright.passes.routing.grid import Grid
-from tilewright.passes.routing.nets import Endpoint
-from tilewright.passes.routing.search import NOWHERE, cheapest_tree
+from tilewright.passes.design.create_pathfinder_flows.grid import Grid
+from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
+from tilewright.passes.design.create_pathfinder_flows.search import NOWHERE, cheapest_tree
 
 SOURCE = Endpoint(TileId(0, 0), Port(WireBundle.DMA, 0))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from routing_designs import parse_device
 
-from tilewright.passes.routing.check import check_routes, unused_hops
-from tilewright.passes.routing.nets import requests_of
-from tilewright.passes.routing.settings import read_settings
+from tilewright.passes.design.create_pathfinder_flows.check import check_routes, unused_hops
+from tilewright.passes.design.create_pathfinder_flows.nets import requests_of
+from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
 
 RIGHT = """
 aie.device(npu1_1col) {

@@ -1,0 +1,120 @@
+"""Lowers channels between ranks to messages in memory that all ranks reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from tilewright.device.gpu_targets import DEFAULT_AMD
+from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.gpu.kernels import CONTAINER
+from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import unchanging_symbols
+from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import (
+    LINE,
+    ORDERED,
+    PROTOCOLS,
+    Plan,
+    make_plan,
+    stated_protocol,
+)
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_transfers import Transfers
+from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
+from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
+from tilewright.passes.air.rank_checks import enclosing_function
+from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.rewrite.effects import is_unused
+
+
+@dataclass(frozen=True)
+class AirGpuChannelToCachelinePass(Pass):
+    name = "air-gpu-channel-to-cacheline"
+
+    wave_size: int = field(default=0, metadata={"help": "lanes of a wave; 0 for what the chip has"})
+    chip: str = field(default=DEFAULT_AMD, metadata={"help": "the GPU to compile for"})
+    protocol: str = field(
+        default="", metadata={"help": f"of channels that name none: {' or '.join(PROTOCOLS)}; default {ORDERED}"}
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        wave_size = wave_size_of(find_target(self.chip), self.wave_size)
+        if self.protocol not in ("", *PROTOCOLS):
+            fail(None, f"unknown protocol '{self.protocol}'; known are {', '.join(PROTOCOLS)}")
+        functions: dict[FuncOp, list[Bundle]] = {}
+        for bundle in _bundles(op):
+            functions.setdefault(_function_of(bundle), []).append(bundle)
+        for function, bundles in functions.items():
+            self._lower(op, function, bundles, wave_size)
+
+    def _lower(self, module: ModuleOp, function: FuncOp, bundles: list[Bundle], wave_size: int) -> None:
+        """Plan all channels of a function, then change the program."""
+        protocols = {bundle: stated_protocol(bundle.channel) or self.protocol for bundle in bundles}
+        in_place = [bundle for bundle in bundles if not protocols[bundle] and is_line_in_place(bundle)]
+        if (in_place or LINE in protocols.values()) and wave_size < LINE_WORDS:
+            fail(None, f"wave-size must be at least {LINE_WORDS}, a lane for each word of a line; got {wave_size}")
+        plans: list[Plan] = []
+        size_bytes = 0
+        for bundle in bundles:
+            if bundle not in in_place:
+                plans.append(make_plan(bundle, protocols[bundle] or ORDERED, size_bytes))
+                size_bytes += plans[-1].mailbox.size_bytes
+        transfers = Transfers(ChannelMemory(module, function, size_bytes), wave_size)
+        for bundle in in_place:
+            lower_in_place(bundle, transfers)
+        for plan in plans:
+            module.attributes[CONTAINER] = UnitAttr()  # its herds read and write global memory from now on
+            transfers.lower(plan)
+        for bundle in bundles:
+            Rewriter.erase_op(bundle.channel)
+        _drop_unused_constants(function)
+
+
+def _drop_unused_constants(function: FuncOp) -> None:
+    """Numbers that went into others when the program was written."""
+    for op in [found for found in function.walk() if isinstance(found, ConstantOp) and is_unused(found)]:
+        Rewriter.erase_op(op)
+
+
+def _bundles(module: ModuleOp) -> list[Bundle]:
+    """The channels between ranks, with their puts and gets."""
+    ends: dict[Operation | None, list[ChannelEnd]] = {}
+    channels: list[ChannelOp] = []
+    with unchanging_symbols():
+        for found in module.walk():
+            if isinstance(found, ChannelEnd):
+                ends.setdefault(found.channel, []).append(found)
+            elif isinstance(found, ChannelOp) and found.channel_type.data == SYMMETRIC:
+                channels.append(found)
+    return [_bundle(channel, ends.get(channel, [])) for channel in channels]
+
+
+def _bundle(channel: ChannelOp, ends: list[ChannelEnd]) -> Bundle:
+    puts = tuple(end for end in ends if isinstance(end, ChannelPutOp))
+    gets = tuple(end for end in ends if isinstance(end, ChannelGetOp))
+    if not puts or not gets:
+        missing = "get" if puts else "put"
+        fail_op(
+            channel,
+            "air-gpu-channel-to-cacheline initial scope supports exactly one put and one get per channel; "
+            f"got {len(puts)} puts and {len(gets)} gets",
+            *((end, f"this {end.verb} waits for ever, as nobody does the {missing}") for end in ends[:1]),
+            (channel, "remove the channel, or use both of its ends"),
+        )
+    return Bundle(channel, puts, gets)
+
+
+def _function_of(bundle: Bundle) -> FuncOp:
+    rank = enclosing_rank(bundle.ends[0])
+    assert rank is not None, "the verifier wants ends of these channels in ranks"
+    return enclosing_function(rank)

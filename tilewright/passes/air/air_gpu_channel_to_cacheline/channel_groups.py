@@ -1,0 +1,144 @@
+"""Who does a transfer together: one wave, all waves of a herd, or all threads of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Protocol
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.air.levels import HerdOp
+from tilewright.dialects.gpu.attributes import Dimension
+from tilewright.dialects.gpu.ids import BlockDimOp, LaneIdOp, ThreadIdOp
+from tilewright.dialects.gpu.lanes import BarrierOp
+from tilewright.passes.air.air_gpu_channel_to_cacheline.wave_fence import wave_fence
+from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.folding.constants import scalar_int
+
+
+class Group(Protocol):
+    """Threads that do a transfer together."""
+
+    def number(self, emitter: Emitter) -> SSAValue:
+        """Which of them this one is, from 0 on."""
+        ...
+
+    def count(self, emitter: Emitter) -> SSAValue: ...
+
+    def meet(self, emitter: Emitter) -> None:
+        """All wait for each other, and see what the others have written."""
+        ...
+
+    def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+        """Have one wave of them act."""
+        ...
+
+    def rejoin(self, emitter: Emitter) -> None:
+        """The others go on when the wave that acted has read what it needs."""
+        ...
+
+
+def lane_id(emitter: Emitter) -> SSAValue:
+    return emitter.insert(LaneIdOp.create(result_types=[IndexType()])).results[0]
+
+
+def lead(group: Group, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+    """Have one thread of them act."""
+    emitter.when(emitter.compare("eq", group.number(emitter), emitter.constant(0)), act)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """One processing element, for itself."""
+
+    wave_size: int
+
+    def number(self, emitter: Emitter) -> SSAValue:
+        return lane_id(emitter)
+
+    def count(self, emitter: Emitter) -> SSAValue:
+        return emitter.constant(self.wave_size)
+
+    def meet(self, emitter: Emitter) -> None:
+        wave_fence(emitter)
+
+    def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+        act(emitter)
+
+    def rejoin(self, emitter: Emitter) -> None: ...
+
+
+@dataclass(frozen=True)
+class Herd:
+    """All processing elements of a herd of more than one."""
+
+    herd: HerdOp
+    wave_size: int
+
+    def _element(self, emitter: Emitter) -> SSAValue:
+        """The number of the processing element, the first dimension counting fastest."""
+        number = emitter.constant(0)
+        for identity, size in reversed(list(zip(self.herd.ids, self._sizes(emitter), strict=True))):
+            number = emitter.sum(emitter.product(number, size), identity)
+        return number
+
+    def _sizes(self, emitter: Emitter) -> list[SSAValue]:
+        """The shape of the herd, as numbers where it is known."""
+        known = [scalar_int(size) for size in self.herd.extents]
+        return [
+            argument if number is None else emitter.constant(number)
+            for number, argument in zip(known, self.herd.size_arguments, strict=True)
+        ]
+
+    def number(self, emitter: Emitter) -> SSAValue:
+        first = emitter.product(self._element(emitter), emitter.constant(self.wave_size))
+        return emitter.sum(first, lane_id(emitter))
+
+    def count(self, emitter: Emitter) -> SSAValue:
+        return reduce(emitter.product, self._sizes(emitter), emitter.constant(self.wave_size))
+
+    def meet(self, emitter: Emitter) -> None:
+        emitter.insert(BarrierOp.create())
+
+    def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+        emitter.when(emitter.compare("eq", self._element(emitter), emitter.constant(0)), act)
+
+    def rejoin(self, emitter: Emitter) -> None:
+        self.meet(emitter)
+
+
+@dataclass(frozen=True)
+class Block:
+    """All threads of a block, outside of its herds; the first ones are a wave."""
+
+    wave_size: int
+
+    def number(self, emitter: Emitter) -> SSAValue:
+        x, y = (emitter.insert(ThreadIdOp(dimension)).results[0] for dimension in (Dimension.X, Dimension.Y))
+        width = emitter.insert(BlockDimOp(Dimension.X)).results[0]
+        return emitter.sum(emitter.product(y, width), x)
+
+    def count(self, emitter: Emitter) -> SSAValue:
+        width, height = (emitter.insert(BlockDimOp(dimension)).results[0] for dimension in (Dimension.X, Dimension.Y))
+        return emitter.product(width, height)
+
+    def meet(self, emitter: Emitter) -> None:
+        emitter.insert(BarrierOp.create())
+
+    def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+        emitter.when(emitter.compare("ult", self.number(emitter), emitter.constant(self.wave_size)), act)
+
+    def rejoin(self, emitter: Emitter) -> None:
+        self.meet(emitter)
+
+
+def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> Group:
+    """Who transfers in a herd, or outside of one; `is_for_each` if processing elements transfer for themselves."""
+    if herd is None:
+        return Block(wave_size)
+    if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):
+        return Wave(wave_size)
+    return Herd(herd, wave_size)

@@ -1,0 +1,156 @@
+"""What the lowering of a channel decides before it changes the program: protocol, links, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.ir import Operation
+
+from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
+from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle, World, worlds_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message, check_match
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import Rule, Sample, find_rule
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_BYTES, Mailbox, find_slots
+from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
+from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
+from tilewright.passes.air.rank_checks import enclosing_function
+from tilewright.rewrite.folding.constants import scalar_int
+
+ORDERED, LINE = PROTOCOLS = "ordered", "line"
+PROTOCOL, DEPTH = "protocol", "buffer_resources"
+"""Attributes of a channel: how messages are passed, and how many may be on their way."""
+PART_ELEMENTS = 4096
+"""Elements that are sent at once where no buffer says how many there may be."""
+SMALL_BYTES = 4096
+"""Messages for which time counts more than memory: they get a place to spare."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one bundle of channels is lowered."""
+
+    bundle: Bundle
+    protocol: str
+    worlds: Sequence[World]
+    is_sized: bool
+    """Whether the size of the world is known when compiling."""
+    mailbox: Mailbox
+    producer: Rule
+    consumer: Rule
+
+    @property
+    def world_size(self) -> int | None:
+        """How many ranks there are, if that is known when compiling."""
+        return self.worlds[0].ranks if self.is_sized else None
+
+
+def stated_protocol(channel: ChannelOp) -> str | None:
+    """The protocol that a channel asks for itself."""
+    stated = channel.attributes.get(PROTOCOL)
+    if stated is None:
+        return None
+    if not isinstance(stated, StringAttr) or stated.data not in PROTOCOLS:
+        known = " or ".join(f'"{name}"' for name in PROTOCOLS)
+        fail_op(channel, f"has an unknown protocol; it must be {known}")
+    return stated.data
+
+
+def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> Plan:
+    """Find out about the links of a channel, and give it memory from `start_bytes` on."""
+    messages = [Message(end) for end in bundle.ends]
+    for message in messages:
+        message.check()
+        _check_place(message.end)
+        _check_indices(bundle, message.end)
+        if protocol == LINE:
+            check_fits(message)
+    check_match(messages)
+    rank = _common_rank(bundle)
+    worlds = worlds_of(bundle, rank)
+    is_sized = all(scalar_int(size) is not None for size in rank.extents)
+    shape = bundle.wide
+    inputs, outputs = (find_slots(worlds, shape, side) for side in ("consumer", "producer"))
+    size = LINE_BYTES if protocol == LINE else _length(messages) * messages[0].element_bytes
+    has_spare = protocol == ORDERED and size <= SMALL_BYTES
+    mailbox = Mailbox(start_bytes, inputs, outputs, _depth(bundle.channel), size, has_spare)
+    producer, consumer = (_rule(bundle, worlds, side) for side in ("producer", "consumer"))
+    return Plan(bundle, protocol, worlds, is_sized, mailbox, producer, consumer)
+
+
+def _length(messages: Sequence[Message]) -> int:
+    """The elements that a place in a mailbox has room for."""
+    known = [amount for message in messages for amount in (message.length,) if amount is not None]
+    rooms = [message.room for message in messages if message.length is None]
+    bounded = [room for room in rooms if room is not None]
+    if len(bounded) != len(rooms):
+        bounded.append(PART_ELEMENTS)
+    return max([*known, *bounded])
+
+
+def _rule(bundle: Bundle, worlds: Sequence[World], side: str) -> Rule:
+    samples = [Sample(world.ranks, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
+    end = bundle.gets[0] if side == "producer" else bundle.puts[0]
+    return find_rule(end, samples, bundle.wide)
+
+
+def _depth(channel: ChannelOp) -> int:
+    depth = channel.attributes.get(DEPTH)
+    if depth is None:
+        return 1
+    if not isinstance(depth, IntegerAttr) or depth.value.data < 1:
+        fail_op(channel, f'"{DEPTH}" must be an integer of at least 1: messages that may be on their way')
+    return depth.value.data
+
+
+def _check_indices(bundle: Bundle, end: ChannelEnd) -> None:
+    given, needed = len(end.indices_in_bundle), len(bundle.shape_at(end))
+    if given != needed:
+        fail_op(
+            end,
+            f"has {given} indices into a bundle of {needed} dimensions",
+            (bundle.channel, "the bundle is declared here"),
+        )
+
+
+def enclosing_herd(end: ChannelEnd) -> HerdOp | None:
+    parent = end.parent_op()
+    while parent is not None and not isinstance(parent, HerdOp):
+        parent = parent.parent_op()
+    return parent
+
+
+def _check_place(end: ChannelEnd) -> None:
+    """A transfer is done by a kernel."""
+    parent: Operation | None = end.parent_op()
+    while parent is not None and not isinstance(parent, LaunchOp | SegmentOp | HerdOp):
+        parent = parent.parent_op()
+    if parent is None:
+        fail_op(
+            end,
+            "must be enclosed by an air.herd op for the cacheline lowering",
+            (end, "the host takes no part in transfers between ranks: do them in a kernel"),
+        )
+
+
+def _common_rank(bundle: Bundle) -> RankOp:
+    """A rank that has ends of a channel; if there are others, they are of the same world and in the same function."""
+    ranks = list(dict.fromkeys(enclosing_rank(end) for end in bundle.ends))
+    first = ranks[0]
+    assert first is not None
+    for other in ranks[1:]:
+        assert other is not None
+        if _world_of(other) != _world_of(first) or enclosing_function(other) is not enclosing_function(first):
+            fail_op(
+                other,
+                f"uses channel @{bundle.name} of a rank in another world or function",
+                (first, "it is used here too; both must have the same sizes and be in one function"),
+            )
+    return first
+
+
+def _world_of(rank: RankOp) -> list[object]:
+    return [size if scalar_int(size) is None else scalar_int(size) for size in rank.extents]

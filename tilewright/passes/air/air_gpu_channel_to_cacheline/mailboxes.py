@@ -1,0 +1,121 @@
+"""Where messages lie: memory of a channel on the symmetric heap, the same on every rank.
+
+A rank that receives has a slot for each of its channels, and one that sends has too. All counters begin at 0 and count
+messages; each has a line of its own, so that ranks do not disturb each other.
+
+    of a receiver   filled     messages that the sender has put into the slot (the sender writes this)
+                    received   messages that were taken out of it
+    of a sender     emptied    messages that the receiver is done with (the receiver writes this)
+                    sent       messages that were put
+    payload         some places for messages in each slot of a receiver
+
+So message n goes to place n mod places once `emptied` says that the message before it there is done with, and is read
+once `filled` is above n.
+
+There are as many places as messages may be on their way, and with small messages one to spare: the receiver then says
+that it is done with a message when it asks for the next one, and not while its own answer is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Element
+from tilewright.passes.air.emitter import Emitter
+
+LINE_BYTES = 128
+"""What travels between devices as one."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Numbers for the channels that a rank has on one side, from some of their indices."""
+
+    dimensions: tuple[int, ...]
+    shape: Element
+
+    @property
+    def count(self) -> int:
+        return prod(self.shape[at] for at in self.dimensions)
+
+    def number(self, element: Element) -> tuple[int, ...]:
+        return tuple(element[at] for at in self.dimensions)
+
+    def emit(self, emitter: Emitter, element: Sequence[SSAValue]) -> SSAValue:
+        number = emitter.constant(0)
+        for at in self.dimensions:
+            number = emitter.sum(emitter.product(number, emitter.constant(self.shape[at])), element[at])
+        return number
+
+
+def find_slots(worlds: Iterable[World], shape: Element, side: str) -> Slots:
+    """The fewest slots with which no rank has two channels in one; `side` is `producer` or `consumer`."""
+    owners = [(world, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
+    subsets = [chosen for count in range(len(shape) + 1) for chosen in combinations(range(len(shape)), count)]
+    choices = sorted((Slots(chosen, shape) for chosen in subsets), key=lambda slots: slots.count)
+    return next(slots for slots in choices if _is_unique(slots, owners))
+
+
+def _is_unique(slots: Slots, owners: Sequence[tuple[World, Element, int]]) -> bool:
+    seen = {(world.sizes, owner, slots.number(at)) for world, at, owner in owners}
+    return len(seen) == len(owners)
+
+
+@dataclass(frozen=True)
+class Mailbox:
+    """The memory of one bundle of channels, from `start_bytes` on."""
+
+    start_bytes: int
+    inputs: Slots
+    outputs: Slots
+    depth: int
+    """Messages that may be on their way at least."""
+    message_bytes: int
+    has_spare: bool
+    """Whether there is a place for the message that the receiver has last got."""
+
+    @property
+    def places(self) -> int:
+        return self.depth + self.has_spare
+
+    @property
+    def place_bytes(self) -> int:
+        """What one message takes, in whole lines."""
+        return -(-max(self.message_bytes, 1) // LINE_BYTES) * LINE_BYTES
+
+    @property
+    def _counters(self) -> int:
+        return 2 * self.inputs.count + 2 * self.outputs.count
+
+    @property
+    def size_bytes(self) -> int:
+        return self._counters * LINE_BYTES + self.inputs.count * self.places * self.place_bytes
+
+    def filled(self, emitter: Emitter, slot: SSAValue) -> SSAValue:
+        return self._line(emitter, 0, slot)
+
+    def received(self, emitter: Emitter, slot: SSAValue) -> SSAValue:
+        return self._line(emitter, self.inputs.count, slot)
+
+    def emptied(self, emitter: Emitter, slot: SSAValue) -> SSAValue:
+        return self._line(emitter, 2 * self.inputs.count, slot)
+
+    def sent(self, emitter: Emitter, slot: SSAValue) -> SSAValue:
+        return self._line(emitter, 2 * self.inputs.count + self.outputs.count, slot)
+
+    def _line(self, emitter: Emitter, first: int, slot: SSAValue) -> SSAValue:
+        """How many bytes a counter is from the start of all mailboxes."""
+        start = emitter.constant(self.start_bytes + first * LINE_BYTES)
+        return emitter.sum(start, emitter.product(slot, emitter.constant(LINE_BYTES)))
+
+    def place(self, emitter: Emitter, slot: SSAValue, turn: SSAValue) -> SSAValue:
+        """How many bytes a message is from the start of all mailboxes."""
+        number = emitter.sum(emitter.product(slot, emitter.constant(self.places)), turn)
+        start = emitter.constant(self.start_bytes + self._counters * LINE_BYTES)
+        return emitter.sum(start, emitter.product(number, emitter.constant(self.place_bytes)))

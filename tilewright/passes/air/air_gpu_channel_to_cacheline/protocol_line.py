@@ -1,0 +1,215 @@
+"""Messages of up to 124 bytes that travel with their flag, in one line of 128 bytes.
+
+    put   wait until the line is free                get   load the line until its last word says that this message
+          store the line at once: the payload, and         is there; what was loaded then is the payload
+          in the last word the number of the message       say that the line is free: it is in registers
+
+Nothing orders the payload before the flag but that a line is stored, moved and loaded as one. Devices do so, memory
+models do not promise it: whoever chooses this protocol does so knowingly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from xdsl.dialects.builtin import IntegerType, VectorType, i32, i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects.air.channels import ChannelEnd
+from tilewright.dialects.gpu.attributes import ShuffleMode
+from tilewright.dialects.gpu.lanes import ShuffleOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import FLAG, LINE_WORDS
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import lane_id
+from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message
+from tilewright.passes.air.air_gpu_channel_to_cacheline.wave_fence import wave_fence
+from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.folding.building import cast_op
+
+WORD_BYTES, WORD_BITS = 4, 32
+PAYLOAD_BYTES = FLAG * WORD_BYTES
+
+
+def check_fits(message: Message) -> None:
+    """Refuse what does not fit into a line beside the flag."""
+    end, length = message.end, message.length
+    if length is None:
+        fail_op(end, "moves a number of elements that is not known when compiling", *_remedy(end))
+    if isinstance(message.wire, VectorType) or message.element_bytes > 2 * WORD_BYTES:
+        fail_op(end, f'moves elements of type {message.element_type}, which protocol "line" cannot', *_remedy(end))
+    most = PAYLOAD_BYTES // message.element_bytes
+    if length > most:
+        fail_op(
+            end,
+            f"moves {length * message.element_bytes} bytes; a line holds {most} elements of type "
+            f"{message.element_type} beside its flag",
+            *_remedy(end),
+        )
+
+
+def _remedy(end: ChannelEnd) -> list[tuple[ChannelEnd, str]]:
+    return [(end, 'choose protocol "ordered", which moves messages of any size')]
+
+
+def put(emitter: Emitter, end: Endpoint) -> None:
+    end.group.meet(emitter)
+    end.group.lead_wave(emitter, lambda inner: _send(inner, end))
+    end.group.rejoin(emitter)
+
+
+def get(emitter: Emitter, end: Endpoint, wave_size: int) -> None:
+    end.group.meet(emitter)
+    end.group.lead_wave(emitter, lambda inner: _receive(inner, end, wave_size))
+    end.group.meet(emitter)
+
+
+def _send(emitter: Emitter, end: Endpoint) -> None:
+    lane = lane_id(emitter)
+    number = end.sent(emitter)
+    end.wait_for_room(emitter, number, Ordering.monotonic)
+    place = end.place(emitter, number)
+    is_flag = emitter.compare("eq", lane, emitter.constant(FLAG))
+    word = emitter.choose(is_flag, i32, lambda inner: _stamp(inner, number), lambda inner: _packed(inner, end, lane))
+
+    def store(inner: Emitter) -> None:
+        end.peer.store(inner, word, _word(inner, place, lane), Ordering.monotonic)
+
+    wave_fence(emitter)  # lanes that packed longer than others catch up, so that they store together
+    emitter.when(emitter.compare("ult", lane, emitter.constant(LINE_WORDS)), store)
+    emitter.when(_is_first(emitter, lane), lambda inner: end.count_sent(inner, _counted(inner, number)))
+
+
+def _receive(emitter: Emitter, end: Endpoint, wave_size: int) -> None:
+    lane = lane_id(emitter)
+    number = end.received(emitter)
+    place, stamp = end.place(emitter, number), _stamp(emitter, number)
+    width = emitter.i32(wave_size)
+    in_line = emitter.compare("ult", lane, emitter.constant(LINE_WORDS))
+
+    def look(inner: Emitter) -> tuple[SSAValue, SSAValue]:
+        word = inner.choose(
+            in_line,
+            i32,
+            lambda deep: end.own.load(deep, _word(deep, place, lane), i32, Ordering.monotonic),
+            lambda deep: deep.i32(0),
+        )
+        flag = _shuffled(inner, word, inner.i32(FLAG), width)
+        return inner.compare("ne", flag, stamp), word
+
+    def finish(inner: Emitter) -> None:
+        counted = _counted(inner, number)
+        end.give_back(inner, counted, Ordering.monotonic)
+        end.count_received(inner, counted)
+
+    word = emitter.spin_for(i32, look)
+    emitter.when(_is_first(emitter, lane), finish)
+    _unpack(emitter, end, word, lane, wave_size)
+
+
+def _counted(emitter: Emitter, number: SSAValue) -> SSAValue:
+    return emitter.arith("addi", number, emitter.i64(1))
+
+
+def _stamp(emitter: Emitter, number: SSAValue) -> SSAValue:
+    """What the flag of message `number` is: never what the line held before."""
+    return emitter.insert(cast_op("arith.trunci", _counted(emitter, number), i32)).results[0]
+
+
+def _is_first(emitter: Emitter, lane: SSAValue) -> SSAValue:
+    return emitter.compare("eq", lane, emitter.constant(0))
+
+
+def _word(emitter: Emitter, place: SSAValue, lane: SSAValue) -> SSAValue:
+    return emitter.sum(place, emitter.product(lane, emitter.constant(WORD_BYTES)))
+
+
+def _shuffled(emitter: Emitter, word: SSAValue, lane: SSAValue, width: SSAValue) -> SSAValue:
+    return emitter.insert(ShuffleOp(ShuffleMode.IDX, word, lane, width)).results[0]
+
+
+def _bits_type(message: Message) -> IntegerType:
+    """Integers as wide as an element in a message."""
+    return IntegerType(8 * message.element_bytes)
+
+
+def _packed(emitter: Emitter, end: Endpoint, lane: SSAValue) -> SSAValue:
+    """The word of the payload that a lane stores: several elements, one, or half of one."""
+    message = end.message
+    if message.element_bytes == 2 * WORD_BYTES:
+        two = emitter.constant(2)
+        bits = _bits(emitter, message, emitter.arith("divui", lane, two))
+        half = emitter.value("arith.index_cast", (emitter.arith("remui", lane, two),), i64)
+        shifted = emitter.arith("shrui", bits, emitter.product(half, emitter.i64(WORD_BITS)))
+        return emitter.insert(cast_op("arith.trunci", shifted, i32)).results[0]
+    per_word = WORD_BYTES // message.element_bytes
+    first = emitter.product(lane, emitter.constant(per_word))
+    parts: list[SSAValue] = []
+    for number in range(per_word):
+        bits = _bits(emitter, message, emitter.sum(first, emitter.constant(number)))
+        wide = bits if bits.type == i32 else emitter.value("arith.extui", (bits,), i32)
+        shift = number * 8 * message.element_bytes
+        parts.append(emitter.arith("shli", wide, emitter.i32(shift)) if shift else wide)
+    return reduce(lambda a, b: emitter.arith("ori", a, b), parts)
+
+
+def _bits(emitter: Emitter, message: Message, number: SSAValue) -> SSAValue:
+    """The bits of an element, or 0 behind the last one."""
+    type = _bits_type(message)
+
+    def read(inner: Emitter) -> SSAValue:
+        value = message.load(inner, number)
+        return value if value.type == type else inner.value("arith.bitcast", (value,), type)
+
+    is_there = emitter.compare("ult", number, message.total(emitter))
+    return emitter.choose(is_there, type, read, lambda inner: inner.constant(0, type))
+
+
+def _unpack(emitter: Emitter, end: Endpoint, word: SSAValue, lane: SSAValue, wave_size: int) -> None:
+    """Store the elements: each lane some of them, or every lane all into a buffer of its own."""
+    length = end.message.length
+    assert length is not None
+    if end.message.is_private:
+        for number in range(length):
+            value = _element(emitter, end.message, word, emitter.constant(number), wave_size)
+            end.message.store(emitter, emitter.constant(number), value)
+        return
+    for first in range(0, length, wave_size):
+        number = emitter.sum(emitter.constant(first), lane)
+        value = _element(emitter, end.message, word, number, wave_size)
+        is_there = emitter.compare("ult", number, emitter.constant(length))
+        emitter.when(is_there, _storing(end.message, number, value))
+
+
+def _storing(message: Message, number: SSAValue, value: SSAValue) -> Callable[[Emitter], None]:
+    return lambda inner: message.store(inner, number, value)
+
+
+def _element(emitter: Emitter, message: Message, word: SSAValue, number: SSAValue, wave_size: int) -> SSAValue:
+    """An element of the line, of which each lane holds a word; all lanes ask, also those that need none."""
+    type, width = _bits_type(message), emitter.i32(wave_size)
+    flat = emitter.value("arith.index_cast", (number,), i32)
+    if message.element_bytes == 2 * WORD_BYTES:
+        low_lane = emitter.product(flat, emitter.i32(2))
+        lanes = low_lane, emitter.sum(low_lane, emitter.i32(1))
+        low, high = (
+            emitter.value("arith.extui", (_shuffled(emitter, word, _in_wave(emitter, lane, wave_size), width),), i64)
+            for lane in lanes
+        )
+        bits = emitter.arith("ori", low, emitter.arith("shli", high, emitter.i64(WORD_BITS)))
+    else:
+        per_word = emitter.i32(WORD_BYTES // message.element_bytes)
+        lane = _in_wave(emitter, emitter.arith("divui", flat, per_word), wave_size)
+        bits = _shuffled(emitter, word, lane, width)
+        if message.element_bytes < WORD_BYTES:
+            place = emitter.arith("remui", flat, per_word)
+            shift = emitter.product(place, emitter.i32(8 * message.element_bytes))
+            bits = emitter.insert(cast_op("arith.trunci", emitter.arith("shrui", bits, shift), type)).results[0]
+    return bits if bits.type == message.wire else emitter.value("arith.bitcast", (bits,), message.wire)
+
+
+def _in_wave(emitter: Emitter, lane: SSAValue, wave_size: int) -> SSAValue:
+    """A lane that exists, for elements that do not."""
+    return emitter.arith("andi", lane, emitter.i32(wave_size - 1))

@@ -1,0 +1,153 @@
+"""What a plan of shim transfers costs: a small model of the controller, the queues and the channels.
+
+It knows what the simulator's clock knows (device/timing.py), but looks at whole transfers, not at words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from tilewright.device import DmaDirection
+from tilewright.device.timing import Timing
+from tilewright.passes.air.shim.shim_channels import ShimChannel
+
+START_OPERATIONS = 3
+"""A block write and an address patch for the descriptor, a write to the queue."""
+TOKEN_OPERATIONS = 1
+"""A masked write that says where the token goes."""
+AWAIT_OPERATIONS = 1
+WORD_BYTES = 4
+
+
+class Move(NamedTuple):
+    """One transfer: its channel, the words of one run of its descriptor, the runs, and what has to end before it."""
+
+    channel: ShimChannel
+    words: int
+    runs: int = 1
+    after: tuple[int, ...] = ()
+
+
+class Start(NamedTuple):
+    """Give a transfer to its channel."""
+
+    move: int
+
+
+class Await(NamedTuple):
+    """Wait for the end of a transfer; descriptors of those before it on its channel are free then too."""
+
+    move: int
+    released: tuple[int, ...]
+
+
+Step: TypeAlias = "Start | Await"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a plan takes."""
+
+    cycles: int
+    descriptors: int
+    operations: int
+    waits: int
+
+
+@dataclass
+class _Channel:
+    """Where a channel stands while a plan is gone through."""
+
+    free_at: float = 0.0
+    ends: dict[int, float] = field(default_factory=dict[int, float])
+
+
+def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Cost:
+    """Go through a plan in modelled time."""
+    awaited = {step.move for step in steps if isinstance(step, Await)}
+    channels = {move.channel: _Channel() for move in moves}
+    rates = {channel: _cycles_per_word(channel, len(channels), timing) for channel in channels}
+    now, operations = 0.0, 0
+    for step in steps:
+        move = moves[step.move]
+        channel = channels[move.channel]
+        if isinstance(step, Start):
+            count = START_OPERATIONS + TOKEN_OPERATIONS * (step.move in awaited)
+            now += count * timing.instruction
+            channel.ends[step.move] = _run(channel, move, now, rates[move.channel], timing)
+        else:
+            count = AWAIT_OPERATIONS
+            now = max(now + timing.instruction, channel.ends[step.move]) + timing.token
+        operations += count
+    return Cost(round(now), len(moves), operations, len(awaited))
+
+
+def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timing) -> float:
+    """When a transfer that was pushed ends."""
+    reads = move.channel.direction is DmaDirection.MM2S
+    begin = max(pushed + (timing.host_read if reads else 0), channel.free_at)
+    last = 0 if reads else timing.host_write
+    channel.free_at = begin + move.runs * (timing.descriptor + move.words * rate + last)
+    return channel.free_at
+
+
+def _cycles_per_word(channel: ShimChannel, active: int, timing: Timing) -> float:
+    """A channel's own pace, or its share of the way to host memory."""
+    reads = channel.direction is DmaDirection.MM2S
+    own = (timing.host_read_millicycles if reads else timing.host_write_millicycles) / 1000
+    return max(own, active * WORD_BYTES * 1000 / timing.host_bytes_per_kilocycle)
+
+
+class Policy(NamedTuple):
+    """At most `window` transfers of a channel are under way; when there are, the oldest `group` are waited for."""
+
+    window: int
+    group: int
+
+
+def plan(moves: Sequence[Move], policy: Policy, room: Mapping[ShimChannel, int]) -> list[Step]:
+    """Start transfers in order, and wait where a channel has no room left; in the end wait for all."""
+    steps: list[Step] = []
+    flying: dict[ShimChannel, list[int]] = {move.channel: [] for move in moves}
+    for number, move in enumerate(moves):
+        for source in move.after:
+            before = flying[moves[source].channel]
+            if source in before:
+                steps.append(_end(before, before.index(source) + 1))
+        window = min(policy.window, room[move.channel])
+        under_way = flying[move.channel]
+        if len(under_way) >= window:
+            steps.append(_end(under_way, min(policy.group, window)))
+        steps.append(Start(number))
+        under_way.append(number)
+    return [*steps, *drained(moves, flying)]
+
+
+def _end(under_way: list[int], count: int) -> Await:
+    """Wait for the oldest `count` transfers of a channel."""
+    released = tuple(under_way[:count])
+    del under_way[:count]
+    return Await(released[-1], released)
+
+
+def drained(moves: Sequence[Move], flying: Mapping[ShimChannel, Sequence[int]]) -> list[Step]:
+    """Wait for the last transfer of each channel, in the order in which they were started; outputs last."""
+    left = [under_way for under_way in flying.values() if under_way]
+    left.sort(key=lambda under_way: (moves[under_way[0]].channel.direction is DmaDirection.S2MM, under_way[-1]))
+    return [Await(under_way[-1], tuple(under_way)) for under_way in left]
+
+
+def in_tiles(moves: Sequence[Move], ends: Sequence[int]) -> list[Step]:
+    """Start the transfers of one tile after the other, and wait for all of a tile before the next; `ends` of tiles."""
+    steps: list[Step] = []
+    begin = 0
+    for end in ends:
+        flying: dict[ShimChannel, list[int]] = {}
+        for number in range(begin, end):
+            steps.append(Start(number))
+            flying.setdefault(moves[number].channel, []).append(number)
+        steps += drained(moves, flying)
+        begin = end
+    return steps

@@ -1,0 +1,127 @@
+"""Loops over tiles of a band of loops: the loops over tiles are copied out, with a wait after each tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.air.execution import WaitAllOp
+from tilewright.dialects.air.levels import LaunchOp, RankOp
+from tilewright.dialects.air.types import TOKEN
+from tilewright.dialects.func import FuncOp
+from tilewright.passes.air.shim.chains import check_copies, copy_body, light_copy
+from tilewright.passes.air.shim.draining import blocking_wait
+from tilewright.passes.air.shim.patterns import largest_factor
+from tilewright.passes.air.shim.wrapping import Counting, counting_of
+from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.folding.regions import only_block
+from tilewright.rewrite.insertion import building, building_before
+
+
+def shim_loops(function: Operation) -> list[scf.ForOp]:
+    """The outermost loops of the host's code."""
+    found = (op for op in function.walk() if isinstance(op, scf.ForOp))
+    return [loop for loop in found if isinstance(loop.parent_op(), LaunchOp | RankOp | FuncOp)]
+
+
+def band_of(root: scf.ForOp) -> list[scf.ForOp]:
+    """Loops that hold nothing but the next one, outermost first."""
+    band = [root]
+    while True:
+        first = only_block(band[-1].body).first_op
+        if not isinstance(first, scf.ForOp) or first.next_op is not only_block(band[-1].body).last_op:
+            return band
+        band.append(first)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One loop of a band, and how many iterations go into one tile."""
+
+    loop: scf.ForOp
+    counting: Counting
+    tile: int
+
+    @property
+    def starts(self) -> range:
+        counting = self.counting
+        width = counting.step * self.tile
+        return range(counting.lower, counting.lower + counting.trips * counting.step, width)
+
+
+def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
+    """Copy a band for each of its tiles; a size is cut to a divisor of the trips. False if bounds are not known."""
+    levels: list[_Level] = []
+    for loop, size in zip(band_of(root), sizes, strict=False):
+        counting = counting_of(loop)
+        if counting is None:
+            return False
+        levels.append(_Level(loop, counting, largest_factor(counting.trips, size) or 1))
+    check_copies(root, prod(level.counting.trips // level.tile for level in levels))
+    build = building_before(root)
+    tokens: Sequence[SSAValue] = root.iter_args
+    for starts in product(*(level.starts for level in levels)):
+        tokens = _tile(levels, starts, tokens, build)
+    for result, token in zip(root.results, tokens, strict=True):
+        result.replace_all_uses_with(token)
+    Rewriter.erase_op(root)
+    return True
+
+
+def _tile(
+    levels: Sequence[_Level], starts: Sequence[int], tokens: Sequence[SSAValue], build: Builder
+) -> list[SSAValue]:
+    """One tile, and the wait for it, which leaves nothing for the next tile to wait for."""
+    ends = _copy(levels, starts, {}, tokens, build)
+    if not ends:
+        return []
+    build.insert(blocking_wait(ends))
+    return [build.insert(WaitAllOp.create(result_types=[TOKEN])).results[0]]
+
+
+def _copy(
+    levels: Sequence[_Level],
+    starts: Sequence[int],
+    outer: dict[SSAValue, SSAValue],
+    tokens: Sequence[SSAValue],
+    build: Builder,
+) -> list[SSAValue]:
+    """The loops of a band over one tile; a loop that would run once is left out."""
+    level = levels[0]
+    body = only_block(level.loop.body)
+    counting, start = level.counting, starts[0]
+
+    def number(value: int) -> SSAValue:
+        return build.insert(make_constant(number_attr(value, level.loop.lb.type))).results[0]
+
+    if level.tile == 1:
+        return _copy_inner(levels, starts, body, [number(start), *tokens], outer, build)
+    block = Block(arg_types=[argument.type for argument in body.args])
+    inside = building(InsertPoint.at_end(block), level.loop.location)
+    inside.insert(scf.YieldOp(*_copy_inner(levels, starts, body, block.args, outer, inside)))
+    bounds = number(start), number(start + level.tile * counting.step), number(counting.step)
+    loop = scf.ForOp(*bounds, list(tokens), Region(block))
+    loop.attributes.update(level.loop.attributes)
+    return list(build.insert(loop).results)
+
+
+def _copy_inner(
+    levels: Sequence[_Level],
+    starts: Sequence[int],
+    body: Block,
+    arguments: Sequence[SSAValue],
+    outer: dict[SSAValue, SSAValue],
+    build: Builder,
+) -> list[SSAValue]:
+    known = outer | dict(zip(body.args, arguments, strict=True))
+    if len(levels) == 1:
+        return copy_body(body, arguments, build, known, light_copy)
+    inner = levels[1].loop
+    return _copy(levels[1:], starts[1:], known, [known.get(value, value) for value in inner.iter_args], build)

@@ -1,0 +1,167 @@
+"""Turns the host side of AIR programs into calls of the AIR runtime; what devices compute is left to their designs."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.air.accesses import Transfer
+from tilewright.dialects.air.asynchronous import AsyncOp
+from tilewright.dialects.air.channels import ChannelOp
+from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
+from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
+from tilewright.dialects.air.types import AsyncTokenType
+from tilewright.dialects.airrt import events, loading, transfers
+from tilewright.dialects.airrt.events import EVENT
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.air.bodies import inline_body
+from tilewright.passes.air.shim.accesses import buffer_of
+from tilewright.passes.air.shim.host_transfers import host_access, host_side
+from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch
+from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.rewrite.folding.building import create
+from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.folding.regions import only_block, terminator
+from tilewright.rewrite.folding.strided_views import known_int
+from tilewright.rewrite.insertion import building_before
+
+
+class AirToStdPass(Pass):
+    name = "air-to-std"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        module = cast(ModuleOp, op)
+        for launch in launches_in(module):
+            if launch.extents or DUMMY not in launch.attributes:
+                serialize_launch(launch)
+        for inner in list(innermost_first(module)):
+            _lower(inner)
+        for inner in list(module.walk()):
+            _carry_events(inner)
+        for channel in [found for found in module.body.block.ops if isinstance(found, ChannelOp)]:
+            Rewriter.erase_op(channel)
+
+
+def _lower(op: Operation) -> None:
+    if op.parent is None or _is_on_device(op):
+        return
+    if isinstance(op, LaunchOp):
+        _inline_launch(op)
+    elif isinstance(op, SegmentOp | HerdOp):
+        _load(op)
+    elif isinstance(op, WaitAllOp):
+        _replace(op, events.WaitAllOp, list(op.operands), dict(op.attributes))
+    elif isinstance(op, ExecuteOp):
+        _inline_execute(op)
+    elif isinstance(op, Transfer):
+        _transfer(op)
+
+
+def _is_on_device(op: Operation) -> bool:
+    """Whether a segment or herd does this: it goes with the body."""
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, SegmentOp | HerdOp):
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attributes: dict[str, Attribute]) -> None:
+    types = [] if op.token is None else [EVENT]
+    made = building_before(op).insert(new.create(operands=operands, result_types=types, attributes=attributes))
+    for old, result in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(result)
+    Rewriter.erase_op(op)
+
+
+def _waited(op: AsyncOp) -> SSAValue:
+    """An event for what an operation waits for; the runtime works in program order."""
+    join = events.WaitAllOp.create(operands=list(op.dependencies), result_types=[EVENT])
+    return building_before(op).insert(join).results[0]
+
+
+def _inline_launch(op: LaunchOp) -> None:
+    if op.token is not None:
+        op.token.replace_all_uses_with(_waited(op))
+    inline_body(op, [])
+
+
+def _inline_execute(op: ExecuteOp) -> None:
+    op.async_token.replace_all_uses_with(_waited(op))
+    end = terminator(op.body)
+    for result, value in zip(op.values, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    for inner in list(only_block(op.body).ops):
+        if inner is not end:
+            inner.detach()
+            Rewriter.insert_op(inner, InsertPoint.before(op))
+    Rewriter.erase_op(op)
+
+
+def _load(op: Hierarchy) -> None:
+    """What runs on the array is loaded, and given the numbers that it is passed."""
+    build = building_before(op)
+    name = StringAttr(op.symbol or op.name.removeprefix("air."))
+    if op.token is not None:
+        op.token.replace_all_uses_with(_waited(op))
+    if isinstance(op, SegmentOp):
+        build.insert(loading.SegmentLoadOp.create(result_types=[i64], properties={"sym_name": name}))
+    else:
+        numbers = [value for value in op.kernel_values if not hasattr(value.type, "element_type")]
+        build.insert(loading.HerdLoadOp.create(operands=numbers, result_types=[i64], properties={"sym_name": name}))
+    Rewriter.erase_op(op)
+
+
+def _transfer(op: Transfer) -> None:
+    if host_side(op) is None:
+        if op.token is not None:
+            op.token.replace_all_uses_with(_waited(op))
+        Rewriter.erase_op(op)
+        return
+    build = building_before(op)
+
+    def number(value: int, type: Attribute) -> SSAValue:
+        return build.insert(make_constant(number_attr(value, type))).results[0]
+
+    def as_i64(entry: SSAValue | int) -> SSAValue | int:
+        known = known_int(entry)
+        if known is not None or isinstance(entry, int):
+            return entry if known is None else known
+        return build.insert(create("arith.index_cast", (entry,), (i64,))).results[0]
+
+    access = host_access(op)
+    volume = buffer_of(access.memref.type).volume or 1
+    lists = (
+        ([0], [volume], [1]) if access.is_whole else tuple([as_i64(entry) for entry in part] for part in access.lists)
+    )
+    offsets, lengths, strides = (
+        [*[filler] * (transfers.DIMS - len(entries)), *entries]
+        for entries, filler in zip(lists, (0, 1, 0), strict=True)
+    )
+    identity = op.attributes.get("id")
+    zero = number(0, i64)
+    first = [number(identity.value.data if isinstance(identity, IntegerAttr) else 0, i32), zero, zero, access.memref]
+    new = transfers.DmaMemcpyNdOp.create(
+        operands=first,
+        result_types=[] if op.token is None else [EVENT],
+        attributes={name: value for name, value in op.attributes.items() if name != "id"},
+    )
+    new.set_entries(offsets, lengths, strides)
+    build.insert(new)
+    if op.token is not None and new.event is not None:
+        op.token.replace_all_uses_with(new.event)
+    Rewriter.erase_op(op)
+
+
+def _carry_events(op: Operation) -> None:
+    """Loops and branches carry events where they carried tokens."""
+    values = [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
+    for value in values:
+        if isinstance(value.type, AsyncTokenType) and not _is_on_device(op):
+            value._type = EVENT  # xDSL has no setter

@@ -1,0 +1,92 @@
+"""Transfers that no shim descriptor can say are cut into ones that it can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
+from tilewright.dialects.airrt.transfers import DIMS, DmaMemcpyNdOp, Entries
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.airrt_to_npu.waits import channel_wait
+from tilewright.passes.air.shim.accesses import buffer_of
+from tilewright.passes.air.shim.cutting import Span, Uncuttable, cut_steps, cut_wraps
+from tilewright.rewrite.folding.strided_views import known_int
+from tilewright.rewrite.insertion import building_before
+
+
+def enforce_limits(function: Operation) -> None:
+    """Cut what has too many elements in one dimension, then what makes too long steps."""
+    for op in _transfers(function):
+        _cut_wraps(op)
+    for _ in range(DIMS):
+        cut = [_cut_steps(op) for op in _transfers(function)]
+        if not any(cut):
+            return
+
+
+def _transfers(function: Operation) -> list[DmaMemcpyNdOp]:
+    return [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp)]
+
+
+def _spans(op: DmaMemcpyNdOp) -> list[Span] | None:
+    """The dimensions of a transfer; None if it has a size or stride that is not known."""
+    sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
+    offsets = [_number_or_value(entry) for entry in op.entries("offsets")]
+    spans = [
+        Span(offset, size, stride)
+        for offset, size, stride in zip(offsets, sizes, strides, strict=True)
+        if size is not None and stride is not None
+    ]
+    return spans if len(spans) == DIMS else None
+
+
+def _number_or_value(entry: SSAValue | int) -> SSAValue | int:
+    number = known_int(entry)
+    return entry if number is None else number
+
+
+def _cut_wraps(op: DmaMemcpyNdOp) -> None:
+    spans = _spans(op)
+    if spans is None:
+        return
+    try:
+        pieces = cut_wraps(spans, buffer_of(op.memref.type).alignment)
+    except Uncuttable as error:
+        fail_op(op, str(error))
+    if pieces != [spans]:
+        _replace(op, pieces)
+
+
+def _cut_steps(op: DmaMemcpyNdOp) -> bool:
+    """One transfer for each step that is too long; whether there were any."""
+    spans = _spans(op)
+    pieces = None if spans is None else cut_steps(spans)
+    if pieces is None:
+        return False
+    _wait_as_often(op, len(pieces))
+    _replace(op, pieces)
+    return True
+
+
+def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[Span]]) -> None:
+    for spans in pieces:
+        new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
+        offsets: Entries = [span.offset for span in spans]
+        new.set_entries(offsets, [span.size for span in spans], [span.stride for span in spans])
+        building_before(op).insert(new)
+    Rewriter.erase_op(op)
+
+
+def _wait_as_often(op: DmaMemcpyNdOp, count: int) -> None:
+    """Wait for each of the copies where the one transfer was waited for."""
+    name = None if op.metadata is None else op.metadata.root_reference.data
+    after = op.next_op
+    while after is not None and name is not None:
+        if isinstance(after, NpuDmaWaitOp) and after.symbol.root_reference.data == name:
+            for _ in range(count - 1):
+                building_before(after).insert(channel_wait(name))
+            return
+        after = after.next_op

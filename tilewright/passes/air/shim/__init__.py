@@ -1,0 +1,1 @@
+"""Transfers of host code as accesses to host memory: the parts that several passes over shim descriptors share."""

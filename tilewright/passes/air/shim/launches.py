@@ -1,0 +1,101 @@
+"""Launches become loops over their points, in a launch that has one point and stands for the life of its hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects._syntax import segments
+from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
+from tilewright.dialects.air.execution import WaitAllOp
+from tilewright.dialects.air.levels import LaunchOp, LaunchTerminatorOp
+from tilewright.dialects.air.types import TOKEN
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.shim.chains import copy_body
+from tilewright.passes.air.shim.draining import join_open_tokens
+from tilewright.passes.air.shim.linear import constant
+from tilewright.rewrite.folding.constants import INDEX, scalar_int
+from tilewright.rewrite.insertion import building, building_before
+
+DUMMY = "dummyLaunch"
+
+
+def launches_in(op: Operation) -> list[LaunchOp]:
+    return [found for found in op.walk() if isinstance(found, LaunchOp)]
+
+
+def serialize_launch(launch: LaunchOp) -> None:
+    """Run the points of a launch one after the other."""
+    if DUMMY in launch.attributes:
+        return
+    build = building_before(launch)
+    block = Block(arg_types=[value.type for value in launch.kernel_values])
+    _fill(launch, block)
+    new = LaunchOp.create(
+        operands=launch.kernel_values,
+        result_types=[TOKEN],
+        properties={SEGMENT_SIZES: segments(0, 0, len(launch.kernel_values))},
+        attributes=launch.attributes | {DUMMY: BoolAttr.from_bool(True)},
+        regions=[Region(block)],
+    )
+    build.insert(new)
+    if launch.token is not None:
+        started = build.insert(WaitAllOp.create(operands=launch.dependencies, result_types=[TOKEN]))
+        launch.token.replace_all_uses_with(started.results[0])
+    Rewriter.erase_op(launch)
+
+
+def _fill(launch: LaunchOp, block: Block) -> None:
+    """Loops, the first dimension outermost, with the body of the launch in the innermost."""
+    build = building(InsertPoint.at_end(block), launch.location)
+    counts = [_extent(launch, number) for number in range(len(launch.extents))]
+    zero, one = constant(0, build), constant(1, build)
+    bounds = [constant(count, build) for count in counts] or [one]
+    tokens: list[SSAValue] = []
+    if launch.token is not None:
+        tokens = [build.insert(WaitAllOp.create(result_types=[TOKEN])).results[0]]
+    ids, inner = _nest(bounds, zero, one, tokens, block, launch)
+    arguments = [*ids[: len(counts)], *bounds[: len(counts)], *block.args]
+    at = InsertPoint.before(inner.last_op) if inner.last_op is not None else InsertPoint.at_end(inner)
+    copy_body(launch.block, arguments, building(at, launch.location))
+    if tokens:
+        assert inner.last_op is not None
+        inner.last_op.operands = [join_open_tokens(inner)]
+    build.insert(LaunchTerminatorOp())
+
+
+def _nest(
+    bounds: Sequence[SSAValue], zero: SSAValue, one: SSAValue, tokens: list[SSAValue], outer: Block, launch: LaunchOp
+) -> tuple[list[SSAValue], Block]:
+    """The counters of a nest of loops, and its innermost body, which yields what comes in."""
+    ids: list[SSAValue] = []
+    block = outer
+    for bound in bounds:
+        body = Block(arg_types=[INDEX, *(token.type for token in tokens)])
+        loop = scf.ForOp(zero, bound, one, tokens, Region(body))
+        if block is not outer:
+            assert block.last_op is not None
+            building(InsertPoint.before(block.last_op), launch.location).insert(loop)
+            block.last_op.operands = loop.results
+        else:
+            building(InsertPoint.at_end(block), launch.location).insert(loop)
+        tokens = list(body.args[1:])
+        building(InsertPoint.at_end(body), launch.location).insert(scf.YieldOp(*tokens))
+        ids.append(body.args[0])
+        block = body
+    return ids, block
+
+
+def _extent(launch: LaunchOp, number: int) -> int:
+    extent = scalar_int(launch.extents[number])
+    if extent is None:
+        fail_op(
+            launch,
+            f"size {number} of the launch is not a constant, so its transfers cannot be planned",
+            (launch.extents[number], "make this an arith.constant, or keep the loop over it on the host"),
+        )
+    return extent

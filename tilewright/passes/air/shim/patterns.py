@@ -1,0 +1,188 @@
+"""Access patterns as numbers: a list of dimensions, outermost first, and how to say the same with fewer of them.
+
+Upstream's rules for which of several equal forms comes out are kept, as programs and tests rely on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
+
+from tilewright.passes.air.shim.linear import ZERO, Linear
+
+MAX_STRIDE = 1 << 20
+"""The largest step of a shim descriptor, in 32-bit words (device/bd.py: a 20-bit field that holds step - 1)."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """`size` elements, `stride` apart, the first of them `offset` strides in."""
+
+    offset: Linear
+    size: int
+    stride: int
+
+
+Pattern: TypeAlias = list[Dimension]
+UNIT = Dimension(ZERO, 1, 0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one descriptor can say."""
+
+    dims: int | None = None
+    size: int | None = None
+    repeats_outermost: bool = False
+    """Whether the outermost dimension, and only that one, can have stride 0."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The memory that a pattern is about; the shape is None where it is not known."""
+
+    shape: tuple[int, ...] | None
+    element_bits: int
+
+    @property
+    def volume(self) -> int | None:
+        return None if self.shape is None else prod(self.shape)
+
+    @property
+    def alignment(self) -> int:
+        """How many elements fill a 32-bit word, the unit of descriptors."""
+        return max(1, 32 // self.element_bits)
+
+    @property
+    def all(self) -> Pattern:
+        """Every element, one after the other."""
+        shape = self.shape or ()
+        return [Dimension(ZERO, size, prod(shape[number + 1 :])) for number, size in enumerate(shape)]
+
+
+def is_row_major(dims: Sequence[Dimension]) -> bool:
+    """Whether the elements follow each other in memory."""
+    if len(dims) == 1 and dims[0].stride == 1:
+        return True
+    expected = 1
+    for dim in reversed(dims):
+        if dim.size == 1 and dim.stride == 0:
+            continue
+        if dim.stride != expected:
+            return False
+        expected *= dim.size
+    return True
+
+
+def canonical(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+    """The same elements in the same order, in as few dimensions as can be; empty for the whole buffer."""
+    found = _without_units(_split(dims, buffer, limits), buffer)
+    found = _merged(found, limits)
+    if len(found) == 1 and found[0].offset.is_constant and (found[0].stride, found[0].size) == (1, buffer.volume):
+        return []
+    return found
+
+
+def _split(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+    """No dimension larger than a descriptor can count, unless all is contiguous and needs no counting."""
+    found = list(dims)
+    index = len(found) - 1
+    while limits.size is not None and index >= 0 and not is_row_major(found):
+        parts = _halves(found[index], buffer, limits.size)
+        if parts is None:
+            index -= 1
+        else:
+            found[index : index + 1] = parts
+    return found
+
+
+def _halves(dim: Dimension, buffer: Buffer, limit: int) -> tuple[Dimension, Dimension] | None:
+    """A dimension as two; the inner one is the largest that fits, or else the smallest if the steps are too long."""
+    if dim.size <= limit:
+        return None
+    inner = largest_factor(dim.size, limit, buffer.alignment if dim.stride == 1 else 1)
+    if inner is None or inner == 1:
+        return None
+    outer = dim.size // inner
+    if dim.stride * inner > MAX_STRIDE:
+        inner, outer = outer, inner
+    return Dimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
+
+
+def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
+    """The largest divisor within a limit that is a multiple of something; None if there is none."""
+    if multiple_of == 1 and number <= limit:
+        return number
+    start = limit // multiple_of * multiple_of
+    return next((factor for factor in range(start, 0, -multiple_of) if number % factor == 0), None)
+
+
+def _without_units(dims: Pattern, buffer: Buffer) -> Pattern:
+    """Without dimensions of one element, where their offset can be said in another one."""
+    found = list(dims)
+    units = [index for index, dim in enumerate(dims) if dim.size == 1]
+    if len(units) == len(dims) and buffer.volume != 1:
+        units = units[:-1]
+    for index in reversed(units):
+        _erase(found, index)
+    return found
+
+
+def _merged(dims: Pattern, limits: Limits) -> Pattern:
+    """With one dimension for two of which the outer goes on where the inner ends."""
+    found = list(dims)
+    for index in range(len(found) - 1, 0, -1):
+        outer, inner = found[index - 1], found[index]
+        fits = limits.size is None or outer.size * inner.size <= limits.size or is_row_major(found)
+        if fits and outer.stride == inner.size * inner.stride:
+            _erase(found, index - 1)
+    return found
+
+
+def _erase(dims: Pattern, index: int) -> None:
+    """Drop a dimension; its elements go to the next one, its offset to an inner one that can count it."""
+    dim = dims[index]
+    if dim.offset != ZERO:
+        target = _place_for_offset(dims, index)
+        if target is None:
+            return
+        inner = dims[target]
+        moved = dim.offset * (dim.stride // inner.stride)
+        dims[target] = replace(inner, offset=moved if inner.offset == ZERO else moved + inner.offset)
+    if index + 1 < len(dims):
+        dims[index + 1] = replace(dims[index + 1], size=dims[index + 1].size * dim.size)
+    del dims[index]
+
+
+def _place_for_offset(dims: Pattern, index: int) -> int | None:
+    """The first inner dimension with a known offset whose steps make up one of this dimension."""
+    stride = dims[index].stride
+    for number in range(index + 1, len(dims)):
+        inner = dims[number]
+        if inner.offset.is_constant and inner.stride and stride % inner.stride == 0:
+            return number
+    return None
+
+
+def pad(dims: Pattern, count: int, at: int = 0) -> Pattern:
+    """With dimensions of one element, put in at a place, until there are `count`."""
+    return [*dims[:at], *[UNIT] * (count - len(dims)), *dims[at:]]
+
+
+def with_repeat_outermost(dims: Pattern) -> Pattern | None:
+    """The pattern with what it repeats in its outermost dimension; None if the repetition is inside of other steps."""
+    found = list(dims)
+    has_steps_before = False
+    for index in range(1, len(found)):
+        dim = found[index]
+        if dim.size <= 1:
+            continue
+        if dim.stride:
+            has_steps_before = True
+        elif found[0].size == 1 and not has_steps_before:
+            found[0], found[index] = found[index], found[0]
+        else:
+            return None
+    return found

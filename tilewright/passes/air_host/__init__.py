@@ -1,1 +1,0 @@
-"""The host side of AIR programs: its transfers, the shim channels that they go through, and the way to the runtime."""

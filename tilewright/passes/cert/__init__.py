@@ -1,1 +1,0 @@
-"""Control code for the microcontrollers of columns (CERT): what its passes share."""

@@ -1,0 +1,1 @@
+"""Passes that make control code: transactions, control packets, instructions of the microcontrollers."""

@@ -1,0 +1,118 @@
+"""Stream switches: circuits, and the arbiters, masters and rules that packets go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device import MAX_PACKET_ID, NUM_SLAVE_SLOTS, DeviceModel, WireBundle
+from tilewright.device.layout import WORD_BYTES
+from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
+from tilewright.dialects.aie.flows import Port
+from tilewright.dialects.aie.switchbox import (
+    AmselOp,
+    ConnectOp,
+    MasterSetOp,
+    PacketRuleOp,
+    PacketRulesOp,
+    SwitchboxOp,
+)
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, writer_for
+
+BYTE = 0xFF  # masks and values of rules are bytes, which programs may show as signed numbers
+
+
+def configured_switch(model: DeviceModel, switch: SwitchboxOp, ops: Iterable[Operation]) -> Iterator[Write]:
+    """Set those registers of a switch that some of the operations in it ask for: circuits, then masters, then rules."""
+    writers, parts = _Switch(writer_for(model, switch)), list(ops)
+    for op in parts:
+        if isinstance(op, ConnectOp):
+            yield from writers.circuit(op)
+    for op in parts:
+        if isinstance(op, MasterSetOp):
+            yield writers.packet_master(op)
+    for op in parts:
+        if isinstance(op, PacketRulesOp):
+            yield from writers.packet_rules(op)
+
+
+class _Switch:
+    """The registers of one switch."""
+
+    def __init__(self, tile: TileWriter):
+        registers = tile.model.registers(*tile.place)
+        masters, slaves, slots = registers.switch_masters, registers.switch_slaves, registers.switch_slots
+        assert masters is not None and slaves is not None and slots is not None, "NPUs have stream switch registers"
+        self.tile, self.masters, self.slaves, self.slots = tile, masters, slaves, slots
+
+    def circuit(self, op: ConnectOp) -> Iterator[Write]:
+        at = replace(self.tile, location=op.location)
+        source, dest = self._slave(op, op.source), self._master(op, op.dest)
+        yield at.write(self.masters[dest], MasterPort.encode(master_enable=1, configuration=source)[0])
+        yield at.write(self.slaves[source], SlavePort.encode(slave_enable=1)[0])
+
+    def packet_master(self, op: MasterSetOp) -> Write:
+        amsels = [_amsel(op, value) for value in op.amsels]
+        if not amsels:
+            why = (op, "a port that packets leave by needs an aie.amsel that sends them there")
+            fail_as_driver(op, "XAie_StrmPktSwMstrPortEnable", "XAIE_INVALID_ARGS", why)
+        (word,) = PacketMasterPort.encode(
+            master_enable=1,
+            packet_enable=1,
+            drop_header=int(not self._keeps_header(op)),
+            msel_mask=sum(1 << msel for msel in {amsel.msel.value.data for amsel in amsels}),
+            arbiter=amsels[0].arbiter,
+        )
+        return replace(self.tile, location=op.location).write(self.masters[self._master(op, op.dest)], word)
+
+    def packet_rules(self, op: PacketRulesOp) -> Iterator[Write]:
+        rules = [rule for rule in op.rules.block.ops if isinstance(rule, PacketRuleOp)]
+        if len(rules) > NUM_SLAVE_SLOTS:
+            why = f"a port has {NUM_SLAVE_SLOTS} packet rules, this one needs {len(rules)}"
+            remedy = "merge rules under a mask, or let packets enter through another port"
+            call = "XAie_StrmPktSwSlaveSlotEnable"
+            fail_as_driver(op, call, "XAIE_ERR_STREAM_PORT", (op, why), (rules[NUM_SLAVE_SLOTS], remedy))
+        at, port = replace(self.tile, location=op.location), self._slave(op, op.source)
+        for slot, rule in enumerate(rules):
+            yield at.write(self.slaves[port], SlavePort.encode(slave_enable=1, packet_enable=1)[0])
+            yield at.write(self.slots[port] + WORD_BYTES * slot, _slot_word(rule))
+
+    def _keeps_header(self, op: MasterSetOp) -> bool:
+        """DMAs want the data alone: also the one of a shim tile, which is below its switch."""
+        if op.keep_pkt_header is not None:
+            return bool(op.keep_pkt_header.value.data)
+        to_shim_dma = self.tile.model.is_shim_tile(*self.tile.place) and op.dest.bundle is WireBundle.South
+        return op.dest.bundle is not WireBundle.DMA and not to_shim_dma
+
+    def _slave(self, op: Operation, port: Port) -> int:
+        return self._number(op, port, master=False)
+
+    def _master(self, op: Operation, port: Port) -> int:
+        return self._number(op, port, master=True)
+
+    def _number(self, op: Operation, port: Port, *, master: bool) -> int:
+        number = self.tile.model.port_number(*self.tile.place, port.bundle, port.channel, master=master)
+        if number is None:
+            why = f"the switch of tile ({self.tile.place.column}, {self.tile.place.row}) has no port {port}"
+            fail_as_driver(op, "XAie_StrmConnCctEnable", "XAIE_ERR_STREAM_PORT", (op, why))
+        return number
+
+
+def _slot_word(rule: PacketRuleOp) -> int:
+    amsel = _amsel(rule, rule.amsel)
+    mask, value = (attr.value.data & BYTE for attr in (rule.mask, rule.value))
+    for what, number in (("mask", mask), ("value", value)):
+        if number > MAX_PACKET_ID:
+            why = f"packet ids are 0 to {MAX_PACKET_ID}, the {what} of this rule is {number}"
+            fail_as_driver(rule, "XAie_StrmPktSwSlaveSlotEnable", "XAIE_INVALID_ARGS", (rule, why))
+    return SlaveSlot.encode(id=value, mask=mask, enable=1, msel=amsel.msel.value.data, arbit=amsel.arbiter)[0]
+
+
+def _amsel(op: Operation, value: SSAValue) -> AmselOp:
+    owner = value.owner
+    if not isinstance(owner, AmselOp):
+        fail_op(op, "sends packets to something else than an aie.amsel", (op, "make its operand an aie.amsel"))
+    return owner

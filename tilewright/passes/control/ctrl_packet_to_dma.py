@@ -1,0 +1,105 @@
+"""Sends control packets from host memory: each batch of packets is a transfer of a new last argument, then a wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.access_pattern import AccessPattern
+from tilewright.dialects.aiex.control import NpuControlPacketOp
+from tilewright.dialects.aiex.instructions import NpuSyncOp
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.control.generate_column_control_overlay import row_channels
+from tilewright.rewrite.emitter import i32_constant
+
+HEADER_WORDS = 2  # of the stream packet, and of the control packet in it
+BD_ID = 0
+
+
+@dataclass
+class Batch:
+    """Packets to one tile that travel in one transfer. Offset and length count words of the packet buffer."""
+
+    place: TileId
+    offset: int
+    packets: list[NpuControlPacketOp]
+
+    @property
+    def length(self) -> int:
+        return sum(map(packet_words, self.packets))
+
+
+def packet_words(packet: NpuControlPacketOp) -> int:
+    if packet.data is not None:
+        return len(packet.data) + HEADER_WORDS
+    return (packet.length.value.data if packet.length is not None else 0) + HEADER_WORDS
+
+
+def batches_of(block: Block, model: DeviceModel) -> Iterator[Batch]:
+    """The packets of a sequence in order; AIE2p takes neighbouring packets to the same tile in one transfer."""
+    batch, offset = None, 0
+    for op in block.ops:
+        if not isinstance(op, NpuControlPacketOp):
+            if batch is not None:
+                yield batch
+            batch = None
+            continue
+        if batch is not None and batch.place == op.place and model.arch is Arch.AIE2p:
+            batch.packets.append(op)
+        else:
+            if batch is not None:
+                yield batch
+            batch = Batch(op.place, offset, [op])
+        offset += packet_words(op)
+    if batch is not None:
+        yield batch
+
+
+class CtrlPacketToDmaPass(Pass):
+    name = "aie-ctrl-packet-to-dma"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        if op.model.arch is Arch.AIE1:
+            return
+        for sequence in op.body.ops:
+            if isinstance(sequence, RuntimeSequenceOp) and sequence.body.first_block is not None:
+                send_packets(sequence.body.first_block, op.model)
+
+
+def send_packets(block: Block, model: DeviceModel) -> None:
+    batches = list(batches_of(block, model))
+    if not batches:
+        return
+    buffer = block.insert_arg(MemRefType(i32, [DYNAMIC_INDEX]), len(block.args))
+    for batch in batches:
+        first = batch.packets[0]
+        if not model.is_valid_tile(*batch.place):
+            column, row = batch.place
+            fail_op(first, f"is for tile ({column}, {row}), which the device does not have")
+        for op in transfer(batch, buffer, row_channels(model)[batch.place.row]):
+            op.location = first.location
+            block.insert_op_before(op, first)
+        for packet in batch.packets:
+            packet.detach()
+            packet.erase()
+
+
+def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:
+    """Move the words of a batch out of host memory and wait until they are gone."""
+    column = batch.place.column
+    pattern = AccessPattern.from_outermost([1, 1, 1, batch.length], [0, 0, 0, 1], [0, 0, 0, batch.offset])
+    memcpy = NpuDmaMemcpyNdOp(buffer, pattern, f"ctrlpkt_col{column}_mm2s_chan{channel}", BD_ID, issue_token=True)
+    row, *others = constants = [i32_constant(n) for n in (0, column, DmaDirection.MM2S, channel, 1, 1)]
+    column_value, *rest = (constant.result for constant in others)
+    return [memcpy, *constants, NpuSyncOp([column_value, row.result, *rest])]

@@ -1,0 +1,210 @@
+"""Lays packet flows for control over a design: completion tokens to the shim, control packets from it.
+
+The flows have the same shape whatever the design does, so a new configuration can be sent through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import Arch, DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.dialects.aie.flows import (
+    FlowOp,
+    PacketDestOp,
+    PacketFlowOp,
+    PacketSourceOp,
+    Port,
+    ShimDmaAllocationOp,
+)
+from tilewright.dialects.aie.lookup import lookup_symbol, tile_of
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aiex.queue import NpuPushQueueOp
+from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.device_tiles import tile_at, tiles_by_place
+
+OVERLAY = "ctrl_pkt_overlay"
+CONTROL = Port(WireBundle.TileControl, 0)
+
+
+class TokenRoutes(StrEnum):
+    SHIM_ONLY = "shim-only"
+    ALL_TILES = "all-tiles"
+    ISSUING_TILES = "issuing-tiles"
+    """Shim tiles, and those whose tokens a runtime sequence asks for, unless the design has a route for them."""
+    DISABLE = "disable"
+
+
+@dataclass(frozen=True)
+class GenerateColumnControlOverlayPass(Pass):
+    name = "aie-generate-column-control-overlay"
+
+    route_shim_to_tct: TokenRoutes = field(
+        default=TokenRoutes.SHIM_ONLY, metadata={"help": "whose completion tokens reach the shim"}
+    )
+    route_shim_to_tile_ctrl: bool = field(
+        default=False, metadata={"help": "let shim DMAs send control packets to the tiles of their columns"}
+    )
+    emit_standalone_overlay: bool = field(
+        default=False, metadata={"help": f"add a device @{OVERLAY} that holds the overlay alone"}
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        designs = [device for device in op.ops if isinstance(device, DeviceOp) and device.sym_name.data != OVERLAY]
+        wanting = [device for device in designs if not _opted_out(device)]
+        if self.emit_standalone_overlay:
+            for device in designs:
+                device.attributes["has_ctrl_pkt_overlay"] = BoolAttr.from_bool(device in wanting)
+            _share_tiles(wanting, wanting)
+        for device in wanting:
+            self.lay_over(device)
+        if self.emit_standalone_overlay and wanting:
+            self.lay_over(_standalone(op, wanting))
+
+    def lay_over(self, device: DeviceOp) -> None:
+        tiles = tiles_by_place(device)
+        if device.model.arch is Arch.AIE1 or not tiles:
+            return
+        declared = list(dict.fromkeys(place.column for place in tiles))
+        top_row = max(place.row for place in tiles)
+        # A flow between two columns also crosses those in between, and is configured there.
+        columns = range(min(declared), max(declared) + 1) if self.route_shim_to_tile_ctrl else declared
+        issuing = _issuing_tiles(device) if self.route_shim_to_tct is TokenRoutes.ISSUING_TILES else set[TileId]()
+        for column in columns:
+            shim = tile_at(device, column, 0)
+            if self.route_shim_to_tile_ctrl:
+                tiles[shim.place] = shim
+            self.route_tokens(device, shim, [tile for tile in tiles.values() if tile.place.column == column], issuing)
+            if self.route_shim_to_tile_ctrl:
+                used = top_row
+                if column in declared:
+                    used = max(place.row for place in tiles if place.column == column)
+                _route_control(device, shim, [tile_at(device, column, row) for row in range(used + 1)])
+
+    def route_tokens(self, device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp], issuing: Container[TileId]) -> None:
+        if self.route_shim_to_tct is TokenRoutes.DISABLE:
+            return
+        if self.route_shim_to_tct is not TokenRoutes.ALL_TILES:
+            tiles = [tile for tile in tiles if tile.is_shim or tile.place in issuing]
+        exit_port = Port(WireBundle.South, 0)
+        for tile in tiles:
+            _check_unused(device, shim, exit_port, is_source=False)
+            ports = [PacketSourceOp(tile.result, CONTROL), PacketDestOp(shim.result, exit_port)]
+            _append(device, PacketFlowOp(_packet_id(device, tile), ports, keep_header=True, priority=True), tile)
+
+
+def _issuing_tiles(device: DeviceOp) -> set[TileId]:
+    """Where tasks end with a token that has no way to the shim yet."""
+    issuing, routed = set[TileId](), set[TileId]()
+    for op in device.walk():
+        match op:
+            case DmaConfigureTaskOp() if op.issues_token and op.place is not None:
+                issuing.add(op.place)
+            case NpuPushQueueOp() if op.issue_token:
+                issuing.add(op.place)
+            case PacketSourceOp() if op.port == CONTROL and (tile := tile_of(op.tile)) is not None and tile.place:
+                routed.add(tile.place)
+            case _:
+                pass
+    return issuing - routed
+
+
+def _route_control(device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp]) -> None:
+    channels = row_channels(device.model)
+    for tile in tiles:
+        channel = channels[tile.place.row]
+        entry = Port(WireBundle.DMA, channel)
+        _check_unused(device, shim, entry, is_source=True)
+        ports = [PacketSourceOp(shim.result, entry), PacketDestOp(tile.result, CONTROL)]
+        _append(device, PacketFlowOp(_packet_id(device, tile), ports, keep_header=True, priority=True), tile)
+        name = f"ctrlpkt_col{shim.place.column}_mm2s_chan{channel}"
+        if device.lookup(name) is None:
+            _append(device, ShimDmaAllocationOp(name, shim.result, DmaDirection.MM2S, channel), tile)
+
+
+def row_channels(model: DeviceModel) -> list[int]:
+    """The shim DMA channel that sends control packets to each row: the rows shared out evenly, bottom up."""
+    shim = model.representative_tile(TileType.ShimNOCTile)
+    count = model.num_shim_mux_sources(*shim, WireBundle.DMA)
+    return [row // (model.rows // count) for row in range(model.rows)]
+
+
+def _packet_id(device: DeviceOp, tile: TileOp) -> int:
+    if tile.controller_id is not None:
+        return tile.controller_id.pkt_id.data
+    return device.model.controller_ids()[tile.place]
+
+
+def _check_unused(device: DeviceOp, shim: TileOp, port: Port, *, is_source: bool) -> None:
+    """A shim port that the design has a circuit on cannot carry packets as well."""
+    count = device.model.num_shim_mux_sources if is_source else device.model.num_shim_mux_dests
+    taken = port.channel >= count(*shim.place, port.bundle)
+    for use in shim.result.uses:
+        flow = use.operation
+        if isinstance(flow, FlowOp):
+            end, used = (flow.source, flow.source_port) if is_source else (flow.dest, flow.dest_port)
+            taken |= end is shim.result and used == port
+    if taken:
+        fail_op(
+            device,
+            "failed to generate column control overlay from shim dma to tile ctrl ports, because some shim mm2s dma "
+            "channels were reserved from routing control packets.",
+        )
+
+
+def _append(device: DeviceOp, op: Operation, origin: TileOp) -> None:
+    for new in op.walk():
+        new.location = origin.location
+    end = device.body.last_op
+    assert end is not None
+    Rewriter.insert_op(op, InsertPoint.before(end))
+
+
+def _opted_out(device: DeviceOp) -> bool:
+    wanted = device.attributes.get("needs_ctrl_pkt_overlay")
+    return wanted == BoolAttr.from_bool(False)
+
+
+def _share_tiles(sources: Sequence[DeviceOp], targets: Sequence[DeviceOp]) -> None:
+    """Give each target the tiles of all sources: an overlay has one shape only where the tiles are the same."""
+    tiles = dict[TileId, TileOp]()
+    for device in sources:
+        for place, tile in tiles_by_place(device).items():
+            tiles.setdefault(place, tile)
+    for device in targets:
+        present = tiles_by_place(device)
+        missing = [tile.clone() for place, tile in tiles.items() if place not in present]
+        Rewriter.insert_op(missing, InsertPoint.at_start(device.body))
+
+
+def _standalone(module: ModuleOp, designs: Sequence[DeviceOp]) -> DeviceOp:
+    for first, other in pairwise(designs):
+        if first.model is not other.model:
+            fail_op(
+                other,
+                "cannot generate a single standalone ctrl_pkt_overlay device: participating devices have mismatched "
+                "target architectures.",
+            )
+    if lookup_symbol(module, OVERLAY) is not None:
+        fail_op(
+            module,
+            "a symbol named `ctrl_pkt_overlay` already exists in the module; cannot create a standalone "
+            "ctrl_pkt_overlay device.",
+        )
+    overlay = DeviceOp(designs[0].model.name, sym_name=OVERLAY)
+    for op in overlay.walk():
+        op.location = designs[0].location
+    module.body.block.add_op(overlay)
+    _share_tiles(designs, [overlay])
+    overlay.attributes["has_ctrl_pkt_overlay"] = BoolAttr.from_bool(True)
+    return overlay

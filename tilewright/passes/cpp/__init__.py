@@ -1,0 +1,1 @@
+"""Passes from runtime sequences to C++."""

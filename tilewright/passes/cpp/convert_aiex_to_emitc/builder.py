@@ -1,0 +1,126 @@
+"""Making `emitc` operations one after the other, each for an operation of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilewright.dialects.emitc.calls import VerbatimOp
+from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
+from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer, width_of
+from tilewright.dialects.emitc.variables import ConstantOp, opaque
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.cpp.convert_aiex_to_emitc.style import Style
+
+OpT = TypeVar("OpT", bound=Operation)
+
+SIZE, DIFFERENCE = SizeT(), PtrDiffT()
+WORD = IntegerType(32, Signedness.UNSIGNED)
+SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large, with a minus before it
+
+NOT_SUPPORTED = "is not supported by the C++ TXN target"
+
+
+class Builder:
+    """Appends operations to a block, and knows which value stands for which value of the program."""
+
+    def __init__(self, block: Block, style: Style):
+        self.block = block
+        self.style = style
+        self.location: LocationAttr = UNKNOWN_LOC
+        self._values: dict[SSAValue, SSAValue] = {}
+
+    def emit(self, op: OpT) -> OpT:
+        op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    def value(self, op: Operation) -> SSAValue:
+        """The result of a new operation."""
+        return self.emit(op).results[0]
+
+    def statement(self, text: str, *arguments: SSAValue) -> VerbatimOp:
+        """C++ text with `{}` for each argument."""
+        return self.emit(VerbatimOp(text, arguments))
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Append to another block for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outer
+
+    # Values of the program
+
+    def __getitem__(self, value: SSAValue) -> SSAValue:
+        return self._values[value]
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether there is something that stands for a value of the program."""
+        return value in self._values
+
+    def define(self, value: SSAValue, made: SSAValue) -> None:
+        """Say what stands for a value of the program; it takes over the name that the value has there."""
+        self._values[value] = made
+        if made.name_hint is None:
+            made.name_hint = value.name_hint
+
+    # Integers
+
+    def constant(self, value: int, type: Attribute) -> SSAValue:
+        if value == SMALLEST:
+            return self.value(ConstantOp(opaque("INT64_MIN"), type))
+        match type:
+            case IntegerType():
+                return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
+            case _:
+                return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
+
+    def cast(self, value: SSAValue, *types: Attribute) -> SSAValue:
+        """The value converted to one type after the other."""
+        for type in types:
+            if value.type != type:
+                value = self.value(CastOp(value, type))
+        return value
+
+    def compare(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.value(CmpOp(predicate, lhs, rhs))
+
+
+def known(value: SSAValue) -> int | None:
+    """The integer that a value in the C++ code is known to be."""
+    match value.owner:
+        case ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None
+
+
+def known_before_cast(value: SSAValue) -> int | None:
+    """`known`, for a value that may have been cast to a type of the same width."""
+    number = known(value)
+    return known(value.owner.source) if number is None and isinstance(value.owner, CastOp) else number
+
+
+def unsigned(type: Attribute) -> Attribute:
+    """The type of the same width whose arithmetic wraps around."""
+    return IntegerType(width_of(type), Signedness.UNSIGNED) if is_integer(type) else SIZE
+
+
+def signed(type: Attribute) -> Attribute:
+    """The type of the same width whose comparison and division heed the sign; a signless integer's do, in C++."""
+    return IntegerType(width_of(type)) if is_integer(type) else DIFFERENCE
+
+
+def cpp_types(op: Operation, types: Sequence[Attribute]) -> list[Attribute]:
+    """The types that stand for those of the program in C++."""
+    for type in types:
+        if not is_integer(type) and not isinstance(type, IndexType):
+            fail_op(op, NOT_SUPPORTED, (op, f"C++ has no integer type for {type}"))
+    return [SIZE if isinstance(type, IndexType) else type for type in types]

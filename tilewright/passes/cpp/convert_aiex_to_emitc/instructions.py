@@ -1,0 +1,281 @@
+"""Lowered NPU instructions as calls of the functions in `aie/Runtime/TxnEncoding.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.arith import AddiOp
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.device import DeviceModel, DmaDirection
+from tilewright.device.layout import WORD_MASK
+from tilewright.device.register_names import TILE_WORDS, name_address
+from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
+from tilewright.dialects.aiex.instructions import Placed
+from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
+from tilewright.dialects.emitc.operators import AddOp
+from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType
+from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder
+from tilewright.passes.cpp.convert_aiex_to_emitc.guards import GUARDS
+from tilewright.txn.host_buffers import address_offset
+
+NAMESPACE = "aie_runtime"
+FIRST_BD, ANY_BD = "DMA.BD0.", "DMA.BD*."  # a descriptor's registers lie as far behind those of the first as it does
+
+
+def opaque_type(text: str) -> OpaqueType:
+    return OpaqueType(StringAttr(text))
+
+
+VECTOR, POOL = opaque_type("std::vector<uint32_t>"), opaque_type(f"{NAMESPACE}::BdPool")
+UINT32, UINT64, INT32 = opaque_type("uint32_t"), opaque_type("uint64_t"), opaque_type("int32_t")
+
+
+def pool_name(op: tasks.PoolUser, model: DeviceModel) -> str:
+    """The variable with the pool that an operation uses."""
+    numbers, all_of_them = op.numbers(model), range(model.num_bds(*op.place))
+    name = "bd_pool_{}_{}".format(*op.place)
+    if numbers == all_of_them:
+        return name
+    return f"{name}_from_{numbers.start}" if numbers.start else f"{name}_to_{numbers[-1]}"
+
+
+def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
+    numbers = op.numbers(model)
+    first = f", {numbers.start}" if numbers.start else ""
+    return f"{NAMESPACE}::BdPool {pool_name(op, model)} = {NAMESPACE}::bd_pool_init({len(numbers)}{first});"
+
+
+class Instructions:
+    """Lowers the instructions of one sequence, and counts those that are in the stream."""
+
+    def __init__(self, builder: Builder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
+        self.builder = builder
+        self.style = builder.style
+        self.model = model
+        self.stream = stream
+        self.fold_ddr_offsets = fold_ddr_offsets
+        self.counter: SSAValue | None = None
+        """Where operations are counted at run time; None if their number is known."""
+        self.count = 0
+        self._taken = 0
+        self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
+        self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
+
+    def lower(self, op: Operation) -> bool:
+        """False if the operation is no instruction."""
+        lower = _LOWER.get(type(op))
+        if lower is None:
+            return False
+        lower(self, op)
+        return True
+
+    # Pieces of calls
+
+    def append(self, function: str, *arguments: SSAValue, comment: str | None = None) -> None:
+        """Call a function that appends one operation to the stream."""
+        call = self.builder.emit(CallOpaqueOp(f"{NAMESPACE}::txn_append_{function}", [self.stream, *arguments]))
+        if comment and self.style.readable:
+            call.attributes[COMMENT] = StringAttr(comment)
+        self.count += 1
+        if self.counter is not None:
+            self.builder.statement(self.style.increment, self.counter)
+
+    def refuse_if(self, op: guards.Guard, condition: str, *arguments: SSAValue) -> None:
+        """Give up where a condition holds; people need not read twice that it does not."""
+        check = (self.builder.block, condition, arguments)
+        if self.style.readable and check in self._checked:
+            return
+        self._checked.add(check)
+        statement = self.builder.statement(f"if ({condition}) {self.style.refuse}", *arguments)
+        if self.style.readable and op.subject is not None:
+            statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
+
+    def array(self, words: Sequence[int]) -> SSAValue:
+        """An array with these numbers; for people the same one again, where it is in scope."""
+        key = self.builder.block, tuple(words)
+        if not self.style.readable or key not in self._arrays:
+            text = ", ".join(f"0x{word:08x}u" for word in words)
+            variable = VariableOp(opaque(f"{{{text}}}"), ArrayType.of([len(words)], UINT32))
+            self._arrays[key] = self.builder.value(variable)
+        return self._arrays[key]
+
+    def literal(self, number: int, type: OpaqueType = UINT32, suffix: str = "u") -> SSAValue:
+        return self.builder.value(ConstantOp(opaque(f"{number}{suffix}"), type))
+
+    def address_literal(self, address: int) -> SSAValue:
+        if not self.style.readable:
+            return self.literal(address)
+        return self.builder.value(ConstantOp(opaque(f"{address:#x}u"), UINT32))
+
+    def word(self, value: SSAValue) -> SSAValue:
+        """A value of the program as it goes into a word of the stream."""
+        made = self.builder[value]
+        return self.builder.cast(made, WORD) if self.style.cast_words else made
+
+    def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:
+        """The register that an instruction means, and its number if that is known."""
+        offset = constant_value(written)
+        if offset is not None:
+            return self.known_address(op, offset)
+        if op.buffer is not None or not (isinstance(written.owner, Operation) or self.style.any_address):
+            fail_op(op, f"cannot convert a symbolic/unresolved {what} address to the C++ TXN target")
+        return self.word(written), None
+
+    def known_address(self, op: Placed, offset: int) -> tuple[SSAValue, int]:
+        address = absolute_address(op, offset) & WORD_MASK
+        return self.address_literal(address), address
+
+    def register_name(self, address: int | None, written: SSAValue | None = None) -> str | None:
+        """What a register is called; where its address is `written`, that of some descriptor if it is one's."""
+        if address is not None:
+            return name_address(self.model, address)
+        first = _constant_term(written) if written is not None else None
+        name = name_address(self.model, first & WORD_MASK) if first is not None else None
+        return name.replace(FIRST_BD, ANY_BD) if name is not None and FIRST_BD in name else None
+
+    def take_bd(self, op: tasks.DmaBdPoolPopOp) -> None:
+        name = f"bd_{self._taken}"
+        self._taken += 1
+        separator = "\n" if self.style.readable else " "
+        taken = f"{NAMESPACE}::bd_pool_pop({pool_name(op, self.model)}, {name})"
+        self.builder.statement(f"uint32_t {name};{separator}if (!{taken}) {self.style.refuse}")
+        taken_id = self.builder.value(LiteralOp(name, WORD))
+        self.builder.define(op.bd_id, self.builder.cast(taken_id, i32))
+
+
+def _constant_term(sum: SSAValue) -> int | None:
+    """The number that something is added to."""
+    operands = sum.owner.operands if isinstance(sum.owner, AddiOp) else ()
+    return next((number for operand in operands if (number := constant_value(operand)) is not None), None)
+
+
+def _write(to: Instructions, op: instructions.NpuWrite32Op) -> None:
+    address, known = to.address(op, op.address, "write32")
+    to.append("write32", address, to.word(op.value), comment=to.register_name(known, op.address))
+
+
+def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
+    address, known = to.address(op, op.address, "maskwrite32")
+    value, mask = to.word(op.value), to.word(op.mask)
+    to.append("maskwrite32", address, value, mask, comment=to.register_name(known))
+
+
+def _sync(to: Instructions, op: instructions.NpuSyncOp) -> None:
+    to.append("sync", *(to.word(value) for value in op.operands), comment=_awaited(to, op))
+
+
+def _awaited(to: Instructions, op: instructions.NpuSyncOp) -> str | None:
+    """The channel whose token is awaited, if it is known."""
+    numbers = [constant_value(value) for value in (op.column, op.row, op.direction, op.channel)]
+    column, row, direction, channel = numbers
+    if column is None or row is None or direction not in tuple(DmaDirection) or not to.model.is_valid_tile(column, row):
+        return None
+    tile = TILE_WORDS[to.model.tile_type(column, row)]
+    return f"wait for {tile}({column},{row}) {DmaDirection(direction).name} {channel}"
+
+
+def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
+    known = None if op.addr_val is not None else op.addr.value.data
+    address = to.word(op.addr_val) if op.addr_val is not None else to.address_literal(op.addr.value.data)
+    argument = op.arg_idx.value.data
+    number = to.literal(argument, INT32, "")
+    offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
+    to.append("address_patch", address, number, offset, comment=to.register_name(known, op.addr_val))
+
+
+def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
+    if not addend:
+        return to.word(offset)
+    value = constant_value(offset)
+    if value is not None:
+        return to.builder.constant(value + addend & WORD_MASK, WORD)
+    word = to.builder.cast(to.builder[offset], WORD)
+    return to.builder.value(AddOp(word, to.builder.constant(addend, WORD)))
+
+
+def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
+    words = _payload(op)
+    address, known = to.known_address(op, op.address.value.data)
+    data = to.array(words) if words else to.builder.value(LiteralOp("nullptr", PointerType(UINT32)))
+    place = (op.column.value.data, op.row.value.data) if op.column is not None and op.row is not None else (0, 0)
+    numbers = (len(words), *place) if not to.style.readable or any(place) else (len(words),)
+    sizes = [to.literal(number) for number in numbers]
+    to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
+
+
+def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
+    known = constant_value(op.address)
+    address = to.word(op.address) if known is None else to.address_literal(known & WORD_MASK)
+    words = [to.word(value) for value in op.values]
+    to.append("words", address, *words, comment=to.register_name(known, op.address))
+
+
+def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
+    try:
+        words = block_words(op)
+        if not all(isinstance(word, int) for word in words):
+            fail(op, "Global symbol initial value is not a dense int array")
+    except DiagnosedError as error:
+        text = "cannot convert blockwrite without a constant address and data to the C++ TXN target"
+        raise CompileError([*error.diagnostics, diagnose(Severity.ERROR, op, op_text(op, text))]) from error
+    return [word & WORD_MASK for word in words]
+
+
+def _load_pdi(to: Instructions, op: firmware.NpuLoadPdiOp) -> None:
+    id, size = (to.literal(_number(attr) & WORD_MASK) for attr in (op.id, op.size))
+    to.append("loadpdi", id, size, to.literal(_number(op.address), UINT64, "ull"))
+
+
+def _preempt(to: Instructions, op: firmware.NpuPreemptOp) -> None:
+    to.append("preempt", to.literal(op.level.value.data))
+
+
+def _create_scratchpad(to: Instructions, op: firmware.NpuCreateScratchpadOp) -> None:
+    to.append("create_scratchpad", to.literal(_number(op.usage_type)), to.literal(op.size.value.data))
+
+
+def _update_from_scratchpad(to: Instructions, op: firmware.NpuUpdateFromScratchpadOp) -> None:
+    numbers = (op.state_table_idx.value.data, op.function.value, _number(op.func_arg))
+    entry, function, argument = (to.literal(number) for number in numbers)
+    address, known = to.known_address(op, op.address.value.data)
+    to.append("update_reg", entry, function, argument, address, comment=to.register_name(known))
+
+
+def _number(attr: IntegerAttr | None) -> int:
+    return attr.value.data if attr is not None else 0
+
+
+def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
+    name = pool_name(op, to.model)
+    to.builder.statement(f"if ({name}.head >= {len(op.numbers(to.model))}) {to.style.refuse}")
+    pool = to.builder.value(LiteralOp(name, POOL))
+    to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
+
+
+def is_instruction(op: Operation) -> bool:
+    """Whether an operation needs no more lowering to become C++."""
+    return type(op) in _LOWER
+
+
+_LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
+    **GUARDS,
+    firmware.NpuCreateScratchpadOp: _create_scratchpad,
+    firmware.NpuLoadPdiOp: _load_pdi,
+    firmware.NpuPreemptOp: _preempt,
+    firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
+    instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuWriteWordsOp: _write_words,
+    instructions.NpuMaskWrite32Op: _mask_write,
+    instructions.NpuSyncOp: _sync,
+    instructions.NpuWrite32Op: _write,
+    queue.NpuAddressPatchOp: _address_patch,
+    tasks.DmaBdPoolPopOp: Instructions.take_bd,
+    tasks.DmaBdPoolPushOp: _give_back,
+}

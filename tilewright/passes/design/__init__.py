@@ -1,0 +1,1 @@
+"""Passes on the design: objectFifos, copies, locks, addresses, routes, placement, traces, cores."""

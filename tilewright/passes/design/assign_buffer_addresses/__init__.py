@@ -1,0 +1,113 @@
+"""Gives the buffers of every tile their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from tilewright.device import TileId
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.dma import MemTileDmaOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.ir.diagnostics import emit_warning, fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design.assign_buffer_addresses.schemes import (
+    TileMemory,
+    allocate_in_banks,
+    allocate_sequentially,
+    shown_name,
+)
+
+
+@dataclass(frozen=True)
+class AssignBufferAddressesPass(Pass):
+    name = "aie-assign-buffer-addresses"
+    anchor = "aie.device"
+
+    alloc_scheme: str = field(
+        default="",
+        metadata={
+            "help": "basic-sequential or bank-aware; without it bank-aware, and basic-sequential where that fails"
+        },
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        buffers = [child for child in op.walk() if isinstance(child, BufferOp)]
+        for buffer in buffers:
+            _check_scope(buffer)
+        _name_all(buffers)
+        for memory in _memories(op, buffers):
+            own = memory.tile.allocation_scheme
+            _allocate(memory, self.alloc_scheme if own is None else own.data)
+
+
+def _check_scope(buffer: BufferOp) -> None:
+    """A buffer in a core's program is part of the program, unless it says what is in it."""
+    tile = buffer.tile_like
+    if not isinstance(tile, TileOp):
+        fail_op(buffer, "is on a tile that is not placed; run --aie-place-tiles first")
+    if isinstance(buffer.parent_op(), DeviceOp | MemTileDmaOp) or buffer.initial_value is not None:
+        return
+    fail_op(
+        tile,
+        f"Buffer '{shown_name(buffer)}' must be defined directly under the device scope. "
+        "Currently it is nested inside a core tile.",
+        (buffer, "move this buffer out of the core, or give it an initial value"),
+    )
+
+
+def _name_all(buffers: list[BufferOp]) -> None:
+    unnamed = (buffer for buffer in buffers if buffer.sym_name is None)
+    for number, buffer in enumerate(unnamed):
+        buffer.sym_name = StringAttr(f"_anonymous{number}")
+
+
+def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]:
+    """The memories with buffers in them, in the order of the tiles."""
+    on_tile: dict[TileId | None, list[BufferOp]] = {}
+    for buffer in buffers:
+        on_tile.setdefault(buffer.place, []).append(buffer)
+    stacks = {core.place: core.stack_bytes for core in device.body.ops if isinstance(core, CoreOp)}
+    for tile in device.tiles:
+        found = on_tile.pop(tile.place, None)
+        if found is not None:
+            yield TileMemory(tile, found, stacks.get(tile.place, 0))
+
+
+def _allocate(memory: TileMemory, scheme: str) -> None:
+    if scheme not in SCHEMES:
+        known = ", ".join(f"'{name}'" for name in SCHEMES if name)
+        fail_op(memory.tile, f"unknown allocation scheme '{scheme}'", (memory.tile, f"there are {known}"))
+    SCHEMES[scheme](memory)
+
+
+def _sequentially(memory: TileMemory) -> None:
+    if not allocate_sequentially(memory):
+        fail_op(memory.tile, "Basic sequential allocation failed.")
+
+
+def _in_banks(memory: TileMemory) -> None:
+    if not allocate_in_banks(memory):
+        fail_op(memory.tile, "Bank-aware allocation failed.")
+
+
+def _somehow(memory: TileMemory) -> None:
+    """In banks if possible; a large buffer may cross them."""
+    if allocate_in_banks(memory):
+        return
+    emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
+    if not allocate_sequentially(memory):
+        fail_op(memory.tile, "Basic sequential allocation also failed.")
+
+
+SCHEMES: dict[str, Callable[[TileMemory], None]] = {
+    "basic-sequential": _sequentially,
+    "bank-aware": _in_banks,
+    "": _somehow,
+}

@@ -1,0 +1,133 @@
+"""Puts functions onto cores: a call that says `aie.x` and `aie.y` becomes the program of the core there."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import TileId
+from tilewright.dialects import arith
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.core import CoreOp, EndOp
+from tilewright.dialects.aie.dma import MemOp
+from tilewright.dialects.aie.lookup import lookup_symbol
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.memref.access import LoadOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.device_tiles import tiles_by_place
+from tilewright.rewrite.insertion import building, building_before
+
+COLUMN, ROW = "aie.x", "aie.y"
+
+
+class CreateCoresPass(Pass):
+    name = "aie-create-cores"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        _Cores(op).create()
+
+
+class _Cores:
+    """The tiles of a device, as far as calls have put something onto them."""
+
+    def __init__(self, device: DeviceOp):
+        self.device, self.tiles = device, tiles_by_place(device)
+        self.cores: dict[TileOp, CoreOp] = {}
+        self.last: dict[TileOp, Operation] = {}
+        """What was put behind each tile last."""
+
+    def create(self) -> None:
+        ops = (op for op in self.device.body.ops if isinstance(op, func.CallOp))
+        calls = [(op, place) for op in ops if (place := _place_of(op)) is not None]
+        placed: dict[Operation, None] = {}
+        for call, place in calls:
+            callee = _callee(call)
+            self.place(call, callee, self.tile(call, place))
+            placed[callee] = None
+        for op in (*(call for call, _ in calls), *placed):
+            Rewriter.erase_op(op)
+
+    def tile(self, call: func.CallOp, place: TileId) -> TileOp:
+        if place not in self.tiles:
+            tile = TileOp(*place)
+            building(InsertPoint.at_start(self.device.body), call.location).insert(tile)
+            self.tiles[place] = tile
+        return self.tiles[place]
+
+    def place(self, call: func.CallOp, callee: func.FuncOp, tile: TileOp) -> None:
+        """Give the core what the function does, and the tile buffers for its arguments."""
+        is_new = tile not in self.cores
+        buffers = [self.buffer(call, value, tile) for value in call.arguments]
+        if is_new:
+            self.add_behind(tile, _located(MemOp(tile.result, Region(Block([EndOp()]))), call))
+            self.cores[tile] = building_before(call).insert(cast(CoreOp, _located(CoreOp(tile.result), call)))
+        end = self.cores[tile].body.blocks[-1].last_op
+        assert end is not None
+        build = building(InsertPoint.before(end), call.location)
+        values: dict[SSAValue, SSAValue] = {}
+        for argument, buffer in zip(callee.body.block.args, buffers, strict=True):
+            values[argument] = buffer if isinstance(argument.type, MemRefType) else _first_element(build, buffer)
+        for op in callee.body.block.ops:
+            if not isinstance(op, func.ReturnOp):
+                build.insert(op.clone(values))
+
+    def buffer(self, call: func.CallOp, value: SSAValue, tile: TileOp) -> SSAValue:
+        """A buffer of the tile for an argument; a scalar becomes one of one element."""
+        if isinstance(value.owner, BufferOp):
+            if value.owner.tile is tile.result:
+                return value
+            fail_op(call, "has an argument that is on another tile already", (value.owner, "here"))
+        type = value.type
+        if isinstance(type, FixedBitwidthType):
+            scalar: MemRefType = MemRefType(cast(Attribute, type), [1])
+            return self.add_behind(tile, BufferOp(tile.result, scalar), call).results[0]
+        if not isinstance(type, MemRefType):
+            fail_op(call, f"has an argument of type {type}, which no buffer can hold")
+        buffer = self.add_behind(tile, BufferOp(tile.result, cast(MemRefType, type)), call).results[0]
+        value.replace_all_uses_with(buffer)
+        return buffer
+
+    def add_behind(self, tile: TileOp, op: Operation, call: func.CallOp | None = None) -> Operation:
+        if call is not None:
+            op.location = call.location
+        Rewriter.insert_op(op, InsertPoint.after(self.last.get(tile, tile)))
+        self.last[tile] = op
+        return op
+
+
+def _place_of(call: func.CallOp) -> TileId | None:
+    """Where a call is to be run, if it says so."""
+    column, row = (call.attributes.get(name) for name in (COLUMN, ROW))
+    if isinstance(column, IntegerAttr) and isinstance(row, IntegerAttr):
+        return TileId(column.value.data, row.value.data)
+    return None
+
+
+def _callee(call: func.CallOp) -> func.FuncOp:
+    callee = lookup_symbol(call, call.callee)
+    if not isinstance(callee, func.FuncOp) or len(callee.body.blocks) != 1:
+        fail_op(call, "is to run on a core, but calls no function with a body of one block")
+    return callee
+
+
+def _first_element(build: Builder, buffer: SSAValue) -> SSAValue:
+    index = IndexType()
+    zero = arith.ConstantOp.create(properties={"value": IntegerAttr(0, index)}, result_types=[index])
+    build.insert(zero)
+    element = cast(MemRefType, buffer.type).element_type
+    return build.insert(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element])).results[0]
+
+
+def _located(op: Operation, call: func.CallOp) -> Operation:
+    for new in op.walk():
+        new.location = call.location
+    return op

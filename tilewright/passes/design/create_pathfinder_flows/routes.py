@@ -1,0 +1,101 @@
+"""Finds routes for all nets of a design, and makes sure that they do what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tilewright.device import DeviceModel, TileId
+from tilewright.dialects.aie.flows import Port
+from tilewright.passes.design.create_pathfinder_flows.bottleneck import check_capacity
+from tilewright.passes.design.create_pathfinder_flows.check import check_routes
+from tilewright.passes.design.create_pathfinder_flows.congestion import Congested, Router, Tree
+from tilewright.passes.design.create_pathfinder_flows.grid import Grid, Taken
+from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net, split_by_id
+from tilewright.passes.design.create_pathfinder_flows.settings import Hop, Rule, Settings
+
+ALL_BITS = -1
+PATIENCE = 20  # rounds before it is asked whether there is a routing at all
+MAX_ROUNDS = 1000  # upstream's limit
+FAITHFUL_ROUNDS = 100
+MAX_EFFORT = 100_000  # rounds x nets x tiles, a limit on the time
+
+
+@dataclass
+class Route:
+    """How a net runs: the connections of each switch, and those on the way to each destination."""
+
+    net: Net
+    hops: dict[TileId, list[Hop]]
+    ways: dict[Endpoint, list[Hop]]
+
+
+def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, Taken]) -> list[Route]:
+    """A route for each net, upstream's where they are sound; raises `Unreachable`, `Bottleneck` or `Congested`."""
+    compact = Grid(model, taken, compact=True)
+    router = Router(compact, nets)
+    try:
+        try:
+            trees = router.route(PATIENCE)
+        except Congested:
+            check_capacity(Grid(model, taken, compact=False), nets)
+            trees = router.route(_rounds(compact, nets, MAX_ROUNDS) - PATIENCE)
+        if all(_alternates(compact, path) for tree in trees for path in tree.paths.values()):
+            routes = [_route(compact, tree) for tree in trees]
+            if _are_sound(model, routes):
+                return routes
+    except Congested:
+        pass  # the compact grid and upstream's rules for sharing forbid some of what the hardware can do
+    faithful = Grid(model, taken, compact=False)
+    nets = split_by_id(nets)
+    trees = Router(faithful, nets).route(_rounds(faithful, nets, FAITHFUL_ROUNDS))
+    return [_route(faithful, tree) for tree in trees]
+
+
+def _rounds(grid: Grid, nets: Sequence[Net], limit: int) -> int:
+    """How long to try: at least twice as long as it takes to become doubtful."""
+    return min(limit, 2 * PATIENCE + MAX_EFFORT // (len(grid.tiles) * len(nets) or 1))
+
+
+def _alternates(grid: Grid, path: Sequence[int]) -> bool:
+    """Whether a path crosses a switch, a link, a switch and so on, as data does."""
+    steps = list(pairwise(path))
+    links = [grid.is_link(grid.edge(*step)) for step in steps]
+    exists = all(any(arc[0] == following for arc in grid.arcs(node)) for node, following in steps)
+    return exists and links == [bool(number % 2) for number in range(len(links))] and not links[-1]
+
+
+def _route(grid: Grid, tree: Tree) -> Route:
+    hops: dict[TileId, list[Hop]] = {}
+    for node, following in tree.crossings:
+        hop = _hop(grid, node, following)
+        hops.setdefault(hop.tile, []).append(hop)
+    ways = {dest: [_hop(grid, *step) for step in list(pairwise(path))[::2]] for dest, path in tree.paths.items()}
+    return Route(tree.net, dict(sorted(hops.items())), ways)
+
+
+def _hop(grid: Grid, node: int, following: int) -> Hop:
+    return Hop(*grid.endpoint(node), grid.endpoint(following).port)
+
+
+def _are_sound(model: DeviceModel, routes: Sequence[Route]) -> bool:
+    requests = [request for route in routes for request in route.net.requests]
+    return not check_routes(settings_of(routes), model, requests, headers=False)
+
+
+def settings_of(routes: Iterable[Route]) -> Settings:
+    """What routes have the switches do, each packet id by a rule of its own."""
+    settings = Settings()
+    by_id: dict[Endpoint, dict[int, dict[Port, None]]] = {}
+    for route in routes:
+        for request in route.net.requests:
+            for hop in route.ways[request.dest]:
+                entry = Endpoint(hop.tile, hop.source)
+                if request.packet_id is not None:
+                    by_id.setdefault(entry, {}).setdefault(request.packet_id, {})[hop.dest] = None
+                elif hop.dest not in settings.circuits[entry]:
+                    settings.circuits[entry].append(hop.dest)
+    for entry, outputs in by_id.items():
+        settings.rules[entry] = [Rule(ALL_BITS, packet_id, tuple(ports)) for packet_id, ports in outputs.items()]
+    return settings

@@ -1,0 +1,107 @@
+"""Tokens in cores: waiting for one is waiting for its lock, and a core that has done its part starts over.
+
+So every run of a sequence finds the cores as the first one did. A core that waits for a token somewhere goes on until
+it waits there again. One that only gives tokens would not stop; the sequence tells it when to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.ir import Block, Operation, Region
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import LockAction
+from tilewright.dialects import arith
+from tilewright.dialects.aie.core import CoreOp, EndOp
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aiex.control import SetLockOp
+from tilewright.dialects.aiex.tokens import UseTokenOp
+from tilewright.passes.design.lower_memcpy.copies import LockName
+from tilewright.rewrite.emitter import constant_of
+from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.unrolling import iterations
+
+FOREVER = (1 << 63) - 1
+"""Iterations of a loop that is never left."""
+ENDLESS = 1 << 31
+"""Loops with more iterations are never left in practice, either."""
+COUNTING = {
+    LockAction.Acquire: LockAction.AcquireGreaterEqual,
+    LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
+    LockAction.Release: LockAction.Release,
+}
+"""Whoever waits for a token waits for at least as much."""
+
+
+def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
+    """Have cores wait for locks and change them, instead of tokens."""
+    for use, name in uses.items():
+        lock = locks[name]
+        build = building_before(use)
+        value = build.insert(constant_of(use.value.value.data, i32)).results[0]
+        build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
+        Rewriter.erase_op(use)
+
+
+def ends(core: CoreOp) -> bool:
+    """Whether a core that uses tokens is done at some time; unless it has several blocks, which nobody looks into."""
+    if len(core.body.blocks) != 1 or not any(isinstance(op, UseTokenOp) for op in core.walk()):
+        return False
+    loops = (op for op in core.body.walk() if isinstance(op, scf.ForOp))
+    return all((iterations(loop) or 0) < ENDLESS for loop in loops)
+
+
+def always_waits(block: Block) -> bool:
+    """Whether nobody gets through a block without a token."""
+    return any(_waits(op) for op in block.ops)
+
+
+def _waits(op: Operation) -> bool:
+    match op:
+        case UseTokenOp():
+            return op.lock_action is not LockAction.Release and op.value.value.data > 0
+        case scf.ForOp():
+            return (iterations(op) or 0) > 0 and always_waits(op.body.block)
+        case scf.IfOp():
+            return len(op.regions) == 2 and all(r.blocks and always_waits(r.block) for r in op.regions)
+        case _:
+            return False
+
+
+def repeat_forever(core: CoreOp) -> Block:
+    """Have a core do all of it again and again. Returns what it repeats."""
+    body = core.body.block
+    end = body.last_op
+    assert isinstance(end, EndOp), "a core ends with a terminator"
+    repeated = Block(arg_types=[IndexType()])
+    for op in list(body.ops):
+        if op is not end:
+            op.detach()
+            repeated.add_op(op)
+    repeated.add_op(_located(scf.YieldOp(), core))
+    build = building(InsertPoint.before(end), core.location)
+    lower, upper, step = (build.insert(_index(number)).results[0] for number in (0, FOREVER, 1))
+    build.insert(_located(scf.ForOp(lower, upper, step, [], Region(repeated)), core))
+    return repeated
+
+
+def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
+    """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
+    build = building(InsertPoint.at_start(repeated), lock.location)
+    one = build.insert(constant_of(1, i32)).results[0]
+    build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, one))
+    building(InsertPoint.at_start(sequence.body.block), lock.location).insert(SetLockOp(lock.result, 1))
+
+
+def _index(number: int) -> arith.ConstantOp:
+    index = IndexType()
+    return arith.ConstantOp.create(properties={"value": IntegerAttr(number, index)}, result_types=[index])
+
+
+def _located(op: Operation, core: CoreOp) -> Operation:
+    op.location = core.location
+    return op

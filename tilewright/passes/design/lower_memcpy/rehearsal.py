@@ -1,0 +1,214 @@
+"""Plays a sequence of copies through, with the cores that take part, to see whether anybody waits forever.
+
+Only tokens count: data move at once, other locks let everybody pass, and a source is done as soon as it may start. So
+whoever waits here waits on the hardware, too. Where the outcome depends on a race, or on values that are only known at
+run time, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, Region
+
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.ir.diagnostics import Where, emit_warning, fail_op, op_text
+from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, LockName, LockUse, Side
+from tilewright.passes.design.lower_memcpy.schedule import Step
+from tilewright.rewrite.unrolling import iterations
+
+MOST_EVENTS = 100_000
+MOST_NOTES = 8
+START = "the start of a run"
+
+
+class Undecided(Exception):
+    """What happens depends on something that is not known."""
+
+
+class Event(NamedTuple):
+    """A core takes from a lock, or gives to it."""
+
+    op: UseLockOp
+    name: LockName
+    value: int
+    is_acquire: bool
+
+
+@dataclass(eq=False)
+class _Queued:
+    """A side of a copy in the queue of its channel."""
+
+    copy: Copy
+    side: Side
+    has_acquired: bool = False
+
+
+class Rehearsal:
+    """The tokens, channels and cores of a design, as far as copies go."""
+
+    def __init__(self, locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp]):
+        self.starts = [LockName(START, lock.place) for lock in starts if lock.place is not None]
+        self.locks = {**locks, **dict(zip(self.starts, starts, strict=True))}
+        self.values = {name: lock.init.value.data if lock.init else 0 for name, lock in self.locks.items()}
+        self.names = {lock: name for name, lock in self.locks.items()}
+        self.queues: dict[Channel, deque[_Queued]] = {}
+        self.cores = {core: self._events(core.body) for core in cores}
+        self.waiting: dict[CoreOp, Event] = {}
+        self.takers: dict[LockName, set[object]] = {}
+        self.sent, self.done = set[Copy](), set[Side]()
+        self.budget = MOST_EVENTS
+
+    def play(self, steps: Sequence[Step]) -> Copy | None:
+        """Carry out a sequence. Returns the copy that it awaits in vain, if there is one."""
+        self.sent.clear()
+        self.done.clear()
+        self.values.update((name, 1) for name in self.starts)
+        for copy, is_start in ((step.copy, step.is_start) for step in steps):
+            if is_start:
+                for side in copy.sides:
+                    self.queues.setdefault(side.channel, deque()).append(_Queued(copy, side))
+            self._settle()
+            if not is_start and not self.done.issuperset(copy.destinations):
+                return self._if_certain(copy)
+        return None
+
+    def _if_certain(self, copy: Copy) -> Copy:
+        if any(len(takers) > 1 for takers in self.takers.values()):
+            raise Undecided
+        return copy
+
+    def _settle(self) -> None:
+        """Let everybody go on until nobody can."""
+        moved = True
+        while moved:
+            moved = False
+            for queue in self.queues.values():
+                moved |= self._run_channel(queue)
+            for core in self.cores:
+                moved |= self._run_core(core)
+
+    def _run_channel(self, queue: deque[_Queued]) -> bool:
+        moved = False
+        while queue and self._run_side(queue[0]):
+            queue.popleft()
+            moved = True
+        return moved
+
+    def _run_side(self, queued: _Queued) -> bool:
+        """Whether a side is done."""
+        copy, side = queued.copy, queued.side
+        if not queued.has_acquired:
+            if not all(self._take(name, amount, side.channel) for name, amount in side.acquired):
+                return False
+            queued.has_acquired = True
+        if side is copy.source:
+            self.sent.add(copy)
+        elif copy not in self.sent:
+            return False
+        self.done.add(side)
+        for name, amount in side.released:
+            self.values[name] += amount
+        return True
+
+    def _run_core(self, core: CoreOp) -> bool:
+        moved = False
+        while (event := self.waiting.pop(core, None) or next(self.cores[core], None)) is not None:
+            self.budget -= 1
+            if self.budget == 0:
+                raise Undecided
+            if not event.is_acquire:
+                self.values[event.name] += event.value
+            elif not self._take(event.name, event.value, core):
+                self.waiting[core] = event
+                return moved
+            moved = True
+        return moved
+
+    def _take(self, name: LockName, value: int, taker: object) -> bool:
+        self.takers.setdefault(name, set()).add(taker)
+        if self.values[name] < value:
+            return False
+        self.values[name] -= value
+        return True
+
+    def _events(self, region: Region) -> Iterator[Event]:
+        """What a core does about tokens, one after the other."""
+        if len(region.blocks) > 1:
+            if any(self._concerns_tokens(op) for op in region.walk()):
+                raise Undecided
+            return
+        for op in region.block.ops if region.blocks else ():
+            if isinstance(op, UseLockOp):
+                yield from self._event(op)
+            elif op.regions and any(self._concerns_tokens(nested) for nested in op.walk()):
+                yield from self._nested_events(op)
+
+    def _nested_events(self, op: Operation) -> Iterator[Event]:
+        count = iterations(op) if isinstance(op, scf.ForOp) else None
+        if not isinstance(op, scf.ForOp) or count is None:
+            raise Undecided
+        for _ in range(count):
+            yield from self._events(op.body)
+
+    def _concerns_tokens(self, op: Operation) -> bool:
+        return isinstance(op, UseLockOp) and op.lock_op in self.names
+
+    def _event(self, op: UseLockOp) -> Iterator[Event]:
+        if op.lock_op is not None and op.lock_op in self.names:
+            if op.constant is None:
+                raise Undecided
+            yield Event(op, self.names[op.lock_op], op.constant, op.is_acquire)
+
+    def waits(self) -> Iterator[tuple[Where, str]]:
+        """Who waits for what."""
+        for queue in self.queues.values():
+            if queue and not queue[0].has_acquired:
+                side = queue[0].side
+                yield from ((side.op, f"{side} {self._wanted(use)}") for use in side.acquired)
+        for core, event in self.waiting.items():
+            wanted = self._wanted(LockUse(event.name, event.value))
+            yield event.op, f"the core of tile {tuple(core.place or ())} {wanted}"
+
+    def _wanted(self, use: LockUse) -> str:
+        (token, place, _), value = use.name, self.values[use.name]
+        return f"waits for {use.amount} of @{token}, which is {value} on tile {tuple(place)}"
+
+
+def rehearse(
+    locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp], steps: Sequence[Step]
+) -> None:
+    """Refuse a sequence that waits forever; warn of one that cannot be run again. It sets the locks `starts` to 1."""
+    rehearsal = Rehearsal(locks, starts, cores)
+    try:
+        _refuse_endless_wait(rehearsal, rehearsal.play(steps))
+        before = dict(rehearsal.values)
+        _warn_of_second_run(rehearsal, rehearsal.play(steps), before)
+    except Undecided:
+        return
+
+
+def _refuse_endless_wait(rehearsal: Rehearsal, stuck: Copy | None) -> None:
+    if stuck is not None:
+        notes = list(rehearsal.waits())[:MOST_NOTES]
+        remedy = "give what they wait for before this copy is awaited, or start with a higher value of a token"
+        fail_op(stuck.op, "never ends, because all who could go on wait for each other", *notes, (stuck.op, remedy))
+
+
+def _warn_of_second_run(rehearsal: Rehearsal, stuck: Copy | None, before: Mapping[LockName, int]) -> None:
+    if stuck is not None:
+        warning = emit_warning(
+            stuck.op, op_text(stuck.op, "ends in the first run of its sequence, but not in a second")
+        )
+        for where, text in list(rehearsal.waits())[:MOST_NOTES]:
+            warning.note(where, text)
+        return
+    for name, value in before.items():
+        if (after := rehearsal.values[name]) != value:
+            text = f"each run of the sequence changes @{name.token} by {after - value:+d} on tile {tuple(name.place)}"
+            emit_warning(rehearsal.locks[name], text)

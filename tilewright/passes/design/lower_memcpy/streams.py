@@ -1,0 +1,186 @@
+"""Which DMA channels copies use, and the flows between them.
+
+Copies along the same route share a stream. A stream has channels of its own, and a circuit, where enough are free;
+where not, streams share channels and send packets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tilewright.device import DeviceModel, DmaDirection, TileId, WireBundle
+from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.dma import DmaBody, DmaOp, DmaStartOp
+from tilewright.dialects.aie.flows import (
+    FlowOp,
+    PacketDestOp,
+    PacketFlowOp,
+    PacketSourceOp,
+    Port,
+    ShimDmaAllocationOp,
+)
+from tilewright.dialects.aie.lookup import tile_of
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.queue import NpuPushQueueOp
+from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
+from tilewright.rewrite.insertion import building
+
+DATA_PACKET = 0
+
+
+@dataclass(eq=False)
+class Stream:
+    """All copies from one tile to the same others."""
+
+    copies: list[Copy] = field(default_factory=list[Copy])
+    packet: PacketInfoAttr | None = None
+
+    @property
+    def channels(self) -> list[Channel]:
+        return [side.channel for side in self.copies[0].sides]
+
+
+class Streams:
+    """The streams of a design, by the copies that use them."""
+
+    def __init__(self, device: DeviceOp, copies: Sequence[Copy]):
+        self.device, self.model = device, device.model
+        self.taken: dict[Channel, Operation] = dict(used_channels(device))
+        """Channels that the rest of the design uses."""
+        self.shared: dict[Channel, list[Stream]] = {}
+        """Streams on each of the other channels."""
+        routes: dict[tuple[TileId, ...], Stream] = {}
+        for copy in copies:
+            routes.setdefault(copy.route, Stream()).copies.append(copy)
+        self.streams = list(routes.values())
+        self.of = {copy: stream for stream in self.streams for copy in stream.copies}
+
+    def connect(self) -> None:
+        """Find channels for all, and add the flows."""
+        for stream in self.streams:
+            for index, side in enumerate(stream.copies[0].sides):
+                number = self._find(side)
+                for copy in stream.copies:
+                    copy.sides[index].number = number
+                self.shared.setdefault(side.channel, []).append(stream)
+        packet_ids = _free_packet_ids(self.device)
+        for stream in self.streams:
+            if any(len(self.shared[channel]) > 1 for channel in stream.channels):
+                stream.packet = self._packet(stream, next(packet_ids, None))
+            self._add_flow(stream)
+        self._name_shim_channels()
+
+    def _find(self, side: Side) -> int:
+        """A free channel; else the one of ours with the fewest streams."""
+        count = self.model.num_dma_channels(*side.place, side.direction)
+        channels: list[Channel] = [(side.place, side.direction, number) for number in range(count)]
+        ours = [channel for channel in channels if channel not in self.taken]
+        if not ours:
+            self._refuse(side, channels)
+        return min(ours, key=lambda channel: len(self.shared.get(channel, ())))[-1]
+
+    def _refuse(self, side: Side, channels: Sequence[Channel]) -> NoReturn:
+        fail_op(
+            side.op,
+            f"needs a {side.direction.name} channel of tile {tuple(side.place)}, and all {len(channels)} are in use",
+            *((self.taken[channel], f"{side.direction.name} {channel[-1]} is used here") for channel in channels),
+        )
+
+    def _packet(self, stream: Stream, packet_id: int | None) -> PacketInfoAttr:
+        if packet_id is None:
+            fail_op(
+                stream.copies[0].op,
+                "shares a channel with other copies, and there are no more packet ids to tell them apart",
+                (self.device, f"the design has {len(self.streams)} different routes"),
+            )
+        return PacketInfoAttr.new([IntAttr(DATA_PACKET), IntAttr(packet_id)])
+
+    def _add_flow(self, stream: Stream) -> None:
+        copy, end = stream.copies[0], self.device.body.last_op
+        assert end is not None, "a device ends with a terminator"
+        build = building(InsertPoint.before(end), copy.op.location)
+        if stream.packet is None:
+            for side in copy.destinations:
+                source = copy.source
+                build.insert(FlowOp(source.tile.result, _port(source), side.tile.result, _port(side)))
+            return
+        ports = [PacketSourceOp(copy.source.tile.result, _port(copy.source))]
+        ports += [PacketDestOp(side.tile.result, _port(side)) for side in copy.destinations]
+        flow = PacketFlowOp(stream.packet.pkt_id.data, [*ports, EndOp()])
+        for op in flow.walk():
+            op.location = copy.op.location
+        build.insert(flow)
+
+    def _name_shim_channels(self) -> None:
+        """Say which shim channels are in use, and for which token they were first."""
+        end = self.device.body.last_op
+        assert end is not None
+        named = set[Channel]()
+        for copy, side in ((stream.copies[0], side) for stream in self.streams for side in stream.copies[0].sides):
+            if side.is_host and side.channel not in named:
+                named.add(side.channel)
+                token, (column, row) = copy.op.token_name.root_reference.data, side.place
+                name = f"shim_dma_{token}_{column}_{row}_{side.number}"
+                if self.device.lookup(name) is None:
+                    allocation = ShimDmaAllocationOp(name, side.tile.result, side.direction, side.number)
+                    building(InsertPoint.before(end), copy.op.location).insert(allocation)
+
+
+def _port(side: Side) -> Port:
+    return Port(WireBundle.DMA, side.number)
+
+
+def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
+    """The DMA channels that a design uses, by who does."""
+    for op in device.walk():
+        match op:
+            case DmaBody():
+                for start in op.ops:
+                    if isinstance(start, DmaStartOp | DmaOp):
+                        yield from _at(op.tile, *start.channel, start)
+            case ShimDmaAllocationOp():
+                yield from _at(op.tile, op.direction, op.channel, op)
+            case DmaConfigureTaskOp():
+                yield from _at(op.tile, op.dma_direction, op.channel.value.data, op)
+            case NpuPushQueueOp():
+                yield (op.place, op.dma_direction, op.channel.value.data), op
+            case FlowOp():
+                yield from _at_port(op.source, op.source_port, DmaDirection.MM2S, op)
+                yield from _at_port(op.dest, op.dest_port, DmaDirection.S2MM, op)
+            case PacketSourceOp():
+                yield from _at_port(op.tile, op.port, DmaDirection.MM2S, op)
+            case PacketDestOp():
+                yield from _at_port(op.tile, op.port, DmaDirection.S2MM, op)
+            case _:
+                pass
+
+
+def _at_port(
+    tile: SSAValue, port: Port, direction: DmaDirection, user: Operation
+) -> Iterator[tuple[Channel, Operation]]:
+    if port.bundle is WireBundle.DMA:
+        yield from _at(tile, direction, port.channel, user)
+
+
+def _at(tile: SSAValue, direction: DmaDirection, number: int, user: Operation) -> Iterator[tuple[Channel, Operation]]:
+    found = tile_of(tile)
+    if found is not None and found.place is not None:
+        yield (found.place, direction, number), user
+
+
+def _free_packet_ids(device: DeviceOp) -> Iterator[int]:
+    """Packet ids that no flow has; control has some of its own."""
+    model: DeviceModel = device.model
+    used = {op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)}
+    used |= {tile.controller_id.pkt_id.data for tile in device.tiles if tile.controller_id is not None}
+    used |= set(model.controller_ids().values())
+    return (number for number in range(model.max_packet_id + 1) if number not in used)

@@ -1,0 +1,206 @@
+"""Lowers what cores do with FIFOs to uses of locks and choices between buffers.
+
+For each end that a core uses there are two counters. One says which buffer is the oldest that the core may hold; it
+advances with each release, and an access chooses the buffer by it. The other, where locks are semaphores, says how many
+buffers the core holds, so that an acquire waits only for those that are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, i1, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import LockAction, ObjectFifoPort
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.objectfifo_uses import (
+    ObjectFifoAcquireOp,
+    ObjectFifoReleaseOp,
+    ObjectFifoSubviewAccessOp,
+)
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design.objectfifo_stateful_transform.access_checks import CoreAccesses, Use
+from tilewright.passes.design.objectfifo_stateful_transform.block_arguments import Values
+from tilewright.passes.design.objectfifo_stateful_transform.design import Access
+from tilewright.passes.design.objectfifo_stateful_transform.ends import End
+from tilewright.passes.design.objectfifo_stateful_transform.locks import pair_of
+from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage
+from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading
+from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_op, select
+from tilewright.rewrite.insertion import building, building_before
+
+INDEX = IndexType()
+SIGNED_AT_LEAST = 5  # arith.cmpi sge
+
+
+class What(Enum):
+    OLDEST = "oldest"
+    """The number of the oldest buffer that the core may hold."""
+    HELD = "held"
+    """How many buffers the core holds."""
+
+
+class Counter(NamedTuple):
+    end: End
+    port: ObjectFifoPort
+    what: What
+
+
+class CoreLowering:
+    """Lowers the accesses of one core."""
+
+    def __init__(self, core: CoreOp, accesses: Sequence[Access], ends: CoreAccesses, uses_semaphores: bool):
+        self.core, self.accesses, self.keys = core, accesses, ends.keys
+        self.uses_semaphores = uses_semaphores
+        self.counters = self._counters()
+        self.known = set(self.counters)
+
+    def run(self) -> None:
+        entry = self.core.body.blocks[0]
+        zero = building(InsertPoint.at_start(entry), self.core.location).insert(i32_constant(0)).result
+        changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
+        threading = Threading(self.counters, changes, self._visit)
+        threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
+        for op in reversed(self.accesses):
+            _erase(op)
+
+    def _counters(self) -> list[Counter]:
+        """First where each end stands that is acquired, then what is held: the order of loop-carried values."""
+        acquires = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoAcquireOp)]
+        releases = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoReleaseOp)]
+        counters = [Counter(*key, What.OLDEST) for key in acquires]
+        if self.uses_semaphores:
+            counters += [Counter(*key, What.HELD) for key in (*acquires, *releases)]
+        return list(dict.fromkeys(counters))
+
+    def _changes(self, op: Access) -> set[Counter]:
+        match op:
+            case ObjectFifoAcquireOp():
+                changed = [Counter(*self.keys[op], What.HELD)]
+            case ObjectFifoReleaseOp():
+                changed = [Counter(*self.keys[op], what) for what in What]
+            case ObjectFifoSubviewAccessOp():
+                changed = []
+        return {counter for counter in changed if counter in self.known}
+
+    def _visit(self, op: Operation, values: Values[Counter]) -> None:
+        match op:
+            case ObjectFifoAcquireOp():
+                self._acquire(op, values)
+            case ObjectFifoReleaseOp():
+                self._release(op, values)
+            case ObjectFifoSubviewAccessOp():
+                self._access(op, values)
+            case _:
+                pass
+
+    def _acquire(self, op: ObjectFifoAcquireOp, values: Values[Counter]) -> None:
+        end, port = self.keys[op]
+        if not self.uses_semaphores:
+            self._use_each(op, values[Counter(end, port, What.OLDEST)], LockAction.Acquire)
+            return
+        build, held = building_before(op), Counter(end, port, What.HELD)
+        wanted, zero = (build.insert(i32_constant(number)).result for number in (op.count, 0))
+        lacking = build.insert(integer_op("arith.subi", wanted, values[held])).results[0]
+        missing = build.insert(integer_op("arith.maxsi", lacking, zero, flags=None)).results[0]
+        locks = _storage(op, end).locks
+        if locks:
+            amount = missing
+            if end.repeat_count is not None and end.repeat_count > 1:
+                repeats = build.insert(i32_constant(end.repeat_count)).result
+                amount = build.insert(integer_op("arith.muli", missing, repeats)).results[0]
+            lock = pair_of(locks).empty if port is ObjectFifoPort.Produce else pair_of(locks).full
+            build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, amount))
+        values[held] = build.insert(integer_op("arith.addi", values[held], missing)).results[0]
+
+    def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
+        end, port = self.keys[op]
+        oldest, held = (Counter(end, port, what) for what in What)
+        build, locks = building_before(op), _storage(op, end).locks
+        if not self.uses_semaphores:
+            if oldest not in values:
+                fail_op(op, "objectFifo release has no corresponding acquire on this tile")
+            self._use_each(op, values[oldest], LockAction.Release)
+        else:
+            repeats = end.repeat_count or 1
+            amount = build.insert(i32_constant(op.count * repeats)).result
+            if locks:
+                lock = pair_of(locks).full if port is ObjectFifoPort.Produce else pair_of(locks).empty
+                build.insert(UseLockOp(lock.result, LockAction.Release, amount))
+            count = amount if repeats == 1 else build.insert(i32_constant(op.count)).result
+            values[held] = build.insert(integer_op("arith.subi", values[held], count)).results[0]
+        if oldest in values:
+            values[oldest] = _advance(build, values[oldest], op.count, end.ring)
+
+    def _use_each(self, op: Use, oldest: SSAValue, action: LockAction) -> None:
+        """Use the lock of each buffer from the oldest on, where a lock is for one buffer."""
+        end, port = self.keys[op]
+        locks = [lock.result for lock in _storage(op, end).locks]
+        if not locks:
+            return
+        is_full = (port is ObjectFifoPort.Produce) == (action is LockAction.Release)
+        build = building_before(op)
+        chosen = build.insert(cast_op("arith.index_cast", oldest, INDEX)).results[0]
+        for number in range(op.count * (end.repeat_count or 1)):
+            lock = build.insert(_choose(chosen, locks, number, op)).results[0]
+            value = build.insert(i32_constant(int(is_full))).result
+            build.insert(UseLockOp(lock, action, value))
+
+    def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
+        acquire = op.subview.owner
+        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
+        end, port = self.keys[acquire]
+        buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
+        build = building_before(op)
+        oldest = build.insert(cast_op("arith.index_cast", values[Counter(end, port, What.OLDEST)], INDEX)).results[0]
+        chosen = build.insert(_choose(oldest, buffers, op.index.value.data, op)).results[0]
+        op.output.replace_all_uses_with(chosen)
+
+
+def _storage(op: Access, end: End) -> Storage:
+    storage = end.storage
+    if storage is None:
+        fail_op(op, "cannot use an objectFifo without elements", (end.fifo, f"the depth of @{end.name} is 0"))
+    return storage
+
+
+def _advance(build: Builder, oldest: SSAValue, count: int, ring: int) -> SSAValue:
+    """Go `count` buffers further round a ring."""
+    size, step = (build.insert(i32_constant(number)).result for number in (ring, count))
+    sum = build.insert(integer_op("arith.addi", oldest, step)).results[0]
+    is_round = build.insert(cmpi(SIGNED_AT_LEAST, sum, size, i1)).results[0]
+    if count == 1:  # then it can only be back at the first one
+        wrapped: SSAValue = build.insert(i32_constant(0)).result
+    else:
+        wrapped = build.insert(integer_op("arith.subi", sum, size)).results[0]
+    return build.insert(select(is_round, wrapped, sum)).results[0]
+
+
+def _choose(number: SSAValue, choices: Sequence[SSAValue], offset: int, at: Operation) -> Operation:
+    """The one of several values that comes `offset` behind the one with a number that is known at run time."""
+    turned = [choices[(offset + case) % len(choices)] for case in range(len(choices))]
+    regions = [Region(Block([create("scf.yield", [value])])) for value in (turned[0], *turned)]
+    for region in regions:
+        for op in region.block.ops:
+            op.location = at.location
+    cases = DenseArrayBase.from_list(i64, range(len(choices)))
+    return create("scf.index_switch", [number], [choices[0].type], {"cases": cases}, regions=regions)
+
+
+def _erase(op: Access) -> None:
+    for result in op.results:
+        user = next((use.operation for use in result.uses), None)
+        if user is not None:
+            fail_op(
+                user,
+                "cannot use the elements of an objectFifo that another operation acquires",
+                (op, "only aie.objectfifo.subview.access can use what is acquired here"),
+            )
+    Rewriter.erase_op(op)

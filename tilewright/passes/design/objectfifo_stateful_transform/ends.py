@@ -1,0 +1,233 @@
+"""The ends of FIFOs: what stands in a tile once a FIFO that needs a DMA is cut in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, IntegerAttr, MemRefType
+from xdsl.ir import SSAValue
+
+from tilewright.device import DmaDirection, ObjectFifoPort
+from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.tiles import TileOp
+from tilewright.passes.design.objectfifo_stateful_transform.design import Design, placed
+from tilewright.passes.design.objectfifo_stateful_transform.sharing import needs_dma
+
+if TYPE_CHECKING:
+    from tilewright.passes.design.objectfifo_stateful_transform.links import Link
+    from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage
+
+Contents: TypeAlias = "DenseIntOrFPElementsAttr | DenseResourceAttr"
+PRODUCER_STREAMS = (0, 2)  # values of `aie_stream` under which the producer writes to a stream port of its core
+CONSUMER_STREAMS = (1, 2)
+
+
+@dataclass(eq=False)
+class End:
+    """One end of a FIFO, with buffers of its own; of a FIFO in shared memory, both ends at once."""
+
+    name: str
+    fifo: ObjectFifoOp
+    port: ObjectFifoPort
+    tile: TileOp
+    element_type: MemRefType
+    depth: int
+    dimensions: BDDimLayoutArrayAttr
+    is_split: bool
+    pinned_channel: int | None = None
+    stream_port: int | None = None
+    """The port of the core that takes the place of a DMA."""
+    external_buffers: Sequence[SSAValue] = ()
+    link: Link | None = None
+    own_storage: Storage | None = field(default=None, repr=False)
+
+    @cached_property
+    def is_mem(self) -> bool:
+        return self.tile.is_mem
+
+    @cached_property
+    def is_shim(self) -> bool:
+        return self.tile.is_shim
+
+    @property
+    def is_producer(self) -> bool:
+        return self.port is ObjectFifoPort.Produce
+
+    @property
+    def direction(self) -> DmaDirection:
+        """How the DMA of this end moves data."""
+        return DmaDirection.MM2S if self.is_producer else DmaDirection.S2MM
+
+    @property
+    def element_bytes(self) -> int:
+        return self.element_count * element_bytes(self.element_type)
+
+    @property
+    def element_count(self) -> int:
+        return element_count(self.element_type) or 0
+
+    @property
+    def repeat_count(self) -> int | None:
+        """How often the producer sends each element."""
+        return number(self.fifo.repeat_count) if self.is_producer else None
+
+    @property
+    def iter_count(self) -> int | None:
+        return number(self.fifo.iter_count)
+
+    @property
+    def init_values(self) -> Sequence[Contents] | None:
+        """What the buffers hold from the start."""
+        values = self.fifo.init_values if self.is_producer else None
+        return None if values is None else cast(Sequence[Contents], values.data)
+
+    @property
+    def padding(self) -> BDPadLayoutArrayAttr | None:
+        return self.fifo.pad_dimensions if self.is_producer else None
+
+    @property
+    def is_synchronized(self) -> bool:
+        return not self.fifo.disable_synchronization.value.data
+
+    @property
+    def storage(self) -> Storage | None:
+        """The buffers that this end uses: its own, or those of the end that it is linked to."""
+        owner = self.link.owner if self.link is not None else None
+        return owner.own_storage if owner is not None and owner.own_storage is not None else self.own_storage
+
+    @property
+    def ring(self) -> int:
+        """How many buffers a core goes round at this end."""
+        return len(self.storage.buffers) if self.storage is not None and self.storage.buffers else self.depth
+
+
+@dataclass(eq=False)
+class Connection:
+    """A FIFO cut in two: the data goes from the producer's buffers through DMAs and streams to each consumer's."""
+
+    producer: End
+    consumers: list[End]
+
+    @property
+    def ends(self) -> Iterator[End]:
+        yield self.producer
+        yield from self.consumers
+
+
+def number(attr: IntegerAttr | None) -> int | None:
+    return None if attr is None else attr.value.data
+
+
+class Ends:
+    """The ends of all FIFOs of a design."""
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.connections: list[Connection] = []
+        self.by_fifo: dict[ObjectFifoOp, list[End]] = {}
+        """Producer first, or the only one; then the consumers in order."""
+        for name, fifo in design.fifos.items():
+            if needs_dma(design, fifo, design.link_of.get(name)):
+                connection = self._split(fifo)
+                self.connections.append(connection)
+                self.by_fifo[fifo] = [*connection.ends]
+            else:
+                self.by_fifo[fifo] = [self._whole(fifo)]
+
+    def in_program_order(self) -> list[End]:
+        """As upstream finds them: consumers were put behind their producer one by one, so that the last is first."""
+        return [end for first, *others in self.by_fifo.values() for end in (first, *reversed(others))]
+
+    def used_by(self, fifo: ObjectFifoOp, port: ObjectFifoPort, tile: SSAValue) -> End:
+        """The end that a core on a tile has before it."""
+        first, *others = self.by_fifo[fifo]
+        if port is ObjectFifoPort.Consume:
+            return next((end for end in others if end.tile.result is tile), first)
+        return first
+
+    def _whole(self, fifo: ObjectFifoOp) -> End:
+        return End(
+            name=fifo.sym_name.data,
+            fifo=fifo,
+            port=ObjectFifoPort.Produce,
+            tile=placed(fifo.producer),
+            element_type=fifo.element_type,
+            depth=fifo.depths[0],
+            dimensions=fifo.dimensions_to_stream,
+            is_split=False,
+        )
+
+    def _split(self, fifo: ObjectFifoOp) -> Connection:
+        return Connection(self._producer(fifo), [self._consumer(fifo, index) for index in range(len(fifo.consumers))])
+
+    def _producer(self, fifo: ObjectFifoOp) -> End:
+        name, tile = fifo.sym_name.data, placed(fifo.producer)
+        streams = number(fifo.aie_stream) in PRODUCER_STREAMS
+        return End(
+            name=name,
+            fifo=fifo,
+            port=ObjectFifoPort.Produce,
+            tile=tile,
+            element_type=fifo.element_type,
+            depth=self._producer_depth(fifo, streams),
+            dimensions=fifo.dimensions_to_stream,
+            is_split=True,
+            pinned_channel=number(fifo.prod_dma_channel),
+            stream_port=number(fifo.aie_stream_port) if streams else None,
+            external_buffers=self.design.external_buffers.get((name, tile.result), ()),
+        )
+
+    def _consumer(self, fifo: ObjectFifoOp, index: int) -> End:
+        name, tile = fifo.sym_name.data, placed(fifo.consumers[index])
+        streams = number(fifo.aie_stream) in CONSUMER_STREAMS
+        pins = fifo.cons_dma_channels.get_values() if fifo.cons_dma_channels is not None else ()
+        return End(
+            name=f"{name}_{index}_cons" if len(fifo.consumers) > 1 else f"{name}_cons",
+            fifo=fifo,
+            port=ObjectFifoPort.Consume,
+            tile=tile,
+            element_type=fifo.consumer_element_type,
+            depth=self._consumer_depth(fifo, index),
+            dimensions=fifo.consumer_dimensions[index],
+            is_split=True,
+            pinned_channel=pins[index] if index < len(pins) and pins[index] >= 0 else None,
+            stream_port=number(fifo.aie_stream_port) if streams else None,
+            external_buffers=self.design.external_buffers.get((name, tile.result), ()),
+        )
+
+    def _producer_depth(self, fifo: ObjectFifoOp, streams: bool) -> int:
+        """As the program says, unless it leaves that to what the producer's core acquires."""
+        declared, name = fifo.depths[0], fifo.sym_name.data
+        if isinstance(fifo.depth, ArrayAttr) or fifo.init_values is not None:
+            return declared
+        link = self.design.link_of.get(name)
+        if link is not None and all(output.root_reference.data != name for output in link.output_names):
+            link = None  # the consumer's end takes the FIFO's place in it
+        if not needs_dma(self.design, fifo, link, ends_in_stream=streams):
+            return declared
+        return self._needed_depth(fifo, ObjectFifoPort.Produce, fifo.producer, declared)
+
+    def _consumer_depth(self, fifo: ObjectFifoOp, index: int) -> int:
+        """Likewise; upstream holds a consumer that rearranges data to what it acquires, even if told otherwise."""
+        explicit = isinstance(fifo.depth, ArrayAttr)
+        depth = fifo.depths[index + 1] if explicit else fifo.depths[0]
+        if explicit and not len(fifo.consumer_dimensions[index]):
+            return depth
+        return self._needed_depth(fifo, ObjectFifoPort.Consume, fifo.consumers[index], depth)
+
+    def _needed_depth(self, fifo: ObjectFifoOp, port: ObjectFifoPort, tile: SSAValue, depth: int) -> int:
+        """One buffer more than are ever held at once, so that the DMA can work ahead; `depth` where no core says."""
+        name = fifo.sym_name.data
+        if depth == 0 or placed(tile).is_mem:
+            return depth
+        if placed(tile).is_shim:
+            return len(self.design.external_buffers.get((name, tile), ())) or depth
+        held = self.design.most_acquired.get((tile, name, port), 0)
+        if held == 0 or held == depth == 1:
+            return depth
+        return held + 1

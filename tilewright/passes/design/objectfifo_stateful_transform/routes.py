@@ -1,0 +1,117 @@
+"""How the data of FIFOs gets from tile to tile: a circuit for each consumer, or packets with one id for all of them."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import WireBundle
+from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.dma import Channel
+from tilewright.dialects.aie.flows import (
+    FlowOp,
+    PacketDestOp,
+    PacketFlowOp,
+    PacketSourceOp,
+    Port,
+    ShimDmaAllocationOp,
+)
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.ir.create import insert_operation
+from tilewright.ir.diagnostics import fail, op_text
+from tilewright.passes.design.objectfifo_stateful_transform.design import Design
+from tilewright.passes.design.objectfifo_stateful_transform.ends import Connection, End
+from tilewright.passes.design.objectfifo_stateful_transform.names import shim_allocation_name
+
+
+class PacketIds:
+    """Ids of packets that no flow of a device has yet."""
+
+    def __init__(self, device: DeviceOp):
+        self.device = device
+        used = [op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)]
+        self.next_id = max(used, default=-1) + 1
+
+    def take(self, connection: Connection) -> PacketInfoAttr:
+        limit = self.device.model.max_packet_id
+        if self.next_id > limit:
+            fail(
+                self.device,
+                op_text(self.device, "max number of packet IDs reached"),
+                (
+                    connection.producer.fifo,
+                    f"@{connection.producer.name} has no packet id left, the last one is {limit}",
+                ),
+                (connection.producer.fifo, "give some FIFOs circuits, in a design lowered without packet-sw-objFifos"),
+            )
+        self.next_id += 1
+        return PacketInfoAttr.new([IntAttr(0), IntAttr(self.next_id - 1)])
+
+
+def add_circuits(connection: Connection, channels: dict[End, Channel]) -> None:
+    """A flow to each consumer, behind the FIFO."""
+    producer = connection.producer
+    for consumer in connection.consumers:
+        source, dest = (_port(end, channels[end]) for end in (producer, consumer))
+        flow = FlowOp(producer.tile.result, source, consumer.tile.result, dest)
+        _insert_behind(producer, flow)
+
+
+def add_packet_flow(connection: Connection, channels: dict[End, Channel], packet: PacketInfoAttr) -> None:
+    """One flow of packets to all consumers, behind the FIFO."""
+    producer = connection.producer
+    for end in connection.ends:
+        if end.stream_port is not None:
+            _refuse_stream(end)
+    ports: list[Operation] = [PacketSourceOp(producer.tile.result, _dma_port(channels[producer]))]
+    for consumer in reversed(connection.consumers):
+        ports.append(PacketDestOp(consumer.tile.result, _dma_port(channels[consumer])))
+    ports.append(EndOp.create())
+    for op in ports:
+        op.location = producer.fifo.location
+    _insert_behind(producer, PacketFlowOp(packet.pkt_id.data, ports))
+
+
+def _refuse_stream(end: End) -> NoReturn:
+    fail(
+        end.fifo,
+        op_text(end.fifo, "cannot send packets through a stream port of a core"),
+        (end.fifo, "drop aie_stream, or lower the design without packet-sw-objFifos"),
+    )
+
+
+def name_shim_channel(design: Design, end: End, channel: Channel, packet: PacketInfoAttr | None) -> None:
+    """Give the shim channel of a FIFO a name, under which the runtime sequence finds it."""
+    name, fifo = shim_allocation_name(end.fifo.sym_name.data), end.fifo
+    if name in design.symbols:
+        why = "the runtime sequence finds the shim end of a FIFO by this name; a FIFO can end at one shim tile only"
+        fail(fifo, f"redefinition of symbol named '{name}'", (fifo, why))
+    design.symbols.add(name)
+    allocation = ShimDmaAllocationOp(name, end.tile.result, channel.direction, channel.number)
+    allocation.plio = fifo.plio
+    if packet is not None:
+        allocation.packet = packet
+    allocation.location = fifo.location
+    terminator = design.device.body.last_op
+    assert terminator is not None, "a device ends with a terminator"
+    insert_operation(allocation, before=terminator)
+
+
+def _port(end: End, channel: Channel) -> Port:
+    """Where an end meets the streams: at its DMA, at a port of its core, or at the edge of the programmable logic."""
+    if end.fifo.plio.value.data:
+        return Port(WireBundle.PLIO if end.is_shim else WireBundle.DMA, channel.number)
+    return Port(WireBundle.DMA if end.stream_port is None else WireBundle.Core, channel.number)
+
+
+def _dma_port(channel: Channel) -> Port:
+    return Port(WireBundle.DMA, channel.number)
+
+
+def _insert_behind(end: End, op: Operation) -> None:
+    op.location = end.fifo.location
+    Rewriter.insert_op(op, InsertPoint.after(end.fifo))

@@ -1,0 +1,128 @@
+"""Carries the values of counters through the control flow of a core, as loop-carried values, results and arguments.
+
+Counters are numbers that operations here and there in a program read and change. On the way through the program in
+order, the current value of each is known; where control flow forks, joins or loops, a counter that changes inside
+becomes one more value that the regions hand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NoReturn
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.aie.lookup import ancestors
+from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design.objectfifo_stateful_transform.block_arguments import CounterT, Values, thread_blocks
+from tilewright.rewrite.branches import has_one_block
+from tilewright.rewrite.folding.regions import recreate
+
+
+class Threading(Generic[CounterT]):
+    """Goes through a program in order; `visit` lowers an operation and sets the values that it changes."""
+
+    def __init__(
+        self,
+        counters: Sequence[CounterT],
+        changes: Mapping[Operation, set[CounterT]],
+        visit: Callable[[Operation, Values[CounterT]], None],
+    ):
+        self.counters, self.visit = counters, visit
+        self.inside = _inside(changes)
+        """For each operation in whose regions counters are used, those that change there."""
+
+    def go_through(self, region: Region, values: Values[CounterT]) -> dict[Block, Values[CounterT]]:
+        """Lower what is in a region that is entered with some values; returns those at the end of each block."""
+        first = region.first_block
+        if first is None:
+            return {}
+        if not has_one_block(region):
+            changing = self._ordered(self.inside[region.parent]) if region.parent is not None else []
+            return thread_blocks(region, values, changing, self._lower)
+        self._lower(first, values)
+        return {first: values}
+
+    def _ordered(self, counters: set[CounterT]) -> list[CounterT]:
+        return [counter for counter in self.counters if counter in counters]
+
+    def _lower(self, block: Block, values: Values[CounterT]) -> None:
+        for op in list(block.ops):
+            if op in self.inside:
+                self._enter(op, values)
+            else:
+                self.visit(op, values)
+
+    def _enter(self, op: Operation, values: Values[CounterT]) -> None:
+        carried = self._ordered(self.inside[op])
+        if not carried:
+            for region in op.regions:
+                self.go_through(region, dict(values))
+            return
+        match op:
+            case scf.ForOp() | scf.WhileOp():
+                self._enter_loop(op, values, carried)
+            case scf.IfOp() | scf.IndexSwitchOp() | scf.ExecuteRegionOp():
+                self._enter_branches(op, values, carried)
+            case _:
+                self._refuse(op)
+
+    def _enter_loop(self, op: Operation, values: Values[CounterT], carried: list[CounterT]) -> None:
+        """Each region gets the values as arguments and hands them on at its end; `scf.while` has two."""
+        for region in op.regions:
+            block = region.block
+            inner = dict(values)
+            for counter in carried:
+                inner[counter] = block.insert_arg(i32, len(block.args))
+            self._lower(block, inner)
+            _hand_on(block, inner, carried)
+        self._replace(op, [*op.operands, *(values[counter] for counter in carried)], values, carried)
+
+    def _enter_branches(self, op: Operation, values: Values[CounterT], carried: list[CounterT]) -> None:
+        """Each region starts from the same values; an `else` that is not there hands them on as they are."""
+        for region in op.regions:
+            if region.first_block is None:
+                region.add_block(Block([scf.YieldOp.create(location=op.location)]))
+            for block, reached in self.go_through(region, dict(values)).items():
+                if isinstance(block.last_op, scf.YieldOp):
+                    _hand_on(block, reached, carried)
+        self._replace(op, op.operands, values, carried)
+
+    def _replace(
+        self, op: Operation, operands: Sequence[SSAValue], values: Values[CounterT], carried: list[CounterT]
+    ) -> None:
+        types = [*(result.type for result in op.results), *(i32 for _ in carried)]
+        new = recreate(op, operands=operands, result_types=types)
+        new.location = op.location
+        Rewriter.insert_op(new, InsertPoint.before(op))
+        kept = new.results[: len(op.results)]
+        for old, result in zip(op.results, kept, strict=True):
+            old.replace_all_uses_with(result)
+        Rewriter.erase_op(op)
+        values.update(zip(carried, new.results[len(kept) :], strict=True))
+
+    def _refuse(self, op: Operation) -> NoReturn:
+        fail_op(
+            op,
+            "cannot carry the state of objectFifos that are acquired or released inside",
+            (op, "use loops and branches of scf or cf around them; --lower-affine makes such loops of affine ones"),
+        )
+
+
+def _inside(changes: Mapping[Operation, set[CounterT]]) -> dict[Operation, set[CounterT]]:
+    """What changes in the regions of each operation that has some of these operations in it."""
+    inside: dict[Operation, set[CounterT]] = {}
+    for op, changed in changes.items():
+        for parent in ancestors(op):
+            inside.setdefault(parent, set()).update(changed)
+    return inside
+
+
+def _hand_on(block: Block, values: Values[CounterT], carried: Sequence[CounterT]) -> None:
+    """Let the terminator of a block pass on some values too."""
+    end = block.last_op
+    assert end is not None, "the verifier requires a terminator"
+    end.operands = [*end.operands, *(values[counter] for counter in carried)]

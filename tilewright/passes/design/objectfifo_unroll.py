@@ -1,0 +1,185 @@
+"""Unrolls the loops of cores in which FIFOs turn, so that each copy of a body has buffers and lock values of its own.
+
+The stateful transform leaves a counter per FIFO and the number of iterations after which all of them are back where
+they were. Unrolled that often, the counters fold to constants; what they chose is then chosen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.dialects.aie.attributes import LockAction
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.standard.canonicalize import CanonicalizePass
+from tilewright.passes.standard.sccp import propagate_constants
+from tilewright.rewrite.unrolling import (
+    iterations,
+    loops_innermost_first,
+    peel_first_iteration,
+    unroll,
+    unroll_by,
+)
+
+UNROLL_HINT = "aie.unroll_hint"
+"""On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
+
+
+@dataclass(frozen=True)
+class ObjectFifoUnrollPass(Pass):
+    name = "aie-objectFifo-unroll"
+    anchor = "aie.device"
+
+    default_dynamic: bool = field(
+        default=False, metadata={"help": "leave loops rolled in cores that do not say dynamic_objfifo_lowering"}
+    )
+    peel_first_iteration: str = field(
+        default="auto",
+        metadata={"help": "copy the first iteration out where lock values become constants: true, false, auto"},
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        peels = self._peels(op)
+        for core in _cores(op):
+            _unroll_core(core, is_dynamic=_is_dynamic(core, self.default_dynamic))
+        _fold(ctx, op)
+        if peels:
+            _peel_loops(ctx, op)
+        _drop_repeated_acquires(op)
+        CanonicalizePass().apply(ctx, op)
+
+    def _peels(self, device: DeviceOp) -> bool:
+        choices = {"auto": not self.default_dynamic, "true": True, "false": False}
+        if self.peel_first_iteration not in choices:
+            fail_op(
+                device,
+                f"invalid peel-first-iteration value '{self.peel_first_iteration}'; "
+                'expected "true", "false" or "auto"',
+            )
+        return choices[self.peel_first_iteration]
+
+
+def _cores(device: DeviceOp) -> list[CoreOp]:
+    return [op for op in device.body.ops if isinstance(op, CoreOp)]
+
+
+def _is_dynamic(core: CoreOp, default: bool) -> bool:
+    own = core.dynamic_objfifo_lowering
+    return default if own is None else bool(own.value.data)
+
+
+def _unroll_core(core: CoreOp, *, is_dynamic: bool) -> None:
+    """Unroll the loops that have a hint, innermost first, and take the hints away."""
+    if not is_dynamic:
+        for loop in list(loops_innermost_first(core)):
+            factor = _turns(loop)
+            if factor > 1:
+                _unroll_turns(loop, factor)
+    for loop in loops_innermost_first(core):
+        loop.attributes.pop(UNROLL_HINT, None)
+
+
+def _turns(loop: scf.ForOp) -> int:
+    hint = loop.attributes.get(UNROLL_HINT)
+    return hint.value.data if isinstance(hint, IntegerAttr) else 1
+
+
+def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
+    """Unroll a loop by `factor`, and what then remains of it, so that every iteration has its own buffers."""
+    count = iterations(loop)
+    if count is not None and count <= factor:
+        rest: scf.ForOp | None = loop
+    else:
+        rest = unroll_by(loop, factor)
+    count = iterations(rest) if rest is not None else None
+    if rest is not None and count:
+        unroll(rest, count)
+
+
+def _fold(ctx: Context, device: DeviceOp) -> None:
+    """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
+    CanonicalizePass().apply(ctx, device)
+    propagate_constants(device)
+    CanonicalizePass().apply(ctx, device)
+
+
+class _Trial(NamedTuple):
+    """A core in which a loop has been peeled, and how it was before."""
+
+    core: CoreOp
+    unpeeled: CoreOp
+    runtime_values: int
+
+
+PEEL_TRIED = "aie.peel_tried"
+"""On a loop that has been offered for peeling, which happens once."""
+
+
+def _peel_loops(ctx: Context, device: DeviceOp) -> None:
+    """Peel loops whose lock values are computed at run time, and keep what makes some of them constants.
+
+    Whether it does can only be seen afterwards, so one loop of each core is tried at a time.
+    """
+    while trials := [trial for core in _cores(device) if (trial := _try_peeling(core)) is not None]:
+        _fold(ctx, device)
+        for trial in trials:
+            if _runtime_values(trial.core) >= trial.runtime_values:
+                Rewriter.replace_op(trial.core, trial.unpeeled)
+    for core in _cores(device):
+        for loop in loops_innermost_first(core):
+            loop.attributes.pop(PEEL_TRIED, None)
+
+
+def _try_peeling(core: CoreOp) -> _Trial | None:
+    loop = next((loop for loop in loops_innermost_first(core) if _may_peel(loop)), None)
+    if loop is None:
+        return None
+    loop.attributes[PEEL_TRIED] = UnitAttr()
+    trial = _Trial(core, core.clone(), _runtime_values(core))
+    peel_first_iteration(loop)
+    return trial
+
+
+def _may_peel(loop: scf.ForOp) -> bool:
+    """A loop whose number of iterations is not known stays whole: it may have none."""
+    if PEEL_TRIED in loop.attributes or not _runtime_values(loop):
+        return False
+    return (iterations(loop) or 0) > 1
+
+
+def _runtime_values(op: Operation) -> int:
+    """How many uses of locks in `op` have values that are not constants."""
+    return sum(use.constant is None for use in op.walk() if isinstance(use, UseLockOp))
+
+
+def _drop_repeated_acquires(device: DeviceOp) -> None:
+    """Remove the acquires of a binary lock that the block has acquired before and not released since."""
+    for block in _blocks(device):
+        held: set[SSAValue] = set()
+        for op in list(block.ops):
+            if not isinstance(op, UseLockOp):
+                continue
+            if op.lock_action is LockAction.Release:
+                held.discard(op.lock)
+            elif op.lock_action is LockAction.Acquire:
+                if op.lock in held:
+                    Rewriter.erase_op(op)
+                held.add(op.lock)
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    for nested in op.walk():
+        for region in nested.regions:
+            yield from region.blocks

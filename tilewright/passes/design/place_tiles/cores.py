@@ -1,0 +1,267 @@
+"""Placing cores, and whatever else the program pins to a place."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from tilewright.device import TileId
+from tilewright.dialects.aie.interfaces import TileLike
+from tilewright.dialects.aie.tiles import LogicalTileOp
+from tilewright.ir.diagnostics import Where, fail
+from tilewright.passes.design.place_tiles.design import Channels, Design, Edges
+from tilewright.passes.design.place_tiles.places import LOGICAL_TILE, Places
+
+Note: TypeAlias = "tuple[Where, str]"
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """A kind of pairs whose tiles must be next to each other, and how to say so."""
+
+    name: str
+    edges: Edges
+    is_legal: Callable[[TileId, TileId], bool]
+    labels: tuple[str, str]  # what the second tile is to the first, and the first to the second
+    hint: str
+
+
+@dataclass
+class Search:
+    """A place for a core, or why there is none."""
+
+    place: TileId | None = None
+    saw_candidate: bool = False
+    buffers_fit: bool = False
+    is_short_of_channels: bool = False
+
+
+class CorePlacer:
+    def __init__(self, design: Design, places: Places, cores_per_column: int | None):
+        self.design, self.places, self.model = design, places, design.model
+        self.free = self._core_places(cores_per_column)
+        self.reserved: dict[TileId, list[LogicalTileOp]] = defaultdict(list)
+        self.buffers = Closeness(
+            "shared-L1 buffer",
+            design.buffers,
+            self._reaches,
+            ("shared-L1 buffer owner", "shared-L1 buffer consumer"),
+            "shared-L1 buffer adjacency requires this LTO to be on a tile whose L1 is shared with the buffer owner's "
+            "tile (N/S neighbor, or W neighbor per the device's checkerboard rule)",
+        )
+        self.cascades = Closeness(
+            "cascade",
+            design.cascades,
+            _is_cascade_step,
+            ("cascade destination", "cascade source"),
+            "cascade adjacency requires the destination tile to be one row South or one column East of the source tile",
+        )
+
+    def place(self) -> None:
+        for tile in sorted(self.design.tiles, key=self._urgency):
+            if tile.place is not None:
+                self._place_pinned(tile, tile.place)
+            elif tile.is_core:
+                self._place_core(tile)
+            elif tile.is_shim_pl:
+                fail(tile, "DMA channel-based SequentialPlacer does not support unplaced ShimPLTiles (no DMAs).")
+
+    def _core_places(self, limit: int | None) -> list[TileId]:
+        """Where cores may go, column by column from the bottom."""
+        columns: dict[int, list[TileId]] = defaultdict(list)
+        for tile in self.model.tiles:
+            if self.model.is_core_tile(*tile):
+                columns[tile.column].append(tile)
+        most = max(map(len, columns.values()))
+        if limit is not None and limit > most:
+            fail(
+                self.design.device,
+                f"requested cores-per-col ({limit}) exceeds device capacity ({most} cores per column)",
+            )
+        return [tile for column in columns.values() for tile in column[:limit]]
+
+    def _reaches(self, place: TileId, memory: TileId) -> bool:
+        return self.model.is_legal_memory_affinity(*place, *memory)
+
+    def _urgency(self, tile: LogicalTileOp) -> tuple[int, int, int]:
+        """The order of placement: what is pinned, then what needs neighbours and those neighbours, then the rest."""
+        freedom = (tile.col is None) + (tile.row is None)
+        demand = self.design.demand(tile)
+        peers = [self.design.demand(peer) for peer, _ in self.design.core_peers.peers(tile)]
+        return freedom, -max(demand, *peers, 0), -demand
+
+    def _place_pinned(self, tile: LogicalTileOp, place: TileId) -> None:
+        for kind in (self.buffers, self.cascades):
+            if not self._is_close(tile, place, kind):
+                fail(
+                    tile,
+                    f"tile ({place.column}, {place.row}) violates {kind.name} adjacency",
+                    *self._peer_notes(tile, kind.edges, kind.labels),
+                    (tile, kind.hint),
+                    (tile, LOGICAL_TILE),
+                )
+        self.places.put(tile, place)
+        self._occupy(tile, place)
+
+    def _place_core(self, tile: LogicalTileOp) -> None:
+        search = self._search(tile)
+        if search.place is None:
+            self._report_no_place(tile, search)
+        self.places.put(
+            tile,
+            search.place,
+            "placer selected this tile; to fix, pin this LTO to a tile with more spare DMA capacity, or reduce the "
+            "LTO's DMA fanin (e.g. via memtile staging)",
+        )
+        self._occupy(tile, search.place)
+
+    def _occupy(self, tile: LogicalTileOp, place: TileId) -> None:
+        if not tile.is_core:
+            return
+        if place in self.free:
+            self.free.remove(place)
+        if self.design.demand(tile):
+            for neighbour in self._memory_neighbours(place):
+                self.reserved[neighbour].append(tile)
+
+    def _memory_neighbours(self, place: TileId) -> Iterator[TileId]:
+        """Cores around a place whose memory it reaches."""
+        for right, up in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+            other = TileId(place.column + right, place.row + up)
+            if self._is_core(other) and self._reaches(place, other):
+                yield other
+
+    def _is_core(self, place: TileId) -> bool:
+        return self.model.is_valid_tile(*place) and self.model.is_core_tile(*place)
+
+    def _search(self, tile: LogicalTileOp) -> Search:
+        search = Search()
+        column, row = (None if number is None else number.value.data for number in (tile.col, tile.row))
+        wished = [p for p in self._candidates(tile) if column in (None, p.column) and row in (None, p.row)]
+        for allow_reserved in (False, True):
+            for place in wished:
+                if not allow_reserved and self._is_reserved_for_others(tile, place):
+                    continue
+                search.saw_candidate = True
+                if not self._is_close(tile, place, self.buffers):
+                    continue
+                search.buffers_fit = True
+                if not self._is_close(tile, place, self.cascades):
+                    continue
+                if not self._suits_peers(tile, place):
+                    search.is_short_of_channels = True
+                    continue
+                search.place = place
+                return search
+        return search
+
+    def _candidates(self, tile: LogicalTileOp) -> list[TileId]:
+        """Free places in the order to try: a core that needs neighbours prefers one with cores above and below."""
+        if not self.design.demand(tile):
+            return self.free
+
+        def rank(place: TileId) -> tuple[int, int, int]:
+            above_and_below = [TileId(place.column, place.row + step) for step in (-1, 1)]
+            return place.column, -sum(map(self._is_core, above_and_below)), place.row
+
+        return sorted(self.free, key=rank)
+
+    def _is_reserved_for_others(self, tile: LogicalTileOp, place: TileId) -> bool:
+        friends = {tile, *(peer for peer, _ in self.design.core_peers.peers(tile))}
+        return any(owner not in friends for owner in self.reserved.get(place, ()))
+
+    def _is_close(self, tile: LogicalTileOp, place: TileId, kind: Closeness) -> bool:
+        """Whether a place is legal beside all partners that have one already."""
+        for peer, is_first in kind.edges.peers(tile):
+            other = self.places.position(peer)
+            if other is not None and not kind.is_legal(*((place, other) if is_first else (other, place))):
+                return False
+        return True
+
+    def _suits_peers(self, tile: LogicalTileOp, place: TileId) -> bool:
+        """Whether this core and its placed peers still fit their channels if it goes there."""
+        peers = self.design.core_peers.peers(tile)
+        if not peers:
+            return True
+        needed = self.design.needed_neighbours(tile)
+        near, far = self._near_and_far(tile, place)
+        if not far.fits(self.design.peer_counts(tile) - needed):
+            return False
+        free = sum(neighbour in self.free for neighbour in self._memory_neighbours(place))
+        if (needed - near).lacking.total > free:
+            return False
+        return all(self._peer_still_fits(tile, place, peer, not is_producer) for peer, is_producer in peers)
+
+    def _near_and_far(self, tile: LogicalTileOp, place: TileId) -> tuple[Channels, Channels]:
+        """How many placed peers share memory with a core at a place, and how many do not."""
+        near, far = Channels(), Channels()
+        for peer, is_producer in self.design.core_peers.peers(tile):
+            other = self.places.position(peer)
+            if other is not None:
+                (near if self._reaches(place, other) else far).count(output=is_producer)
+        return near, far
+
+    def _peer_still_fits(self, tile: LogicalTileOp, place: TileId, peer: TileLike, peer_produces: bool) -> bool:
+        """Whether a placed peer can do with the channels it has if `tile` goes to `place`."""
+        position = self.places.position(peer)
+        if position is None or not isinstance(peer, LogicalTileOp):
+            return True
+        slack = self.design.peer_counts(peer) - self.design.needed_neighbours(peer)
+        far = 0
+        for other, produces in self.design.core_peers.peers(peer):
+            where = place if other is tile else self.places.position(other)
+            far += produces is peer_produces and where is not None and not self._reaches(position, where)
+        return far <= (slack.outputs if peer_produces else slack.inputs)
+
+    def _report_no_place(self, tile: LogicalTileOp, search: Search) -> NoReturn:
+        reasons: list[tuple[str, list[Note]]] = []
+        if search.saw_candidate and not search.buffers_fit and self.buffers.edges.peers(tile):
+            notes = self._peer_notes(tile, self.buffers.edges, self.buffers.labels)
+            reasons.append(("shared-L1 buffer adjacency", notes))
+        if self.cascades.edges.peers(tile):
+            reasons.append(("cascade adjacency", self._peer_notes(tile, self.cascades.edges, self.cascades.labels)))
+        if search.is_short_of_channels:
+            labels = ("compute-peer consumer", "compute-peer producer")
+            advice = (
+                "to fix, pin this LTO to a position that is shared-L1 with the placed compute-peers above, or pin one "
+                "of those peers to a different coordinate so this LTO's constraints become satisfiable"
+            )
+            notes = [*self._peer_notes(tile, self.design.core_peers, labels), (tile, advice)]
+            reasons.append(("compute-peer DMA budget", notes))
+        if tile.col is None and tile.row is None:
+            text = "no available compute tiles for placement"
+            text += "".join(f" ({reason} unsatisfiable)" for reason, _ in reasons)
+        else:
+            column, row = ("?" if number is None else number.value.data for number in (tile.col, tile.row))
+            text = f"no compute tile available matching constraint ({column}, {row})"
+            text += "".join(f" and {reason}" for reason, _ in reasons)
+        found = [note for _, notes in reasons for note in notes]
+        cores = len(self.model.core_rows) * self.model.columns
+        if any("LTO" in text for _, text in found):
+            found.append((tile, LOGICAL_TILE))
+        fail(tile, text, *(found or [(tile, f"{self.model} has {cores} of them: use fewer, or a larger device")]))
+
+    def _peer_notes(self, tile: LogicalTileOp, edges: Edges, labels: tuple[str, str]) -> list[Note]:
+        notes: list[Note] = []
+        unplaced = 0
+        for peer, is_first in edges.peers(tile):
+            place = self.places.position(peer)
+            if place is None:
+                unplaced += 1
+            else:
+                label = labels[0] if is_first else labels[1]
+                notes.append((peer, f"{label} peer placed at ({place.column}, {place.row})"))
+        if unplaced:
+            text = (
+                f"{unplaced} additional peer(s) on this LTO are not yet placed (placed after this LTO; their positions "
+                "may subsequently constrain or unblock this placement)"
+            )
+            notes.append((tile, text))
+        return notes
+
+
+def _is_cascade_step(source: TileId, dest: TileId) -> bool:
+    """Cascades run down and to the right."""
+    return (dest.column - source.column, dest.row - source.row) in ((0, -1), (1, 0))

@@ -1,0 +1,1 @@
+"""Passes on runtime sequences: transfers, tasks, descriptors, loops, checks."""

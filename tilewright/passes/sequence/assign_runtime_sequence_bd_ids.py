@@ -1,0 +1,207 @@
+"""Gives the descriptors of a runtime sequence's tasks their numbers, each free again once its task is done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device import DeviceModel, DmaDirection, TileId
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.bd_chains import DmaStartBdChainOp
+from tilewright.dialects.aiex.tasks import (
+    DmaAwaitTaskOp,
+    DmaBdPoolPopOp,
+    DmaConfigureTaskForOp,
+    DmaConfigureTaskOp,
+    DmaFreeTaskOp,
+    DmaStartTaskOp,
+)
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.used_descriptors import used_descriptors
+
+CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
+Channel: TypeAlias = tuple[TileId, DmaDirection, int]
+
+
+@dataclass(frozen=True)
+class AssignRuntimeSequenceBdIdsPass(Pass):
+    name = "aie-assign-runtime-sequence-bd-ids"
+    anchor = "aie.device"
+
+    skip_without_tasks: bool = False
+    """Leave sequences alone that have no task to assign descriptors to, whatever control flow they have."""
+    avoid_used: bool = False
+    """Give no task a descriptor that its tile uses otherwise."""
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        for sequence in op.walk():
+            if not isinstance(sequence, RuntimeSequenceOp) or _draws_from_pool(sequence):
+                continue
+            if not self.skip_without_tasks or _has_tasks(sequence):
+                _refuse_control_flow(sequence)
+                _check_tokens(sequence)
+                _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}).run(sequence)
+
+
+def _draws_from_pool(sequence: RuntimeSequenceOp) -> bool:
+    """Whether the sequence takes its descriptors at run time."""
+    return any(isinstance(op, DmaBdPoolPopOp) for op in sequence.walk())
+
+
+def _has_tasks(sequence: RuntimeSequenceOp) -> bool:
+    return any(isinstance(op, DmaConfigureTaskOp | DmaConfigureTaskForOp) for op in sequence.walk())
+
+
+def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:
+    for op in sequence.walk():
+        if isinstance(op, CONTROL_FLOW):
+            fail_op(
+                op,
+                "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
+                "pass. Either pass only constant-valued predicates to scf.for and scf.if so "
+                "`aie-unroll-runtime-sequence-loops` can unroll/fold them, or use the dynamic EmitC path instead.",
+            )
+
+
+def channel_of(task: DmaConfigureTaskOp) -> Channel:
+    return _place(task), task.dma_direction, task.channel.value.data
+
+
+def _place(task: DmaConfigureTaskOp) -> TileId:
+    tile = task.tile_like
+    if tile is None or not tile.is_placed or tile.place is None:
+        fail_op(task, "Cannot assign buffer descriptors of a DMA task whose tile is not placed; run placement first.")
+    return tile.place
+
+
+def _check_tokens(sequence: RuntimeSequenceOp) -> None:
+    """Every wait must have a token to come. More tokens than waits are fine."""
+    outstanding: Counter[Channel] = Counter()
+    for op in sequence.walk():
+        if not isinstance(op, DmaStartTaskOp | DmaAwaitTaskOp):
+            continue
+        task = op.configuration
+        if task is None or not task.issues_token:
+            continue
+        channel = channel_of(task)
+        outstanding[channel] += 1 if isinstance(op, DmaStartTaskOp) else -1
+        if outstanding[channel] < 0:
+            fail_op(
+                op,
+                "awaits a task-completion token on a channel where no outstanding token is guaranteed to have been "
+                "produced; the runtime sequence would block here forever. Ensure a prior issue_token dma_start_task on "
+                "the same tile, direction and channel reaches this await",
+            )
+
+
+class _Allocation:
+    """Which task has which descriptors while a sequence is walked from start to end."""
+
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
+        self.model, self.used = model, used
+        self.owners: dict[TileId, dict[int, DmaConfigureTaskOp]] = {}
+        self.awaited: set[DmaConfigureTaskOp] = set()
+
+    def run(self, sequence: RuntimeSequenceOp) -> None:
+        frees: list[DmaFreeTaskOp] = []
+        for op in sequence.walk():
+            match op:
+                case DmaConfigureTaskOp():
+                    self.allocate(op)
+                case DmaAwaitTaskOp():
+                    task = _configuration(op)
+                    self.release(task, op)
+                    self.awaited.add(task)
+                case DmaFreeTaskOp():
+                    self.release(_configuration(op), op)
+                    frees.append(op)
+                case _:
+                    pass
+        for op in frees:
+            op.detach()
+            op.erase()
+
+    def allocate(self, task: DmaConfigureTaskOp) -> None:
+        """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
+        place, _, channel = channel_of(task)
+        owners, reached = self.owners.setdefault(place, {}), self.model.accessible_bds(*place, channel)
+        for bd in task.descriptors:
+            if bd.bd_id is None:
+                continue
+            number = bd.bd_id.value.data
+            if not self.model.is_bd_channel_accessible(*place, number, channel):
+                fail_op(
+                    bd, f"has the ID {number}, but its channel {channel} reaches only {reached[0]} to {reached[-1]}"
+                )
+            if number in owners:
+                fail_op(
+                    task,
+                    f"Specified buffer descriptor ID {number} is already in use. "
+                    "Emit an aiex.dma_free_task operation to reuse BDs.",
+                    (owners[number], "it is in use for this task"),
+                )
+            owners[number] = task
+        used = self.used.get(place, ())
+        free = (number for number in reached if number not in owners and number not in used)
+        for bd in task.descriptors:
+            if bd.bd_id is None:
+                number = next(free, None)
+                if number is None:
+                    self.refuse(task, place, len(reached))
+                owners[number] = task
+                bd.bd_id = IntegerAttr(number, i32)
+
+    def refuse(self, task: DmaConfigureTaskOp, place: TileId, reached: int) -> NoReturn:
+        (column, row), count = place, self.model.num_bds(*place)
+        note = (task, f"its channel {task.channel.value.data} reaches {reached} of them")
+        fail_op(
+            task,
+            f"Too many simultaneously active buffer descriptors on tile ({column},{row}), which supports up to "
+            f"{count}. Emit an aiex.dma_free_task / aiex.dma_await_task to reuse BDs.",
+            *([note] if reached < count else ()),
+        )
+
+    def release(self, task: DmaConfigureTaskOp, by: Operation) -> None:
+        """Give the descriptors of a task back. To free what has been awaited is harmless, whoever has them now."""
+        owners = self.owners.setdefault(_place(task), {})
+        for bd in task.descriptors:
+            if bd.bd_id is None:
+                fail_op(bd, "Free called on BD chain with unassigned IDs.")
+            number = bd.bd_id.value.data
+            if owners.get(number) is task:
+                del owners[number]
+            elif task not in self.awaited:
+                fail_op(
+                    by,
+                    f"frees buffer descriptor ID {number}, which is not currently in use; it was already completed by "
+                    "an earlier aiex.dma_free_task or aiex.dma_await_task",
+                )
+
+
+FIRST_LOWER_WITH = {
+    DmaStartBdChainOp: "--aie-materialize-bd-chains",
+    DmaConfigureTaskForOp: "--aie-substitute-shim-dma-allocations",
+}
+
+
+def lower_first(task: SSAValue) -> Sequence[tuple[SSAValue, str]]:
+    """A note, where a pass has yet to make the task that a value stands for."""
+    flag = next((flag for kind, flag in FIRST_LOWER_WITH.items() if isinstance(task.owner, kind)), None)
+    return () if flag is None else ((task, f"Lower this operation first using the {flag} pass."),)
+
+
+def _configuration(op: DmaAwaitTaskOp | DmaFreeTaskOp) -> DmaConfigureTaskOp:
+    task = op.configuration
+    if task is None:
+        fail_op(op, "does not reference a valid configure_task operation.", *lower_first(op.task))
+    return task

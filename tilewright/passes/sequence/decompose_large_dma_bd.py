@@ -1,0 +1,159 @@
+"""Splits transfers that are too large for one descriptor into several, in the same order of elements."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from tilewright.dialects._syntax import segments
+from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.dma import NextBdOp
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.interfaces import TileLike
+from tilewright.dialects.aie.lookup import ancestors, device_model, parent_of_type
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aiex.access_pattern import AccessPattern
+from tilewright.dialects.aiex.decomposition import decompose
+from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.dialects.aiex.tasks import ConfiguredTask, DmaConfigureTaskForOp, DmaConfigureTaskOp
+from tilewright.ir.diagnostics import emit_remark
+from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.driver import GREEDY, rewrite
+
+CONTROL_FLOW = (scf.ForOp, scf.WhileOp, scf.IfOp)
+IDS = ("bd_id", "next_bd_id")
+
+
+def split_pattern(
+    op: Operation, tile: TileLike | None, pattern: AccessPattern | None, bits: int
+) -> list[AccessPattern]:
+    """How to split a transfer; not at all if it fits, cannot be split, or needs more descriptors than the tile has."""
+    if tile is None or tile.place is None or pattern is None:
+        return []
+    limits = DescriptorLimits.of_tile(device_model(op), *tile.place, bits)
+    parts = decompose(pattern, limits) if limits is not None else []
+    return parts if len(parts) <= tile.resources.bds else []
+
+
+class SplitMemcpy(RewritePattern):
+    """One transfer becomes several; the last one issues the token, if any does."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
+        parts = split_pattern(op, op.tile, op.constant_pattern, op.element_bits)
+        if not parts:
+            return
+        pieces = [op.with_pattern(part) for part in parts]
+        if len(pieces) > 1:
+            for piece, bd_id in zip(pieces, _free_ids(op, len(pieces)), strict=True):
+                piece.id = IntegerAttr(bd_id, i64)
+                piece.issue_token = BoolAttr.from_bool(op.issues_token and piece is pieces[-1])
+        rewriter.replace(op, pieces)
+
+
+def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
+    """Descriptors from that of `op` on which no other transfer of the channel in the sequence uses."""
+    sequence = parent_of_type(op, RuntimeSequenceOp)
+    others = sequence.walk() if sequence is not None else ()
+    used = {
+        other.id.value.data
+        for other in others
+        if isinstance(other, NpuDmaMemcpyNdOp) and other is not op and other.metadata == op.metadata
+    }
+    first = op.id.value.data
+    free = (bd_id for bd_id in range(first, first + count + len(used)) if bd_id not in used)
+    return [next(free) for _ in range(count)]
+
+
+class SplitTaskDescriptor(RewritePattern):
+    """The only descriptor of a task becomes another one, or a chain."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
+        task = op.parent_op()
+        if not isinstance(task, ConfiguredTask) or sum(1 for _ in task.descriptors) != 1:
+            return
+        parts = split_pattern(op, _tile_of_task(task), _constant_pattern(op), op.element_bytes * 8)
+        if len(parts) == 1:
+            rewriter.replace(op, _rearranged(op, parts[0]))
+        elif parts and _is_in_control_flow(op):
+            emit_remark(
+                op,
+                "deferring multi-BD decomposition under runtime control flow "
+                "(dynamic BD pool supports single-BD tasks only)",
+            )
+        elif parts:
+            _chain(op, task, parts, rewriter)
+
+
+def _tile_of_task(task: ConfiguredTask) -> TileLike | None:
+    match task:
+        case DmaConfigureTaskOp():
+            tile = task.tile_like
+            return tile if tile is not None and tile.is_placed else None
+        case DmaConfigureTaskForOp():
+            return task.tile
+        case _:
+            return None
+
+
+def _constant_pattern(bd: DmaBdOp) -> AccessPattern | None:
+    """The pattern of a descriptor that is known entirely and pads nothing."""
+    is_known = (bd.offset is None or bd.constant_offset is not None) and (bd.len is None or bd.constant_len is not None)
+    dimensions = bd.constant_dimensions
+    if not is_known or bd.pad_dimensions is not None or not dimensions:
+        return None
+    return AccessPattern.from_outermost([d.size for d in dimensions], [d.stride for d in dimensions])
+
+
+def _is_in_control_flow(op: Operation) -> bool:
+    for parent in ancestors(op):
+        if isinstance(parent, RuntimeSequenceOp):
+            return False
+        if isinstance(parent, CONTROL_FLOW):
+            return True
+    return False
+
+
+def _rearranged(bd: DmaBdOp, pattern: AccessPattern, length: int | None = None) -> DmaBdOp:
+    """The same descriptor with other loops, and another length if one is given."""
+    operands = [bd.buffer] if bd.len is None or length is not None else [bd.buffer, bd.len]
+    properties: dict[str, Attribute] = bd.properties | {
+        "static_offset": IntegerAttr((bd.constant_offset or 0) + pattern.offset, i32),
+        "static_sizes": DenseArrayBase.from_list(i64, pattern.outermost_sizes),
+        "static_strides": DenseArrayBase.from_list(i64, pattern.outermost_strides),
+        "operandSegmentSizes": segments(1, 0, len(operands) - 1, 0, 0),
+    }
+    if length is not None:
+        properties["static_len"] = IntegerAttr(length, i32)
+    return DmaBdOp.create(operands=operands, properties=properties, attributes=bd.attributes)
+
+
+def _chain(op: DmaBdOp, task: ConfiguredTask, parts: list[AccessPattern], rewriter: PatternRewriter) -> None:
+    """One block for each part, linked by `next_bd`. Ids of the descriptor belong to the first of them alone."""
+    first = op.parent
+    assert first is not None and first.last_op is not None
+    rewriter.erase(first.last_op)
+    blocks = [first, *(Block() for _ in parts[1:])]
+    task.chain.add_block(blocks[1:])
+    for block, part, following in zip(blocks, parts, [*blocks[1:], None], strict=True):
+        descriptor = _rearranged(op, part, part.length)
+        if block is not first:
+            for name in IDS:
+                descriptor.properties.pop(name, None)
+        end = EndOp() if following is None else NextBdOp(following)
+        rewriter.insert([descriptor, end], InsertPoint.at_end(block))
+    rewriter.erase(op)
+
+
+class DecomposeLargeDmaBdPass(Pass):
+    name = "aie-decompose-large-dma-bd"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        rewrite(op, SplitMemcpy(), SplitTaskDescriptor(), config=GREEDY)

@@ -1,0 +1,188 @@
+"""Lowers DMA tasks: configuring one writes its descriptors, starting one pushes the first, awaiting one waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from tilewright.device import TileId
+from tilewright.dialects.aiex.queue import NpuPushQueueOp
+from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaStartTaskOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.descriptor_lowering import wait_for_token
+from tilewright.passes.sequence.dma_tasks_to_npu.task_checks import (
+    checked_descriptors,
+    hoist_computations,
+    link_descriptors,
+)
+from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
+from tilewright.passes.sequence.limit_checks import Guards
+from tilewright.rewrite.driver import Config, Simplify, rewrite_with
+from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
+from tilewright.rewrite.folding import patterns_of
+from tilewright.rewrite.legalization import convert
+
+
+def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
+    """Where a task runs."""
+    tile = task.tile_like
+    if tile is None or not tile.is_placed or tile.place is None:
+        notes = ((task, "Task configured here."),) if user is not task else ()
+        fail_op(user, "Cannot lower a DMA task whose tile is not placed; run placement first.", *notes)
+    return tile.place
+
+
+class StartTaskToPushQueue(RewritePattern):
+    def __init__(self, constants: SharedConstants | None):
+        self.constants = constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
+        task = op.configuration if op.bd_id is None else find_configuration(op.task)
+        if task is None:
+            fail_op(op, "does not reference a valid configure_task operation.")
+        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
+        repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
+        rewriter.replace(
+            op,
+            NpuPushQueueOp(
+                *place,
+                task.dma_direction,
+                task.channel.value.data,
+                bd_id=bd_id,
+                repeat_count=emit.number(repeat),
+                issue_token=task.issues_token,
+            ),
+        )
+
+
+def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
+    """The number of the descriptor that a task starts with."""
+    first = task.first_descriptor
+    if first is None or (first.bd_id is None and not task.bd_ids):
+        remedy = "Run the `aie-assign-runtime-buffer-descriptor-ids` pass first or manually assign an ID."
+        fail_op(op, "First buffer descriptor in chain has not been assigned an ID", (op, remedy))
+    return number_of(task, first)
+
+
+class AwaitTaskToSync(RewritePattern):
+    def __init__(self, constants: SharedConstants | None):
+        self.constants = constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DmaAwaitTaskOp, rewriter: PatternRewriter) -> None:
+        task = find_configuration(op.task)
+        if task is None:
+            fail_op(op, "does not reference a valid configure_task operation.")
+        if not task.issues_token:
+            remedy = "Consider adding attribute `issue_token=true` here."
+            fail_op(op, "Cannot wait on a BD that is not configured to issue a token.", (task, remedy))
+        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        rewriter.replace(op, wait_for_token(emit, place, task.dma_direction, task.channel.value.data))
+
+
+def find_configuration(task: SSAValue) -> DmaConfigureTaskOp | None:
+    """Some task that a value may be. All that come together in a branch or loop are for the same channel."""
+    pending, seen = [task], set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, OpResult) and isinstance(value.op, DmaConfigureTaskOp):
+            return value.op
+        pending += _carried_values(value)
+    return None
+
+
+def _carried_values(value: SSAValue) -> Sequence[SSAValue]:
+    """The values that a branch or loop may hand on as this one."""
+    if isinstance(value, BlockArgument):
+        return _received_values(value)
+    assert isinstance(value, OpResult)
+    match value.op:
+        case scf.IfOp() as op:
+            return [_end(region).operands[value.index] for region in (op.true_region, op.false_region)]
+        case scf.ForOp() as op:
+            return [op.iter_args[value.index], _end(op.body).operands[value.index]]
+        case scf.WhileOp() as op:
+            return [_end(op.before_region).operands[1 + value.index]]
+        case _:
+            return ()
+
+
+def _received_values(argument: BlockArgument) -> Sequence[SSAValue]:
+    match argument.block.parent_op():
+        case scf.ForOp() as op if argument.index > 0:
+            carried = argument.index - 1
+            return [op.iter_args[carried], _end(op.body).operands[carried]]
+        case scf.WhileOp() as op if argument.block is op.before_region.block:
+            return [op.arguments[argument.index], _end(op.after_region).operands[argument.index]]
+        case scf.WhileOp() as op:
+            return [_end(op.before_region).operands[1 + argument.index]]
+        case _:
+            return ()
+
+
+def _end(region: Region) -> Operation:
+    end = region.block.last_op
+    assert end is not None
+    return end
+
+
+LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
+"""How many locks a descriptor may use: mlir-aie has none that only waits, or only tells."""
+
+
+class ConfigureTaskToWriteBd(RewritePattern):
+    def __init__(self, guards: Guards, constants: SharedConstants | None):
+        self.guards, self.constants = guards, constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
+        place = place_of(op, op)
+        users = [use.operation for use in op.result.uses]
+        if users:
+            fail_op(op, "Cannot lower while op still has uses.", *((user, "Used here.") for user in users))
+        if len(op.bd_ids) > 1 and self.guards is Guards.UPSTREAM:
+            fail_op(
+                op,
+                "is a chain of descriptors that are numbered at run time",
+                (op, "the option guards=full of this pass has it lowered"),
+            )
+        hoist_computations(op, rewriter)
+        descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
+        following = link_descriptors(op, descriptors)
+        for bd in descriptors:
+            TaskDescriptor(op, bd, place, Emitter(rewriter, self.constants), self.guards).write(following.get(bd))
+        rewriter.erase(op)
+
+
+CARRIES_TASKS = (scf.ForOp, scf.IfOp, scf.WhileOp)
+
+
+@dataclass(frozen=True)
+class DmaTasksToNpuPass(Pass):
+    name = "aie-dma-tasks-to-npu"
+    anchor = "aie.device"
+
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        constants = SharedConstants() if self.guards is Guards.FULL else None
+        convert(op, {DmaStartTaskOp: StartTaskToPushQueue(constants), DmaAwaitTaskOp: AwaitTaskToSync(constants)})
+        # Branches and loops may still hand on tasks that nobody awaits any more.
+        if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
+            rewrite_with(
+                op,
+                lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
+                Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
+            )
+        convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants)}, add_error=False)

@@ -1,0 +1,361 @@
+"""Lowers transfers, waits, queue pushes and descriptors to register writes, patches and waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
+from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.interfaces import Target
+from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aiex.argument_trace import ArgumentPart, trace_to_argument
+from tilewright.dialects.aiex.block_data import DataName, data_global, global_data, word_bytes
+from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
+from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
+from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
+from tilewright.dialects.aiex.resolution import absolute_address
+from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
+from tilewright.dialects.memref.buffers import GlobalOp
+from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.descriptor_lowering import (
+    Descriptor,
+    add_scratchpad_offset,
+    address_register,
+    check_argument_part,
+    offset_in_bytes,
+    transfer_of,
+    wait_for_token,
+)
+from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
+from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
+from tilewright.rewrite.device_tiles import tile_at
+from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
+from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.numbers import Numbers
+
+GLOBAL_PREFIX = "blockwrite_data_"
+
+
+class Channel(NamedTuple):
+    """A shim channel, and where its tile is, if that is known."""
+
+    allocation: ShimDmaAllocationOp
+    place: TileId | None
+
+
+class Channels:
+    """The shim channels of a device by name, each looked up once."""
+
+    def __init__(self, device: DeviceOp):
+        self.device = device
+        self._found: dict[SymbolRefAttr, Channel | None] = {}
+
+    def find(self, name: SymbolRefAttr) -> Channel | None:
+        if name not in self._found:
+            allocation = lookup_symbol(self.device, name)
+            self._found[name] = _channel(allocation) if isinstance(allocation, ShimDmaAllocationOp) else None
+        return self._found[name]
+
+
+def _channel(allocation: ShimDmaAllocationOp) -> Channel:
+    tile = tile_of(allocation.tile)
+    return Channel(allocation, tile.place if tile is not None and tile.is_placed else None)
+
+
+class MemcpyToWriteBd(RewritePattern):
+    """A transfer is a descriptor, the address of its buffer, and a push onto the channel's queue."""
+
+    def __init__(self, channels: Channels, guards: Guards, constants: SharedConstants | None):
+        self.channels, self.guards, self.constants = channels, guards, constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
+        emit = Emitter(rewriter, self.constants)
+        memcpy = _Memcpy(op, self.channels, emit, self.guards)
+        allocation = memcpy.allocation
+        if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
+            repeat_count = memcpy.write_as_upstream()
+        else:
+            repeat_count = memcpy.write()
+        push = NpuPushQueueOp(
+            *memcpy.place,
+            allocation.direction,
+            allocation.channel,
+            repeat_count=emit.number(repeat_count),
+            bd_id=emit.constant(op.id.value.data),
+            issue_token=op.issues_token or allocation.direction is DmaDirection.S2MM,
+        )
+        rewriter.replace(op, push)
+
+
+class _Memcpy:
+    """A transfer on its way to being a descriptor."""
+
+    def __init__(self, op: NpuDmaMemcpyNdOp, channels: Channels, emit: Emitter, guards: Guards):
+        self.op, self.emit = op, emit
+        channel = channels.find(op.metadata)
+        if channel is None:
+            fail_op(op, "couldn't find shim_dma_allocation op.")
+        if channel.place is None:
+            fail_op(op, "shim_dma_allocation op must reference a valid TileOp.")
+        self.allocation, self.place, self.model = channel.allocation, channel.place, channels.device.model
+        self.pattern = op.constant_pattern
+        self.bd_id, self.element_bits = op.id.value.data, op.element_bits
+        self.numbers = Numbers(emit)
+        self.checks = LimitChecks(op, self.numbers, guards)
+        if not self.checks.enabled and not 0 <= self.bd_id <= self.model.num_bds(*self.place):
+            fail_op(op, TOO_LARGE_BD_ID)
+
+    def write(self) -> Number:
+        """Write the descriptor. Returns the repeat count for its push."""
+        self._check()
+        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
+        assert limits is not None, "transfers elsewhere have been refused"
+        offsets, sizes, strides = self._numbers()
+        transfer = transfer_of(self.model, self.place, limits, sizes, strides)
+        made = transfer.fields(self.numbers, self.checks)
+        fields = self._template() | made.fields | self._padding()
+        Descriptor(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
+        part = self._argument()
+        offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
+        check_argument_part(self.checks, part, offset, transfer, self.element_bytes)
+        self._patch(part, self.emit.number(offset))
+        return made.repeat_count
+
+    def write_as_upstream(self) -> SSAValue:
+        """Write a template, then the words that runtime values are part of, in the form that mlir-aie gives them."""
+        self.emit.emit(NpuWriteBdOp(**self._template(), **self.place._asdict(), bd_id=self.bd_id))
+        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
+        assert limits is not None, "the verifier refuses runtime patterns on other tiles"
+        offsets, sizes, strides = self._numbers()
+        descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
+        burst_bytes = self.op.burst_length.value.data
+        repeat = descriptor.write_pattern(self.emit, RuntimePattern(sizes, strides), limits, burst_bytes)
+        part = self._argument()
+        self._patch(part, argument_offset(self.emit, offsets, strides, self.element_bytes, part.offset_bytes))
+        return repeat
+
+    @property
+    def element_bytes(self) -> int:
+        return self.element_bits // 8
+
+    def _numbers(self) -> tuple[Sequence[Number], Sequence[Number], Sequence[Number]]:
+        """Offsets, sizes and strides, innermost first."""
+        if self.pattern is not None:
+            return self.pattern.offsets, self.pattern.sizes, self.pattern.strides
+        return self.op.mixed_offsets[::-1], self.op.mixed_sizes[::-1], self.op.mixed_strides[::-1]
+
+    def _check(self) -> None:
+        """What is known is refused in mlir-aie's words, where that refuses it."""
+        op, place = self.op, self.place
+        if self.pattern is not None and (
+            text := pattern_violation(self.model, *place, self.element_bits, self.pattern)
+        ):
+            fail_op(op, text)
+        if self.model.is_mem_tile(*place) and self.allocation.direction is DmaDirection.S2MM and op.is_padded:
+            fail_op(op, "MemTile supports zero padding only on MM2S direction")
+        if self.checks.enabled and op.packet is not None and (text := packet_violation(op.packet)):
+            fail_op(op, text)
+        self.checks.descriptor_number(self.bd_id, range(self.model.num_bds(*place)))
+
+    def _template(self) -> dict[str, int]:
+        """The fields that do not depend on the pattern."""
+        op = self.op
+        fields = {"valid_bd": 1, "burst_length": op.burst_length.value.data}
+        if op.packet is not None:
+            fields |= {"enable_packet": 1, "packet_type": op.packet.pkt_type.data, "packet_id": op.packet.pkt_id.data}
+        return fields
+
+    def _padding(self) -> dict[str, int]:
+        attrs = {name: self.op.properties.get(name) for name in PADDING}
+        return {name: attr.value.data for name, attr in attrs.items() if isinstance(attr, IntegerAttr)}
+
+    def _argument(self) -> ArgumentPart:
+        """Which part of which argument of the sequence the memory is."""
+        sequence = parent_of_type(self.op, RuntimeSequenceOp)
+        if sequence is None:
+            fail_op(self.op, "NpuDmaMemcpyNdOps must have RuntimeSequenceOp parent at time of lowering.")
+        part = trace_to_argument(self.op.memref)
+        if part is None or part.argument.block is not sequence.body.first_block:
+            fail_op(
+                self.op,
+                "memref must be a block argument or subview/cast/reinterpret_cast of a block argument with static "
+                "offsets, sizes, and strides",
+            )
+        return part
+
+    def _patch(self, part: ArgumentPart, offset_bytes: SSAValue) -> None:
+        """Put the address of the host's buffer into the descriptor."""
+        register = address_register(self.model, self.place, self.bd_id)
+        self.emit.emit(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
+        add_scratchpad_offset(self.emit, self.op.offset_state_table_idx, self.element_bytes, register)
+
+
+class DmaWaitToSync(RewritePattern):
+    def __init__(self, channels: Channels, constants: SharedConstants | None):
+        self.channels, self.constants = channels, constants
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuDmaWaitOp, rewriter: PatternRewriter) -> None:
+        channel = self.channels.find(op.symbol)
+        if channel is None:
+            fail(op, "couldn't find shim_dma_allocation op")
+        if channel.place is None:
+            fail(op, "shim_dma_allocation op must reference a valid TileOp")
+        allocation, emit = channel.allocation, Emitter(rewriter, self.constants)
+        rewriter.replace(op, wait_for_token(emit, channel.place, allocation.direction, allocation.channel))
+
+
+class PushQueueToWrite32(RewritePattern):
+    """A push is a write to the queue register. Tokens carry the tile's controller id, which is set before."""
+
+    def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
+        self.device, self.model, self.guards, self.constants = device, device.model, guards, constants
+        self.tiles: dict[TileId, TileOp] = {}
+        self.reached: dict[tuple[TileId, int], list[int]] = {}
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
+        emit, model, place = Emitter(rewriter, self.constants), self.model, op.place
+        direction, channel = op.dma_direction, op.channel.value.data
+        if self.guards is Guards.FULL:
+            self.check(op, channel, emit)
+        if op.issue_token and (controller_id := self.controller_id(place)) is not None:
+            (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
+            (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
+            control = emit.constant(model.channel_control_address(*place, direction, channel))
+            emit.emit(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
+        queue = MemTileTaskQueue if model.is_mem_tile(*place) else TaskQueue
+        (token,) = queue.pack(enable_token_issue=1 if op.issue_token else 0)
+        bd_id, repeat_count = known(op.bd_id), known(op.repeat_count)
+        if bd_id is not None and repeat_count is not None:
+            (word,) = queue.pack(start_bd_id=bd_id, repeat_count=repeat_count)
+            value = emit.constant(word | token)
+        else:
+            fields = [(queue.start_bd_id, emit.number(op.bd_id)), (queue.repeat_count, op.repeat_count)]
+            value = emit.word(fields, token)
+        register = emit.constant(model.task_queue_address(*place, direction, channel))
+        rewriter.replace(op, NpuWrite32Op(register, value))
+
+    def check(self, op: NpuPushQueueOp, channel: int, emit: Emitter) -> None:
+        if text := op.violation(self.model):
+            fail_op(op, text)
+        checks, key = LimitChecks(op, Numbers(emit), Guards.FULL), (op.place, channel)
+        checks.channel(self.model, op.place, op.dma_direction, channel)
+        if key not in self.reached:
+            self.reached[key] = self.model.accessible_bds(*key[0], channel)
+        checks.descriptor_number(op.bd_id, self.reached[key])
+        checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
+
+    def controller_id(self, place: TileId) -> PacketInfoAttr | None:
+        """The packet id of a tile, if it has one; the tile is declared from here on."""
+        if place not in self.tiles:
+            self.tiles[place] = tile_at(self.device, *place)
+        return self.tiles[place].controller_id
+
+
+class RtpWriteToWrite32(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuWriteRTPOp, rewriter: PatternRewriter) -> None:
+        device, name = parent_of_type(op, Target), op.buffer.root_reference.data
+        buffer = lookup_symbol(device, name) if device is not None else None
+        if not isinstance(buffer, BufferOp) or buffer.place is None:
+            fail(op, f"buffer '{name}' not found in device")
+        if buffer.address_bytes is None:
+            fail(op, "buffer must have address assigned")
+        address = Emitter(rewriter).constant(buffer.address_bytes + WORD_BYTES * op.index.value.data)
+        rewriter.replace(op, NpuWrite32Op(address, op.value, *buffer.place))
+
+
+class BufferToAddress(RewritePattern):
+    """Writes that are relative to a buffer become absolute."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        match op:
+            case NpuBlockWriteOp(buffer=SymbolRefAttr()):
+                address = absolute_address(op, op.address.value.data)
+                rewriter.replace(op, NpuBlockWriteOp(op.data, address))
+            case NpuWrite32Op(buffer=SymbolRefAttr()):
+                rewriter.replace(op, NpuWrite32Op(_absolute_operand(op, op.address, rewriter), op.value))
+            case NpuMaskWrite32Op(buffer=SymbolRefAttr()):
+                address = _absolute_operand(op, op.address, rewriter)
+                rewriter.replace(op, NpuMaskWrite32Op(address, op.value, op.mask))
+            case _:
+                pass
+
+
+def _absolute_operand(op: Placed, address: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    offset = known(address)
+    if offset is None:
+        fail(op, "an address relative to a buffer must be a constant")
+    return Emitter(rewriter).constant(absolute_address(op, offset & WORD_MASK))
+
+
+class WriteBdToBlockWrite(RewritePattern):
+    """A descriptor is a block write of its words, which are a global. Equal words share one."""
+
+    def __init__(self, device: DeviceOp, *, all_fields: bool = False):
+        self.all_fields = all_fields
+        globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
+        self.names = {data: DataName.of(op) for op in reversed(globals) if (data := global_data(op)) is not None}
+        numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
+        self.next_number = max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
+        model, column, row = device_model(op), op.field("column"), op.field("row")
+        data = word_bytes(op.words(all_fields=self.all_fields))
+        if data not in self.names:
+            self.names[data] = DataName.of(self.make_global(op, data, rewriter))
+        source = self.names[data].read()
+        address = model.bd_address(column, row, op.field("bd_id"))
+        rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
+
+    def make_global(self, op: NpuWriteBdOp, data: bytes, rewriter: PatternRewriter) -> GlobalOp:
+        sequence = parent_of_type(op, RuntimeSequenceOp)
+        created = data_global(f"{GLOBAL_PREFIX}{self.next_number}", data)
+        rewriter.insert(created, InsertPoint.before(op if sequence is None else sequence))
+        self.next_number += 1
+        return created
+
+
+@dataclass(frozen=True)
+class DmaToNpuPass(Pass):
+    name = "aie-dma-to-npu"
+    anchor = "aie.device"
+
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        relative, channels = BufferToAddress(), Channels(op)
+        constants = SharedConstants() if self.guards is Guards.FULL else None
+        convert(
+            op,
+            {
+                NpuDmaMemcpyNdOp: MemcpyToWriteBd(channels, self.guards, constants),
+                NpuDmaWaitOp: DmaWaitToSync(channels, constants),
+                NpuPushQueueOp: PushQueueToWrite32(op, self.guards, constants),
+                NpuWriteRTPOp: RtpWriteToWrite32(),
+                NpuWriteBdOp: WriteBdToBlockWrite(op, all_fields=self.guards is Guards.FULL),
+                NpuBlockWriteOp: relative,
+                NpuWrite32Op: relative,
+                NpuMaskWrite32Op: relative,
+            },
+        )

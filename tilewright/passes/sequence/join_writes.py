@@ -1,0 +1,146 @@
+"""Joins writes to consecutive words into one instruction, which costs the command processor as much as one of them.
+
+Descriptors with sizes that are known only at run time are written as a template, then word by word where they differ
+from it. Here that becomes one write of all words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp
+from xdsl.dialects.builtin import i32
+from xdsl.dialects.memref import GetGlobalOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.guards import Guard
+from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuWrite32Op, NpuWriteWordsOp
+from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.emitter import constant_of
+from tilewright.rewrite.insertion import building_before
+
+Word: TypeAlias = "int | SSAValue"
+
+
+class Target(NamedTuple):
+    """Where a word goes: so many bytes behind a value, or behind 0."""
+
+    base: SSAValue | None
+    offset: int
+
+
+class Span:
+    """Words that follow each other, by the instructions that write them, all from one line of the source."""
+
+    def __init__(self, op: Operation, target: Target, words: list[Word], is_template: bool):
+        self.ops, self.target, self.words = [op], target, words
+        self._open = set(range(len(words))) if is_template else set[int]()
+        """Words of a template that may still be replaced: nobody has seen them yet."""
+
+    def take(self, other: Span) -> bool:
+        """Whether another write belongs to these words; if so, they include it."""
+        index, rest = divmod(other.target.offset - self.target.offset, WORD_BYTES)
+        (word,) = other.words if len(other.words) == 1 else (None,)
+        is_near = other.target.base is self.target.base and rest == 0 and other.ops[0].location == self.ops[0].location
+        if word is None or not is_near or not (index == len(self.words) or index in self._open):
+            return False
+        self._open.discard(index)
+        self.words[index : index + 1] = [word]
+        self.ops += other.ops
+        return True
+
+
+@dataclass(frozen=True)
+class JoinWritesPass(Pass):
+    name = "tilewright-join-writes"
+    anchor = "aie.device"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        for sequence in (found for found in op.body.ops if isinstance(found, RuntimeSequenceOp)):
+            for span in [span for block in _blocks(sequence) for span in _spans(block)]:
+                _join(span)
+
+
+def _blocks(sequence: RuntimeSequenceOp) -> Iterator[Block]:
+    return (block for op in sequence.walk() for region in op.regions for block in region.blocks)
+
+
+def _spans(block: Block) -> Iterator[Span]:
+    """Instructions that can be one, as nothing is done between them."""
+    span: Span | None = None
+    for op in block.ops:
+        if _does_nothing(op):
+            continue
+        write = _write(op)
+        if span is None or write is None or not span.take(write):
+            if span is not None and len(span.ops) > 1:
+                yield span
+            span = write
+    if span is not None and len(span.ops) > 1:
+        yield span
+
+
+def _write(op: Operation) -> Span | None:
+    match op:
+        case NpuBlockWriteOp(buffer=None):
+            words: list[Word] = [word & WORD_MASK for word in block_words(op)]
+            return Span(op, Target(None, absolute_address(op, op.address.value.data)), words, is_template=True)
+        case NpuWrite32Op(buffer=None):
+            target = _target(op)
+            return None if target is None else Span(op, target, [op.value], is_template=False)
+        case _:
+            return None
+
+
+def _target(op: NpuWrite32Op) -> Target | None:
+    if (offset := constant_value(op.address)) is not None:
+        return Target(None, absolute_address(op, offset))
+    return _sum(op.address) if op.column is None and op.row is None else None
+
+
+def _sum(address: SSAValue) -> Target:
+    """A value that something known is added to, or that stands alone."""
+    if isinstance(address.owner, AddiOp):
+        left, right = address.owner.operands
+        if (offset := constant_value(right)) is not None:
+            return Target(left, offset)
+        if (offset := constant_value(left)) is not None:
+            return Target(right, offset)
+    return Target(address, 0)
+
+
+def _does_nothing(op: Operation) -> bool:
+    """Whether an operation puts nothing into the stream: it computes, or checks."""
+    return isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith."))
+
+
+def _join(span: Span) -> None:
+    first, last = span.ops[0], span.ops[-1]
+    build = building_before(last)
+    if span.target.base is None:
+        address = _value(build, span.target.offset)
+    else:
+        assert isinstance(first, NpuWrite32Op)
+        address = first.address
+    build.insert(NpuWriteWordsOp(address, [_value(build, word) for word in span.words]))
+    templates = [op.data for op in span.ops if isinstance(op, NpuBlockWriteOp)]
+    for op in span.ops:
+        Rewriter.erase_op(op)
+    for data in templates:
+        if isinstance(data.owner, GetGlobalOp) and not data.first_use:
+            Rewriter.erase_op(data.owner)
+
+
+def _value(build: Builder, word: Word) -> SSAValue:
+    return build.insert(constant_of(word, i32)).results[0] if isinstance(word, int) else word

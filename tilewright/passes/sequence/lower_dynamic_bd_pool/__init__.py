@@ -1,0 +1,266 @@
+"""Has the descriptors of tasks in loops and branches chosen at run time, from a pool of free ones for each tile.
+
+A task takes the numbers of its descriptors from the pool when it is configured and gives them back when it is freed.
+Where a loop or a branch hands on a task, the numbers go along with it, as values of their own beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tilewright.device import DeviceModel, TileId
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.tasks import (
+    DmaBdPoolPopOp,
+    DmaBdPoolPushOp,
+    DmaConfigureTaskOp,
+    DmaFreeTaskOp,
+    DmaStartTaskOp,
+)
+from tilewright.ir.diagnostics import emit_warning, fail_op, location_of, op_text
+from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.assign_runtime_sequence_bd_ids import CONTROL_FLOW, channel_of, lower_first
+from tilewright.passes.sequence.lower_dynamic_bd_pool.pooled_tasks import (
+    PooledTask,
+    check_alike,
+    check_descriptors,
+    check_start,
+    first_index,
+    handed_on,
+)
+from tilewright.passes.sequence.used_descriptors import used_descriptors
+from tilewright.rewrite.folding.regions import is_defined_in, only_block, recreate, terminator
+from tilewright.rewrite.insertion import building_before
+
+
+@dataclass(frozen=True)
+class LowerDynamicBdPoolPass(Pass):
+    name = "aie-lower-dynamic-bd-pool"
+    anchor = "aie.device"
+
+    allow_while: bool = field(default=False, metadata={"help": "accept scf.while, too"})
+    avoid_used: bool = field(default=False, metadata={"help": "leave out what else the tile uses"})
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, DeviceOp)
+        for sequence in [child for child in op.walk() if isinstance(child, RuntimeSequenceOp)]:
+            inside = list(sequence.walk())
+            if any(isinstance(child, DmaBdPoolPopOp) for child in inside):
+                continue
+            if any(isinstance(child, CONTROL_FLOW) for child in inside):
+                if not self.allow_while:
+                    _refuse_while(inside)
+                _PooledSequence(op.model, used_descriptors(op) if self.avoid_used else {}).lower(sequence)
+
+
+def _refuse_while(ops: Sequence[Operation]) -> None:
+    for op in ops:
+        if isinstance(op, scf.WhileOp):
+            fail_op(
+                op,
+                "scf.while in a runtime sequence is not supported by the dynamic BD pool path; only scf.for and scf.if "
+                "are supported",
+                (op, "the option allow-while of this pass lifts this restriction"),
+            )
+
+
+_Positions: TypeAlias = dict[int, PooledTask]
+"""Tasks by their position in a list of values that a loop or a branch hands on."""
+
+
+class _PooledSequence:
+    """One walk over a sequence in the order of execution, so that a task is known before it is handed on."""
+
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
+        self.model, self.used = model, used
+        self.tasks: dict[SSAValue, PooledTask] = {}
+        self.freed: list[dict[SSAValue, DmaFreeTaskOp]] = []
+        """What is free for certain: by block, from the outermost to the one that is being walked."""
+        self.loops: list[Region] = []
+        self.pools: dict[tuple[TileId, int], tuple[int | None, int | None]] = {}
+        self.starts: list[tuple[DmaStartTaskOp, PooledTask]] = []
+
+    def lower(self, sequence: RuntimeSequenceOp) -> None:
+        self.walk(sequence.body)
+        for start, task in self.starts:
+            check_start(start, task)
+
+    def walk(self, region: Region) -> None:
+        for block in region.blocks:
+            self.freed.append({})
+            for op in list(block.ops):
+                self.visit(op)
+            self.freed.pop()
+
+    def walk_loop(self, region: Region) -> None:
+        self.loops.append(region)
+        self.walk(region)
+        self.loops.pop()
+
+    def visit(self, op: Operation) -> None:
+        match op:
+            case DmaConfigureTaskOp():
+                self.draw(op)
+            case DmaStartTaskOp():
+                self.start(op)
+            case DmaFreeTaskOp():
+                self.free(op)
+            case scf.ForOp():
+                self.visit_for(op)
+            case scf.IfOp():
+                self.visit_if(op)
+            case scf.WhileOp():
+                self.visit_while(op)
+            case _:
+                for region in op.regions:
+                    self.walk(region)
+
+    def draw(self, op: DmaConfigureTaskOp) -> None:
+        """Take a number for each descriptor."""
+        if op.bd_ids:
+            return
+        place, _, _ = channel_of(op)
+        check_descriptors(op)
+        build, pool = building_before(op), self.pool_of(op)
+        ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
+        op.set_bd_ids(ids)
+        self.tasks[op.result] = PooledTask(ids, op)
+
+    def pool_of(self, task: DmaConfigureTaskOp) -> tuple[int | None, int | None]:
+        """The channel whose descriptors a task needs, where not all will do, and the first one that is free."""
+        place, _, channel = channel_of(task)
+        if (place, channel) not in self.pools:
+            reached = self.model.accessible_bds(*place, channel)
+            used = self.used.get(place, set[int]()).intersection(reached)
+            reaches_all = len(reached) == self.model.num_bds(*place)
+            self.pools[place, channel] = None if reaches_all else channel, max(used) + 1 if used else None
+        return self.pools[place, channel]
+
+    def start(self, op: DmaStartTaskOp) -> None:
+        """Say which descriptor is the first, where the task is not configured in plain sight."""
+        task = self.tasks.get(op.task)
+        if task is None or op.configuration is not None or op.bd_id is not None:
+            return
+        op.operands = [op.task, task.ids[first_index(task.example)]]
+        self.starts.append((op, task))
+
+    def free(self, op: DmaFreeTaskOp) -> None:
+        """Give the numbers back, such that the next task gets them in the same order."""
+        task = self.tasks.get(op.task)
+        if task is None:
+            fail_op(
+                op,
+                "does not resolve to a task allocated from the runtime pool; cannot return its buffer descriptor ID",
+                *lower_first(op.task),
+            )
+        self.check_freed_once(op)
+        build = building_before(op)
+        place, _, _ = channel_of(task.example)
+        for id in reversed(task.ids):
+            build.insert(DmaBdPoolPushOp(place, id, *self.pool_of(task.example)))
+        Rewriter.erase_op(op)
+
+    def check_freed_once(self, op: DmaFreeTaskOp) -> None:
+        before = next((frees[op.task] for frees in self.freed if op.task in frees), None)
+        if before is not None:
+            fail_op(
+                op,
+                "frees a task that is free already; its buffer descriptor would be given to two other tasks",
+                (before, "it is freed here"),
+            )
+        self.freed[-1][op.task] = op
+        if self.loops and op.parent_region() is self.loops[-1] and not is_defined_in(op.task, self.loops[-1]):
+            emit_warning(op, op_text(op, "frees in every iteration a task from outside of the loop")).note(
+                op, "free it after the loop, or have the loop carry the task that is to be freed next"
+            )
+
+    def visit_for(self, op: scf.ForOp) -> None:
+        inits, body = self.tasks_in(op.iter_args), only_block(op.body)
+        received = self.receive(body, body.args[1:], inits)
+        self.walk_loop(op.body)
+        self.close_loop(op, terminator(op.body), received)
+        self.replace(op, inits, received)
+
+    def visit_while(self, op: scf.WhileOp) -> None:
+        inits, before, after = self.tasks_in(op.arguments), only_block(op.before_region), only_block(op.after_region)
+        received = self.receive(before, before.args, inits)
+        self.walk_loop(op.before_region)
+        condition = terminator(op.before_region)
+        passed = self.tasks_in(condition.operands[1:])
+        _append_ids(condition, passed)
+        self.receive(after, after.args, passed)
+        self.walk_loop(op.after_region)
+        self.close_loop(op, terminator(op.after_region), received)
+        self.replace(op, inits, passed)
+
+    def visit_if(self, op: scf.IfOp) -> None:
+        for region in op.regions:
+            self.walk(region)
+        if not op.results:
+            return
+        ends = [terminator(region) for region in op.regions]
+        then, otherwise = (self.tasks_in(end.operands) for end in ends)
+        if then.keys() != otherwise.keys():
+            fail_op(
+                op,
+                "yields a pool-allocated task on only one branch of an scf.if; both branches must yield the task (and "
+                "its buffer descriptor id) so it can be freed after the if",
+            )
+        for position, task in then.items():
+            check_alike(op, "yields tasks", "from its two branches at the same result", task, otherwise[position])
+        for end, tasks in zip(ends, (then, otherwise), strict=True):
+            _append_ids(end, tasks)
+        for position, result in self.replace(op, {}, then).items():
+            result.may_be(otherwise[position])
+
+    def tasks_in(self, values: Sequence[SSAValue]) -> _Positions:
+        return {position: self.tasks[value] for position, value in enumerate(values) if value in self.tasks}
+
+    def receive(self, block: Block, arguments: Sequence[SSAValue], tasks: _Positions) -> _Positions:
+        """Add arguments for the numbers of tasks that a block gets. Returns the tasks as they are known in it."""
+        received: _Positions = {}
+        for position, task in tasks.items():
+            argument = arguments[position]
+            ids = [block.insert_arg(i32, len(block.args), location_of(argument)) for _ in task.ids]
+            for id in ids:
+                id.name_hint = f"{argument.name_hint or 'task'}_bd"
+            received[position] = self.tasks[argument] = handed_on(task, ids)
+        return received
+
+    def close_loop(self, op: Operation, end: Operation, received: _Positions) -> None:
+        """Hand the tasks of one iteration on to the next."""
+        yielded = self.tasks_in(end.operands)
+        for position, task in received.items():
+            if position not in yielded:
+                fail_op(op, "carries a pool-allocated task, but yields something else in its place", (end, "here"))
+            check_alike(op, "carries tasks", "in the same value", task, yielded[position])
+            task.may_be(yielded[position])
+        _append_ids(end, {position: yielded[position] for position in received})
+
+    def replace(self, op: Operation, operands: _Positions, results: _Positions) -> _Positions:
+        """Have an operation take and give the numbers of tasks besides the tasks. Returns the tasks that it gives."""
+        if not operands and not results:
+            return {}
+        ids = [id for task in operands.values() for id in task.ids]
+        types = [*(result.type for result in op.results), *(i32 for task in results.values() for _ in task.ids)]
+        new = building_before(op).insert(recreate(op, operands=[*op.operands, *ids], result_types=types))
+        added = iter(new.results[len(op.results) :])
+        given = {k: handed_on(task, [next(added) for _ in task.ids]) for k, task in results.items()}
+        self.tasks.update((new.results[position], task) for position, task in given.items())
+        for old, result in zip(op.results, new.results, strict=False):
+            old.replace_all_uses_with(result)
+        Rewriter.erase_op(op)
+        return given
+
+
+def _append_ids(end: Operation, tasks: _Positions) -> None:
+    end.operands = [*end.operands, *(id for task in tasks.values() for id in task.ids)]

@@ -1,0 +1,196 @@
+"""Lowers parameters that the host passes through the firmware's scratchpad to cores and to addresses of descriptors.
+
+Each parameter gets an entry of the scratchpad. A descriptor's address names the entry. A core reads a buffer of its
+own, which the firmware fills from the entry when the sequence asks for it; until then the core waits for a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, SymbolRefAttr, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.device import LockAction
+from tilewright.dialects._ods import enum_to_attr
+from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.attributes import UI8, ParameterKind, StateTableFunction
+from tilewright.dialects.aiex.control import SetLockOp
+from tilewright.dialects.aiex.firmware import (
+    STATE_TABLE_ENTRIES,
+    NpuCreateScratchpadOp,
+    NpuUpdateFromScratchpadOp,
+)
+from tilewright.dialects.aiex.instructions import NpuWrite32Op
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.dialects.aiex.scratchpad import (
+    ReadScratchpadParameterOp,
+    ScratchpadParameterOp,
+    SyncScratchpadParametersFromHostOp,
+)
+from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.escapes import is_plain_word
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.shown import shown
+from tilewright.outputs import write_file
+from tilewright.passes.sequence.lower_scratchpad_parameters.scratchpad_reads import Entry, lower_reads
+from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.insertion import building, building_before
+
+ENTRY_BYTES = 4
+DONE = BoolAttr.from_bool(False)
+
+
+@dataclass(frozen=True)
+class LowerScratchpadParametersPass(Pass):
+    name = "aie-lower-scratchpad-parameters"
+
+    output_params_file: str = field(
+        default="", metadata={"help": "write the name, entry, type and use of each parameter to this file"}
+    )
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        ops = list(op.walk())
+        parameters = [child for child in ops if isinstance(child, ScratchpadParameterOp)]
+        _assign_entries(op, parameters, ops)
+        by_name = {parameter.sym_name.data: parameter for parameter in parameters}
+        for transfer in ops:
+            if isinstance(transfer, DmaBdOp | NpuDmaMemcpyNdOp):
+                _name_entry(transfer, by_name)
+        for device in ops:
+            if isinstance(device, DeviceOp):
+                _lower_device(device, by_name)
+        if self.output_params_file:
+            _write_file(self.output_params_file, parameters)
+
+
+def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp], ops: Sequence[Operation]) -> None:
+    if len(parameters) > STATE_TABLE_ENTRIES:
+        fail(
+            module,
+            f"Module declares {len(parameters)} parameters but the scratchpad supports at most {STATE_TABLE_ENTRIES}. "
+            "The scratchpad is a single hardware resource shared by all PDIs loaded by a runtime sequence.",
+            *((parameter, f"parameter '{parameter.sym_name.data}'") for parameter in parameters),
+        )
+    reads = {op.parameter.root_reference: op for op in ops if isinstance(op, ReadScratchpadParameterOp)}
+    transfers = [op for op in ops if isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp)]
+    offsets = {op.offset_parameter.root_reference: op for op in transfers if op.offset_parameter is not None}
+    for index, parameter in enumerate(parameters):
+        name = parameter.sym_name
+        if name in reads and name in offsets:
+            fail(
+                parameter,
+                f"parameter '{name.data}' is used both as an aiex.read_scratchpad_parameter source (core) and as a DMA "
+                "offset_parameter (addr); a parameter must have a single kind",
+                (reads[name], "a core reads it here"),
+                (offsets[name], "it is an offset here"),
+            )
+        parameter.kind = enum_to_attr(ParameterKind.addr if name in offsets else ParameterKind.core)
+        parameter.state_table_idx = IntegerAttr(index, UI8)
+
+
+def _name_entry(op: DmaBdOp | NpuDmaMemcpyNdOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
+    """Have a transfer name the scratchpad's entry instead of the parameter."""
+    if op.offset_parameter is None:
+        return
+    name = op.offset_parameter.root_reference.data
+    parameter = parameters.get(name)
+    if parameter is None:
+        fail_op(op, f"offset_parameter '{name}' not found. Declare it at module scope with aiex.scratchpad_parameter.")
+    if parameter.type != i32:
+        fail_op(
+            op,
+            f"offset_parameter '{name}' must have type i32, got {shown(parameter.type)}.",
+            (parameter, "Parameter declared here."),
+        )
+    op.offset_state_table_idx = parameter.state_table_idx
+    op.offset_parameter = None
+
+
+def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
+    ops = list(device.walk())
+    uses_parameters = any(
+        isinstance(op, ReadScratchpadParameterOp)
+        or (isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp) and op.offset_state_table_idx is not None)
+        for op in ops
+    )
+    waiting = [op for op in ops if isinstance(op, CoreOp) and _must_wait(op)]
+    entries = lower_reads(device, [op for op in ops if isinstance(op, ReadScratchpadParameterOp)], parameters)
+    locks = [_wait_for_parameters(core) for core in waiting]
+    for sequence in ops:
+        if isinstance(sequence, RuntimeSequenceOp):
+            if _must_synchronize(sequence, uses_parameters and bool(parameters)):
+                at_start = building(InsertPoint.at_start(sequence.body.block), sequence.location)
+                at_start.insert(SyncScratchpadParametersFromHostOp())
+                sequence.emit_parameter_sync_preamble = DONE
+            _lower_synchronizations(sequence, len(parameters), entries, locks)
+
+
+def _must_wait(core: CoreOp) -> bool:
+    """Whether a core waits for its parameters: as it says, by default if it has some."""
+    if core.emit_parameter_sync_preamble is not None:
+        return bool(core.emit_parameter_sync_preamble)
+    return any(isinstance(op, ReadScratchpadParameterOp) for op in core.walk())
+
+
+def _wait_for_parameters(core: CoreOp) -> SSAValue:
+    """Have a core begin by waiting for a new lock."""
+    tile = core.tile_like
+    assert tile is not None, "the verifier asks for a tile"
+    lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0))
+    first = core.body.first_block
+    assert first is not None, "the verifier asks for a body"
+    build = building(InsertPoint.at_start(first), core.location)
+    one = build.insert(i32_constant(1))
+    build.insert(UseLockOp(lock.result, LockAction.Acquire, one.result))
+    core.emit_parameter_sync_preamble = DONE
+    return lock.result
+
+
+def _must_synchronize(sequence: RuntimeSequenceOp, uses_parameters: bool) -> bool:
+    """Whether a sequence begins by passing parameters: as it says, by default if there are some and it never does."""
+    if sequence.emit_parameter_sync_preamble is not None:
+        return bool(sequence.emit_parameter_sync_preamble)
+    return uses_parameters and not any(isinstance(op, SyncScratchpadParametersFromHostOp) for op in sequence.walk())
+
+
+def _lower_synchronizations(
+    sequence: RuntimeSequenceOp, parameters: int, entries: Sequence[Entry], locks: Sequence[SSAValue]
+) -> None:
+    """Have the firmware fill the buffers of the cores, and let the cores go on."""
+    markers = [op for op in sequence.walk() if isinstance(op, SyncScratchpadParametersFromHostOp)]
+    for marker in markers:
+        build = building_before(marker)
+        if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
+            build.insert(NpuCreateScratchpadOp(ENTRY_BYTES * parameters))
+        for index, buffer in entries:
+            address, zero = (build.insert(i32_constant(0)).result for _ in range(2))
+            clear = NpuWrite32Op(address, zero)  # the firmware adds to what is there
+            update = NpuUpdateFromScratchpadOp(StateTableFunction.incr, 0, state_table_idx=index, address=0)
+            clear.buffer = update.buffer = SymbolRefAttr(buffer)
+            build.insert([clear, update])
+        for lock in locks:
+            build.insert(SetLockOp(lock, 1))
+        Rewriter.erase_op(marker)
+
+
+def _write_file(path: str, parameters: Sequence[ScratchpadParameterOp]) -> None:
+    lines = [str(len(parameters))]
+    for parameter in parameters:
+        assert parameter.state_table_idx is not None, "every parameter has been given an entry"
+        entry = parameter.state_table_idx.value.data
+        if not is_plain_word(parameter.sym_name.data):
+            fail_op(parameter, "has a name that is not one word in the file of parameters")
+        lines.append(f"{parameter.sym_name.data} {entry} {shown(parameter.type)} {parameter.usage}")
+    try:
+        write_file(path, "".join(f"{line}\n" for line in lines).encode())
+    except (OSError, ValueError) as error:
+        fail(None, f"failed to open params output file '{path}': {getattr(error, 'strerror', None) or error}")

@@ -1,0 +1,86 @@
+"""Puts the sequences of other devices where they are run, and loads those devices before."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.canonicalization import DropRepeatedLoad
+from tilewright.dialects.aiex.configure import ConfigureOp
+from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp, NpuLoadPdiOp
+from tilewright.ir.diagnostics import fail
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import unchanging_symbols
+from tilewright.rewrite.driver import Config, rewrite
+from tilewright.rewrite.insertion import building
+from tilewright.rewrite.sequence_calls import check_calls, check_references, reaches_cycle
+from tilewright.rewrite.sequence_inlining import InlineRun
+
+AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
+
+
+class MaterializeRuntimeSequencesPass(Pass):
+    name = "aie-materialize-runtime-sequences"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        for device in [child for child in op.body.block.ops if isinstance(child, DeviceOp)]:
+            sequences = [child for child in device.body.ops if isinstance(child, RuntimeSequenceOp)]
+            with unchanging_symbols():
+                _check(sequences)
+            if sequences:
+                _materialize(device, sequences)
+
+
+def _check(sequences: list[RuntimeSequenceOp]) -> None:
+    for sequence in sequences:
+        check_references(sequence)
+        check_calls(sequence)
+    acyclic: set[RuntimeSequenceOp] = set()
+    for sequence in sequences:
+        if reaches_cycle(sequence, acyclic):
+            fail(sequence, "Runtime sequence call graph contains a cycle")
+
+
+def _materialize(device: DeviceOp, sequences: list[RuntimeSequenceOp]) -> None:
+    with unchanging_symbols():  # of what is looked up: callees, and what they refer to
+        rewrite(device, InlineRun(device, sequences[0]), config=AS_UPSTREAM)
+    for sequence in sequences:
+        _keep_one_scratchpad(sequence)
+    configures = [op for sequence in sequences for op in sequence.walk() if isinstance(op, ConfigureOp)]
+    for configure in configures:
+        _load_first(configure)
+    rewrite(device, DropRepeatedLoad(), config=AS_UPSTREAM)
+    for configure in configures:
+        _dissolve(configure)
+
+
+def _keep_one_scratchpad(sequence: RuntimeSequenceOp) -> None:
+    """The scratchpad belongs to the whole module: all that is called agrees on it, and creates it once."""
+    first, *others = [op for op in sequence.body.ops if isinstance(op, NpuCreateScratchpadOp)] or [None]
+    for other in others:
+        assert first is not None and other is not None
+        sizes = other.size.value.data, first.size.value.data
+        if sizes[0] != sizes[1]:
+            text = "create_scratchpad size mismatch after inlining: {} != {}".format(*sizes)
+            fail(other, text, (first, "the other one is here"))
+        Rewriter.erase_op(other)
+
+
+def _load_first(configure: ConfigureOp) -> None:
+    if configure.body.first_block is None:
+        configure.body.add_block(Block())
+    load = NpuLoadPdiOp(configure.find_device().sym_name.data, configure.expand_mode)
+    building(InsertPoint.at_start(configure.body.block), configure.location).insert(load)
+
+
+def _dissolve(configure: ConfigureOp) -> None:
+    """Put what is in it in its place."""
+    for op in configure.inside:
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(configure))
+    Rewriter.erase_op(configure)

@@ -1,0 +1,1 @@
+"""Passes of upstream MLIR: canonicalization, common subexpressions, control flow, affine maps."""

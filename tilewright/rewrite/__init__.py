@@ -1,0 +1,1 @@
+"""Library that passes are written with: the driver that keeps locations, the emitter, folding, effects, numbers."""

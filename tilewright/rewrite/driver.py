@@ -1,0 +1,232 @@
+"""Rewriting by patterns, as MLIR's greedy driver does it, with source locations kept.
+
+`rewrite(op, *patterns)` applies patterns to everything nested in `op` until none matches. Patterns are xDSL's
+`RewritePattern`; they receive a `LocatingRewriter`, which is xDSL's `PatternRewriter` except that an operation inserted
+without a location takes the location of the operation that the pattern matched.
+
+The order in which operations are visited decides the text that comes out, so it is MLIR's: a stack, filled from a walk
+over the region, on which an operation that changed is pushed again together with its ancestors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.rewrite.effects import facts_of, is_trivially_dead
+from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
+
+PatternsOf: TypeAlias = "Callable[[Operation], Iterable[RewritePattern]]"
+
+
+class Simplify(StrEnum):
+    """What the driver does to control flow between its rounds, named as in MLIR's `region-simplify` option."""
+
+    DISABLED = "disabled"
+    NORMAL = "normal"
+    """Drop unreachable blocks, dead operations and dead block arguments."""
+    AGGRESSIVE = "aggressive"
+    """Merge identical blocks too, and drop block arguments that always receive the same value."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """How the driver works, besides applying patterns."""
+
+    top_down: bool = True
+    fold: bool = False
+    """Fold operations into their operands or into constants; keep each constant once, at the start of its region."""
+    remove_dead: bool = False
+    remove_unreachable: bool = False
+    """Erase blocks that nothing leads to before patterns see them."""
+    simplify: Simplify = Simplify.DISABLED
+    max_iterations: int | None = 10
+    max_rewrites: int | None = None
+
+
+GREEDY = Config(top_down=False, fold=True, remove_dead=True, remove_unreachable=True, simplify=Simplify.AGGRESSIVE)
+"""What MLIR's greedy driver does besides, for passes that upstream runs on it with no options."""
+
+
+def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = None) -> bool:
+    """Apply `patterns`, the first that matches, to all that is nested in `op`. Returns whether anything changed."""
+    return rewrite_with(op, lambda _: patterns, config or Config())
+
+
+def rewrite_with(op: Operation, patterns: PatternsOf, config: Config) -> bool:
+    """`rewrite` where each operation has patterns of its own, in the order in which they are to be tried."""
+    changed = [GreedyDriver(region, patterns, config).run() for region in op.regions]
+    return any(changed)
+
+
+class GreedyDriver:
+    """Rewrites one region until nothing changes."""
+
+    def __init__(self, region: Region, patterns: PatternsOf, config: Config):
+        from tilewright.rewrite import folding
+
+        self._region = region
+        self._patterns = patterns
+        self._config = config
+        self._folding = folding
+        self._worklist = Worklist(region)
+
+    def run(self) -> bool:
+        from tilewright.rewrite.simplification import erase_unreachable_blocks, simplify_region
+
+        config, changed = self._config, False
+        first = next((op for block in self._region.blocks for op in block.ops), None)
+        if first is None:
+            return False
+        self._rewriter = LocatingRewriter(first, self._worklist)
+        iteration = 0
+        while config.max_iterations is None or iteration < config.max_iterations:
+            iteration += 1
+            if config.remove_unreachable:
+                erase_unreachable_blocks(self._region)
+            self._fill()
+            progress = self._drain()
+            if config.simplify is not Simplify.DISABLED:
+                progress |= simplify_region(self._region, merge_blocks=config.simplify is Simplify.AGGRESSIVE)
+            if not progress:
+                break
+            changed = True
+        return changed
+
+    def _fill(self) -> None:
+        self._worklist.clear()
+        pool = ConstantPool(self._rewriter) if self._config.fold else None
+        self._visit(self._region, pool)
+        if self._config.top_down:
+            self._worklist.reverse()
+
+    def _visit(self, region: Region, pool: ConstantPool | None) -> None:
+        top_down = self._config.top_down
+        for block in tuple(region.blocks):
+            op = block.first_op
+            while op is not None:
+                following = op.next_op
+                if not top_down:
+                    for nested in op.regions:
+                        self._visit(nested, pool)
+                if pool is None or not facts_of(op).constant or pool.keep(op):
+                    self._worklist.push_with_ancestors(op)
+                if top_down:
+                    for nested in op.regions:
+                        self._visit(nested, pool)
+                op = following
+
+    def _drain(self) -> bool:
+        """Visit what is on the worklist, and what joins it meanwhile. Returns whether anything changed."""
+        config, rewriter, patterns = self._config, self._rewriter, self._patterns
+        changed = False
+        rewrites = 0
+        while config.max_rewrites is None or rewrites < config.max_rewrites:
+            op = self._worklist.pop()
+            if op is None:
+                break
+            if op.parent is None:  # a pattern took it away without saying so
+                continue
+            if config.remove_dead and is_trivially_dead(op):
+                rewriter.erase(op)
+                changed = True
+                continue
+            if config.fold and not facts_of(op).constant and self._fold(op):
+                changed = True
+                continue
+            for pattern in patterns(op):
+                rewriter.focus(op)
+                pattern.match_and_rewrite(op, rewriter)
+                if rewriter.has_done_action:
+                    changed = True
+                    rewrites += 1
+                    break
+        return changed
+
+    def _fold(self, op: Operation) -> bool:
+        folded = self._folding.fold(op)
+        if folded is None:
+            return False
+        self._rewriter.focus(op)
+        if not folded:
+            self._rewriter.notify_op_modified(op)
+            return True
+        values: list[SSAValue] = []
+        constants: list[Operation] = []
+        for result, new in zip(op.results, folded, strict=True):
+            if isinstance(new, Attribute):
+                constant = self._folding.materialize(op, new, result.type)
+                if constant is None:
+                    return False
+                constants.append(constant)
+                new = constant.results[0]
+            values.append(new)
+        self._rewriter.replace(op, constants, values)
+        return True
+
+
+class ConstantPool:
+    """Keeps one operation for each constant of a region, in a row at the start of the region's first block."""
+
+    def __init__(self, rewriter: LocatingRewriter):
+        from tilewright.rewrite import folding
+
+        self._rewriter = rewriter
+        self._value_of = folding.constant_of
+        self._constants: dict[Region, dict[tuple[str, Attribute, Attribute], Operation]] = {}
+        self._owned: set[Operation] = set()
+
+    def keep(self, op: Operation) -> bool:
+        """Bring the constant `op` to its place; False if it went away because its value was already there."""
+        result = op.results[0]
+        value = self._value_of(result)
+        block = op.parent
+        if value is None or block is None:
+            return True
+        region = materialization_region(block)
+        constants = self._constants.setdefault(region, {})
+        key = (op.name, value, result.type)
+        existing = constants.get(key)
+        if existing is not None:
+            self._rewriter.replace(op, (), existing.results)
+            return False
+        entry = region.blocks.first
+        if entry is not None and not (block is entry and (op.prev_op is None or op.prev_op in self._owned)):
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.at_start(entry))
+        constants[key] = op
+        self._owned.add(op)
+        return True
+
+
+MATERIALIZES_CONSTANTS = frozenset({"aie.core", "aie.runtime_sequence", "aie.mem", "aie.memtile_dma", "aie.shim_dma"})
+"""Not isolated from above, yet their constants stay inside: cores and sequences are taken out of the device later."""
+
+
+def materialization_region(block: Block) -> Region:
+    """The region at whose start the constants used in `block` belong."""
+    while True:
+        region = block.parent
+        assert region is not None and region.parent is not None, "constants live in operations"
+        parent = region.parent
+        if facts_of(parent).isolated or parent.parent is None or parent.name in MATERIALIZES_CONSTANTS:
+            return region
+        block = parent.parent
+
+
+def constant(where: PatternRewriter | Block, value: int | float, type: Attribute) -> SSAValue:
+    """A constant of an integer, index or float type, made where the rewriter stands or at the start of a block."""
+    from tilewright.rewrite.folding.constants import make_constant, number_attr
+
+    op = make_constant(number_attr(value, type))
+    if isinstance(where, Block):
+        Rewriter.insert_op(op, InsertPoint.at_start(where))
+    else:
+        where.insert(op)
+    return op.results[0]

@@ -1,0 +1,148 @@
+"""Folding of conversions between integer, index and float types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Attribute, Operation
+
+from tilewright.rewrite.folding import floats
+from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded, fold_unary
+from tilewright.rewrite.folding.constants import FloatType, Number, element_type, fits_signed, mask, signed, width_of
+from tilewright.rewrite.folding.floats import format_of
+from tilewright.rewrite.folding.matching import defining
+
+
+def _fold_extension(op: Operation) -> Folded:
+    """`ext(ext(x))` is `ext(x)`; the constant as bits, sign-extended for `extsi`."""
+    previous = op.operands[0].owner
+    if type(previous) is type(op):
+        op.operands = (cast(Operation, previous).operands[0],)
+        return IN_PLACE
+    width = cast(int, width_of(op.operands[0].type))
+    is_signed = isinstance(op, arith.ExtSIOp)
+    return fold_unary(op, lambda a: signed(a, width) if is_signed else a)
+
+
+def _fold_trunci(op: arith.TruncIOp) -> Folded:
+    previous = op.input.owner
+    if isinstance(previous, arith.ExtUIOp | arith.ExtSIOp):
+        source = previous.input
+        if cast(int, width_of(source.type)) > cast(int, width_of(op.result.type)):
+            op.operands = (source,)
+            return IN_PLACE
+        if element_type(source.type) == element_type(op.result.type):
+            return (source,)
+    if isinstance(previous, arith.TruncIOp):
+        op.operands = (previous.input,)
+        return IN_PLACE
+    return fold_unary(op, lambda a: a)
+
+
+def _fold_index_cast(op: Operation) -> Folded:
+    width = cast(int, width_of(op.operands[0].type))
+    return fold_unary(op, lambda a: signed(a, width))
+
+
+def _fold_index_castui(op: Operation) -> Folded:
+    return fold_unary(op, lambda a: a)
+
+
+def _has_contract(op: Operation) -> bool:
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
+
+
+def _exactly(type: Attribute) -> Callable[[float], float | None]:
+    return lambda a: a if floats.is_exact(a, cast(FloatType, type)) else None
+
+
+def _fold_extf(op: arith.ExtFOp) -> Folded:
+    previous = defining(op.input, arith.TruncFOp)
+    if previous is not None and previous.input.type == op.result.type and _has_contract(previous) and _has_contract(op):
+        return (previous.input,)
+    return _fold_float_conversion(op)
+
+
+def _fold_truncf(op: arith.TruncFOp) -> Folded:
+    previous = defining(op.input, arith.ExtFOp)
+    if previous is not None:
+        if previous.input.type == op.result.type:
+            return (previous.input,)
+        if cast(int, width_of(previous.input.type)) > cast(int, width_of(op.result.type)):
+            op.operands = (previous.input,)
+            return IN_PLACE
+    return _fold_float_conversion(op)
+
+
+def _fold_float_conversion(op: Operation) -> Folded:
+    """Only where no precision is lost."""
+    to = element_type(op.results[0].type)
+    if format_of(cast(FloatType, to)) is None or format_of(cast(FloatType, element_type(op.operands[0].type))) is None:
+        return None
+    return fold_unary(op, _exactly(to))
+
+
+def _fold_int_to_float(is_signed: bool) -> Callable[[Operation], Folded]:
+    def folder(op: Operation) -> Folded:
+        to = cast(FloatType, element_type(op.results[0].type))
+        width = cast(int, width_of(op.operands[0].type))
+        if format_of(to) is None:
+            return None
+        return fold_unary(op, lambda a: floats.round_to(Fraction(signed(a, width) if is_signed else a), to))
+
+    return folder
+
+
+def _fold_float_to_int(is_signed: bool) -> Callable[[Operation], Folded]:
+    def folder(op: Operation) -> Folded:
+        width = cast(int, width_of(op.results[0].type))
+        if format_of(cast(FloatType, element_type(op.operands[0].type))) is None:
+            return None
+        return fold_unary(op, lambda a: float_to_int(a, width, is_signed))
+
+    return folder
+
+
+def float_to_int(value: float, width: int, is_signed: bool) -> int | None:
+    """`value` rounded toward zero, if an integer of that width can hold it."""
+    if not math.isfinite(value):
+        return None
+    number = math.trunc(value)
+    fits = fits_signed(number, width) if is_signed else 0 <= number <= mask(width)
+    return number if fits else None
+
+
+def _fold_bitcast(op: arith.BitcastOp) -> Folded:
+    if op.input.type == op.result.type:
+        return (op.input,)
+    source, to = element_type(op.input.type), element_type(op.result.type)
+
+    def recode(number: int | float) -> Number | None:
+        """The number with the same bits."""
+        bits = floats.to_bits(number, source) if isinstance(source, FloatType) else cast(int, number)
+        return floats.from_bits(bits, to) if bits is not None and isinstance(to, FloatType) else bits
+
+    return fold_unary(op, recode)
+
+
+FOLDERS: dict[str, Callable[[Any], Folded]] = {
+    "arith.extui": _fold_extension,
+    "arith.extsi": _fold_extension,
+    "arith.trunci": _fold_trunci,
+    "arith.extf": _fold_extf,
+    "arith.truncf": _fold_truncf,
+    "arith.sitofp": _fold_int_to_float(True),
+    "arith.uitofp": _fold_int_to_float(False),
+    "arith.fptosi": _fold_float_to_int(True),
+    "arith.fptoui": _fold_float_to_int(False),
+    "arith.index_cast": _fold_index_cast,
+    "arith.index_castui": _fold_index_castui,
+    "arith.bitcast": _fold_bitcast,
+}

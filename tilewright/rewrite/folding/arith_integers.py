@@ -1,0 +1,298 @@
+"""Folding of integer arithmetic: what `x op constant` and `x op x` are equal to, and results computed on bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.rewrite.folding.constant_folding import Folded, Rule, fold_binary, folder_with
+from tilewright.rewrite.folding.constants import (
+    constant_of,
+    fits_signed,
+    fold_elements,
+    int_bits,
+    is_all_ones,
+    is_one,
+    is_zero,
+    mask,
+    signed,
+    width_of,
+    zero_attr,
+)
+from tilewright.rewrite.folding.matching import defining
+
+
+def int_folder(compute: Callable[[int, int, int], int | None], *rules: Rule) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` that tries `rules`, then computes. `compute` takes both operands as bits, and their
+    width; it gives None where the result is undefined.
+    """
+
+    def fold(op: Operation) -> Folded:
+        width = width_of(op.operands[0].type)
+        return fold_binary(op, lambda a, b: compute(a, b, width) if width is not None else None)
+
+    return folder_with(rules, fold)
+
+
+def _lhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:
+    return (op.operands[0],) if is_zero(rhs) else None
+
+
+def _lhs_if_one(op: Operation, rhs: Attribute | None) -> Folded:
+    return (op.operands[0],) if is_one(rhs) else None
+
+
+def _rhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:
+    return (op.operands[1],) if is_zero(rhs) else None
+
+
+def _zero_if_one(op: Operation, rhs: Attribute | None) -> Folded:
+    return (zero_attr(op.results[0].type),) if is_one(rhs) else None
+
+
+def _lhs_if_all_ones(op: Operation, rhs: Attribute | None) -> Folded:
+    return (op.operands[0],) if is_all_ones(rhs) else None
+
+
+def _ones_if_all_ones(_: Operation, rhs: Attribute | None) -> Folded:
+    return (rhs,) if rhs is not None and is_all_ones(rhs) else None
+
+
+def _zero_if_same(op: Operation, _: Attribute | None) -> Folded:
+    return (zero_attr(op.results[0].type),) if op.operands[0] is op.operands[1] else None
+
+
+def operand_if_same(op: Operation, _: Attribute | None) -> Folded:
+    return (op.operands[1],) if op.operands[0] is op.operands[1] else None
+
+
+def _undo_subtraction(op: Operation, _: Attribute | None) -> Folded:
+    """`(a - b) + b` and `b + (a - b)` are `a`."""
+    for this, other in (op.operands, reversed(op.operands)):
+        sub = defining(this, arith.SubiOp)
+        if sub is not None and sub.rhs is other:
+            return (sub.lhs,)
+    return None
+
+
+def _undo_addition(op: Operation, _: Attribute | None) -> Folded:
+    """`(a + b) - b` is `a`, and `(a + b) - a` is `b`."""
+    add = defining(op.operands[0], arith.AddiOp)
+    if add is None:
+        return None
+    if add.rhs is op.operands[1]:
+        return (add.lhs,)
+    return (add.rhs,) if add.lhs is op.operands[1] else None
+
+
+def _undo_xor(op: Operation, _: Attribute | None) -> Folded:
+    """`(x ^ a) ^ a`, in any order, is `x`."""
+    for this, other in (op.operands, reversed(op.operands)):
+        previous = defining(this, arith.XOrIOp)
+        if previous is not None and previous.rhs is other:
+            return (previous.lhs,)
+        if previous is not None and previous.lhs is other:
+            return (previous.rhs,)
+    return None
+
+
+def inverted(value: SSAValue) -> arith.XOrIOp | None:
+    """The operation that makes `value` by inverting all bits of its left operand."""
+    xor = defining(value, arith.XOrIOp)
+    return xor if xor is not None and is_all_ones(constant_of(xor.rhs)) else None
+
+
+def _zero_if_inverse(op: Operation, _: Attribute | None) -> Folded:
+    for this, other in (reversed(op.operands), op.operands):
+        xor = inverted(this)
+        if xor is not None and xor.lhs is other:
+            return (zero_attr(op.results[0].type),)
+    return None
+
+
+def _ones_if_inverse(op: Operation, _: Attribute | None) -> Folded:
+    for this, other in (reversed(op.operands), op.operands):
+        xor = inverted(this)
+        if xor is not None and xor.lhs is other:
+            return (xor.rhs,)
+    return None
+
+
+def _absorbed(op: Operation, _: Attribute | None) -> Folded:
+    """`a & (a & b)` is `a & b`."""
+    for this, other in (op.operands, reversed(op.operands)):
+        previous = defining(this, arith.AndIOp)
+        if previous is not None and other in (previous.lhs, previous.rhs):
+            return (previous.result,)
+    return None
+
+
+def _bounded(least: bool, is_signed: bool) -> Callable[[Operation, Attribute | None], Folded]:
+    """For the maximum (or, if `least`, the minimum) with the largest or smallest number there is."""
+
+    def rule(op: Operation, rhs: Attribute | None) -> Folded:
+        bits, width = int_bits(rhs), width_of(op.operands[0].type)
+        if bits is None or width is None:
+            return None
+        lowest, highest = (1 << (width - 1), mask(width - 1)) if is_signed else (0, mask(width))
+        if bits == (lowest if least else highest):
+            return (op.operands[1],)
+        return (op.operands[0],) if bits == (highest if least else lowest) else None
+
+    return rule
+
+
+def _div_unsigned(a: int, b: int, width: int) -> int | None:
+    return a // b if b else None
+
+
+def _div_signed(a: int, b: int, width: int) -> int | None:
+    x, y = signed(a, width), signed(b, width)
+    if y == 0:
+        return None
+    quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+    return quotient if fits_signed(quotient, width) else None
+
+
+def _ceildiv_unsigned(a: int, b: int, width: int) -> int | None:
+    quotient = -(-a // b) if b else None
+    return quotient if quotient is not None and quotient <= mask(width) else None
+
+
+def _ceildiv_signed(a: int, b: int, width: int) -> int | None:
+    """MLIR folds through positive numbers only, so not where the negative of an operand does not fit."""
+    x, y = signed(a, width), signed(b, width)
+    if y == 0:
+        return None
+    if x == 0:
+        return 0
+    if not all(fits_signed(n, width) for n in (-x if x < 0 else x, -y if y < 0 else y)):
+        return None
+    quotient = -(-x // y)
+    return quotient if fits_signed(quotient, width) else None
+
+
+def _floordiv_signed(a: int, b: int, width: int) -> int | None:
+    x, y = signed(a, width), signed(b, width)
+    if y == 0 or not fits_signed(x // y, width):
+        return None
+    return x // y
+
+
+def _rem_unsigned(a: int, b: int, width: int) -> int | None:
+    return a % b if b else None
+
+
+def _rem_signed(a: int, b: int, width: int) -> int | None:
+    x, y = signed(a, width), signed(b, width)
+    return int(math.copysign(1, x)) * (abs(x) % abs(y)) if y else None
+
+
+def _shift_left(a: int, b: int, width: int) -> int | None:
+    return a << b if b < width else None
+
+
+def _shift_right_unsigned(a: int, b: int, width: int) -> int | None:
+    return a >> b if b < width else None
+
+
+def _shift_right_signed(a: int, b: int, width: int) -> int | None:
+    return signed(a, width) >> b if b < width else None
+
+
+def _max_signed(a: int, b: int, width: int) -> int:
+    return max(signed(a, width), signed(b, width))
+
+
+def _min_signed(a: int, b: int, width: int) -> int:
+    return min(signed(a, width), signed(b, width))
+
+
+def _fold_addui_extended(op: arith.AddUIExtendedOp) -> Folded:
+    rhs = constant_of(op.rhs)
+    if is_zero(rhs):
+        return (op.lhs, zero_attr(op.overflow.type))
+    lhs, width = constant_of(op.lhs), cast(int, width_of(op.lhs.type))
+    if lhs is None or rhs is None:
+        return None
+    total = fold_elements([lhs, rhs], op.sum.type, sum)
+    overflow = fold_elements([lhs, rhs], op.overflow.type, lambda numbers: sum(numbers) >> width)
+    return (total, overflow) if total is not None and overflow is not None else None
+
+
+def _fold_multiply_extended(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> Folded:
+    rhs, is_signed = constant_of(op.rhs), isinstance(op, arith.MulSIExtendedOp)
+    if is_zero(rhs):
+        return (cast(Attribute, rhs), cast(Attribute, rhs))
+    if is_one(rhs) and not is_signed:
+        return (op.lhs, zero_attr(op.lhs.type))
+    lhs, width = constant_of(op.lhs), cast(int, width_of(op.lhs.type))
+    if lhs is None or rhs is None:
+        return None
+
+    def high(numbers: Sequence[int]) -> int:
+        return prod(signed(number, width) if is_signed else number for number in numbers) >> width
+
+    low = fold_elements([lhs, rhs], op.low.type, prod)
+    top = fold_elements([lhs, rhs], op.high.type, high)
+    return (low, top) if low is not None and top is not None else None
+
+
+COMPUTE: dict[str, Callable[[int, int, int], int | None]] = {
+    "arith.addi": lambda a, b, _: a + b,
+    "arith.subi": lambda a, b, _: a - b,
+    "arith.muli": lambda a, b, _: a * b,
+    "arith.divui": _div_unsigned,
+    "arith.divsi": _div_signed,
+    "arith.ceildivui": _ceildiv_unsigned,
+    "arith.ceildivsi": _ceildiv_signed,
+    "arith.floordivsi": _floordiv_signed,
+    "arith.remui": _rem_unsigned,
+    "arith.remsi": _rem_signed,
+    "arith.andi": lambda a, b, _: a & b,
+    "arith.ori": lambda a, b, _: a | b,
+    "arith.xori": lambda a, b, _: a ^ b,
+    "arith.shli": _shift_left,
+    "arith.shrui": _shift_right_unsigned,
+    "arith.shrsi": _shift_right_signed,
+    "arith.maxsi": _max_signed,
+    "arith.maxui": lambda a, b, _: max(a, b),
+    "arith.minsi": _min_signed,
+    "arith.minui": lambda a, b, _: min(a, b),
+}
+"""What operations give, from both operands as bits and their width; None where that is undefined."""
+
+_RULES: dict[str, tuple[Rule, ...]] = {
+    "arith.addi": (_lhs_if_zero, _undo_subtraction),
+    "arith.subi": (_zero_if_same, _lhs_if_zero, _undo_addition),
+    "arith.muli": (_rhs_if_zero, _lhs_if_one),
+    "arith.divui": (_lhs_if_one,),
+    "arith.divsi": (_lhs_if_one,),
+    "arith.ceildivui": (_lhs_if_one,),
+    "arith.ceildivsi": (_lhs_if_one,),
+    "arith.floordivsi": (_lhs_if_one,),
+    "arith.remui": (_zero_if_one,),
+    "arith.remsi": (_zero_if_one,),
+    "arith.andi": (_rhs_if_zero, _lhs_if_all_ones, _zero_if_inverse, _absorbed),
+    "arith.ori": (_lhs_if_zero, _ones_if_all_ones, _ones_if_inverse),
+    "arith.xori": (_lhs_if_zero, _zero_if_same, _undo_xor),
+    "arith.shli": (_lhs_if_zero,),
+    "arith.shrui": (_lhs_if_zero,),
+    "arith.shrsi": (_lhs_if_zero,),
+    "arith.maxsi": (operand_if_same, _bounded(False, True)),
+    "arith.maxui": (operand_if_same, _bounded(False, False)),
+    "arith.minsi": (operand_if_same, _bounded(True, True)),
+    "arith.minui": (operand_if_same, _bounded(True, False)),
+}
+"""What is tried before anything is computed."""
+FOLDERS: dict[str, Callable[[Any], Folded]] = {
+    **{name: int_folder(COMPUTE[name], *rules) for name, rules in _RULES.items()},
+    "arith.addui_extended": _fold_addui_extended,
+    "arith.mulsi_extended": _fold_multiply_extended,
+    "arith.mului_extended": _fold_multiply_extended,
+}

@@ -1,0 +1,228 @@
+"""Folding and canonical forms of `index` arithmetic, which holds for targets of 32 and of 64 bits alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tilewright.dialects import index
+from tilewright.rewrite.folding.building import create
+from tilewright.rewrite.folding.constant_folding import Folded
+from tilewright.rewrite.folding.constants import (
+    INDEX,
+    INDEX_WIDTH,
+    as_integer_type,
+    bool_attr,
+    constant_bits,
+    constant_of,
+    int_attr,
+    int_width,
+    mask,
+    signed,
+)
+from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, PREDICATES, SGE, SGT, SLT, UGT, ULT, compare
+
+Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
+Compute: TypeAlias = Callable[[int, int, int], int | None]
+
+NARROW_WIDTH = 32
+
+
+def _both_widths(compute: Compute, a: int, b: int) -> int | None:
+    """The 64-bit result, if its low half is the 32-bit result of the low halves."""
+    narrow = mask(NARROW_WIDTH)
+    wide, small = compute(a, b, INDEX_WIDTH), compute(a & narrow, b & narrow, NARROW_WIDTH)
+    return wide if wide is not None and small is not None and (wide ^ small) & narrow == 0 else None
+
+
+def _folder(compute: Compute, rule: Callable[[Any, int], Folded] | None = None) -> Callable[[Operation], Folded]:
+    """Computes from constants, else tries `rule`, given the constant on the right."""
+
+    def folder(op: Operation) -> Folded:
+        a, b = (constant_bits(operand) for operand in op.operands)
+        result = _both_widths(compute, a, b) if a is not None and b is not None else None
+        if result is not None:
+            return (int_attr(result, INDEX),)
+        return rule(op, b) if rule is not None and b is not None else None
+
+    return folder
+
+
+def _lhs_if_zero(op: Operation, rhs: int) -> Folded:
+    return (op.operands[0],) if rhs == 0 else None
+
+
+def _multiply_rule(op: Operation, rhs: int) -> Folded:
+    if rhs == 1:
+        return (op.operands[0],)
+    return (int_attr(0, INDEX),) if rhs == 0 else None
+
+
+def _truncated(x: int, y: int) -> int:
+    """The quotient rounded toward zero."""
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def _signed_division(rounded: Callable[[int, int], int]) -> Compute:
+    def compute(a: int, b: int, width: int) -> int | None:
+        return rounded(signed(a, width), signed(b, width)) & mask(width) if b else None
+
+    return compute
+
+
+def _unsigned_division(rounded: Callable[[int, int], int]) -> Compute:
+    return lambda a, b, _: rounded(a, b) if b else None
+
+
+def _shift(shifted: Callable[[int, int, int], int]) -> Compute:
+    """No target is narrower than 32 bits, so a shift by 32 or more is not the same on all."""
+    return lambda a, b, width: shifted(a, b, width) & mask(width) if b < NARROW_WIDTH else None
+
+
+def _wrapping(compute: Callable[[int, int], int]) -> Compute:
+    return lambda a, b, width: compute(a, b) & mask(width)
+
+
+def _choice(choose: Callable[[int, int], int], *, is_signed: bool) -> Compute:
+    def compute(a: int, b: int, width: int) -> int:
+        if not is_signed:
+            return choose(a, b)
+        return choose(signed(a, width), signed(b, width)) & mask(width)
+
+    return compute
+
+
+def _fold_cast(op: index.CastSOp | index.CastUOp) -> Folded:
+    bits, is_signed = constant_bits(op.input), isinstance(op, index.CastSOp)
+    width, source_width = int_width(op.output.type), int_width(op.input.type)
+    if bits is None or width is None or source_width is None:
+        return None
+    value = signed(bits, source_width) if is_signed else bits
+    if as_integer_type(op.output.type) is not None:
+        narrow = bits & mask(NARROW_WIDTH)
+        if (value ^ (signed(narrow, NARROW_WIDTH) if is_signed else narrow)) & mask(width):
+            return None
+    return (int_attr(value, op.output.type),)
+
+
+_LIMITS = (index.MinSOp, index.MinUOp, index.MaxSOp, index.MaxUOp)
+
+
+def _compare_limited(predicate: int, limit: Operation, a: int, b: int, width: int) -> bool | None:
+    """`max(x, a) cmp b`, and the same for the minimum, where it holds of every `x` or of none."""
+    a, b = a & mask(width), b & mask(width)
+    is_signed = isinstance(limit, index.MinSOp | index.MaxSOp)
+    lowest, highest = (1 << (width - 1), mask(width - 1)) if is_signed else (0, mask(width))
+    ends = (lowest, a) if isinstance(limit, index.MinSOp | index.MinUOp) else (a, highest)
+    known = _ranges(ends, width, is_signed=is_signed)
+    if _always(predicate, known, b, width):
+        return True
+    return False if _always(INVERTED[predicate], known, b, width) else None
+
+
+def _ranges(ends: tuple[int, int], width: int, *, is_signed: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The least and greatest bits, first as signed then as unsigned numbers, of the numbers between `ends`."""
+    same_sign = ends[0] >> (width - 1) == ends[1] >> (width - 1)
+    everything = ((1 << (width - 1), mask(width - 1)), (0, mask(width)))
+    if is_signed:
+        return ends, (min(ends), max(ends)) if same_sign else everything[1]
+    return ends if same_sign else everything[0], ends
+
+
+def _always(predicate: int, known: tuple[tuple[int, int], tuple[int, int]], b: int, width: int) -> bool:
+    """Whether the comparison with `b` holds of all numbers in the ranges."""
+    in_signed, in_unsigned = known
+    if predicate == EQ:
+        return in_signed[0] == in_signed[1] == b
+    if predicate == NE:
+        pairs = ((SLT, SGT), (ULT, UGT))
+        return all(any(_always(test, known, b, width) for test in pair) for pair in pairs)
+    ends = in_signed if SLT <= predicate <= SGE else in_unsigned
+    return all(compare(predicate, end, b, width) for end in ends)
+
+
+def _fold_cmp(op: index.CmpOp) -> Folded:
+    predicate = PREDICATES.index(op.pred.data.value)
+    a, b = constant_bits(op.lhs), constant_bits(op.rhs)
+    if a is not None and b is not None:
+        wide = compare(predicate, a, b, INDEX_WIDTH)
+        if wide == compare(predicate, a & mask(NARROW_WIDTH), b & mask(NARROW_WIDTH), NARROW_WIDTH):
+            return (bool_attr(wide),)
+    limit = op.lhs.owner
+    a = constant_bits(limit.operands[1]) if isinstance(limit, _LIMITS) else None
+    if isinstance(limit, _LIMITS) and a is not None and b is not None:
+        wide = _compare_limited(predicate, limit, a, b, INDEX_WIDTH)
+        if wide is not None and wide == _compare_limited(predicate, limit, a, b, NARROW_WIDTH):
+            return (bool_attr(wide),)
+    if op.lhs is op.rhs:
+        return (bool_attr(compare(predicate, 0, 0, INDEX_WIDTH)),)
+    return None
+
+
+def merge_constants(op: Operation, rewriter: PatternRewriter) -> None:
+    """`(x + a) + b` with constants a, b; and the same for the other associative operations."""
+    from tilewright.rewrite.folding import fold, materialize
+
+    inner = op.operands[0].owner
+    if type(inner) is not type(op) or not isinstance(inner, Operation):
+        return
+    if constant_of(op.operands[1]) is None or constant_of(inner.operands[1]) is None:
+        return
+    both = create(op.name, (op.operands[1], inner.operands[1]), (INDEX,))
+    folded = fold(both)
+    both.drop_all_references()
+    value = folded[0] if folded else None
+    if isinstance(value, Attribute) and (constant := materialize(op, value, INDEX)) is not None:
+        value = rewriter.insert(constant).results[0]
+    if isinstance(value, SSAValue):
+        rewriter.replace(op, create(op.name, (inner.operands[0], value), (INDEX,)))
+
+
+def compare_operands(op: index.CmpOp, rewriter: PatternRewriter) -> None:
+    """`x - y cmp 0` is `x cmp y`, and `0 cmp x - y` is `y cmp x`."""
+    for this, other, flip in ((op.lhs, op.rhs, False), (op.rhs, op.lhs, True)):
+        difference = defining(this, index.SubOp)
+        if constant_bits(other) != 0:
+            continue
+        if difference is not None:
+            operands = tuple(reversed(difference.operands)) if flip else tuple(difference.operands)
+            rewriter.replace(op, create(op.name, operands, (op.result.type,), op.properties))
+        return
+
+
+FOLDERS: dict[str, Callable[[Any], Folded]] = {
+    "index.add": _folder(_wrapping(lambda a, b: a + b), _lhs_if_zero),
+    "index.sub": _folder(_wrapping(lambda a, b: a - b), _lhs_if_zero),
+    "index.mul": _folder(_wrapping(lambda a, b: a * b), _multiply_rule),
+    "index.and": _folder(lambda a, b, _: a & b),
+    "index.or": _folder(lambda a, b, _: a | b),
+    "index.xor": _folder(lambda a, b, _: a ^ b),
+    "index.divs": _folder(_signed_division(_truncated)),
+    "index.divu": _folder(_unsigned_division(lambda a, b: a // b)),
+    "index.ceildivs": _folder(_signed_division(lambda x, y: -(-x // y))),
+    "index.ceildivu": _folder(_unsigned_division(lambda a, b: -(-a // b))),
+    "index.floordivs": _folder(_signed_division(lambda x, y: x // y)),
+    "index.rems": _folder(_signed_division(lambda x, y: x - _truncated(x, y) * y)),
+    "index.remu": _folder(_unsigned_division(lambda a, b: a % b)),
+    "index.maxs": _folder(_choice(max, is_signed=True)),
+    "index.maxu": _folder(_choice(max, is_signed=False)),
+    "index.mins": _folder(_choice(min, is_signed=True)),
+    "index.minu": _folder(_choice(min, is_signed=False)),
+    "index.shl": _folder(_shift(lambda a, b, _: a << b)),
+    "index.shrs": _folder(_shift(lambda a, b, width: signed(a, width) >> b)),
+    "index.shru": _folder(_shift(lambda a, b, _: a >> b)),
+    "index.casts": _fold_cast,
+    "index.castu": _fold_cast,
+    "index.cmp": _fold_cmp,
+}
+
+_ASSOCIATIVE = ("add", "mul", "and", "or", "xor", "maxs", "maxu", "mins", "minu")
+
+PATTERNS: dict[str, Sequence[Pattern]] = {
+    **{f"index.{name}": (merge_constants,) for name in _ASSOCIATIVE},
+    "index.cmp": (compare_operands,),
+}

@@ -1,0 +1,138 @@
+"""Exact arithmetic on numbers: what is known is computed now, the rest by operations on 64-bit values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.device.layout import Field
+from tilewright.dialects import arith
+from tilewright.rewrite.emitter import Emitter, Number, known
+
+Condition: TypeAlias = "bool | SSAValue"
+
+
+class Numbers:
+    """Computes where an emitter stands. It is `Arithmetic[Number]`, so that the one encoder of patterns can use it.
+
+    Nothing wraps around: whoever computes with runtime values has had them checked first.
+    """
+
+    def __init__(self, emit: Emitter):
+        self.emit = emit
+
+    def value(self, number: Number, type: IntegerType = i64) -> SSAValue:
+        """A number as a value of some width, with its sign."""
+        if (constant := known(number)) is not None:
+            return self.emit.constant(constant, type)
+        assert isinstance(number, SSAValue)
+        bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
+        if bits == wanted:
+            return number
+        return self._made(arith.TruncIOp(number, type) if bits > wanted else arith.ExtSIOp(number, type))
+
+    def constant(self, value: int) -> Number:
+        return value
+
+    def add(self, first: Number, second: Number) -> Number:
+        a, b = known(first), known(second)
+        if a is not None and b is not None:
+            return a + b
+        if a == 0 or b == 0:
+            return second if a == 0 else first
+        return self._made(arith.AddiOp(self.value(first), self.value(second)))
+
+    def subtract(self, value: Number, amount: Number) -> Number:
+        a, b = known(value), known(amount)
+        if a is not None and b is not None:
+            return a - b
+        return value if b == 0 else self._made(arith.SubiOp(self.value(value), self.value(amount)))
+
+    def multiply(self, value: Number, factor: Number) -> Number:
+        a, b = known(value), known(factor)
+        if a is not None and b is not None:
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1 or b == 1:
+            return factor if a == 1 else value
+        return self._made(arith.MuliOp(self.value(value), self.value(factor)))
+
+    def divide(self, value: Number, divisor: int) -> Number:
+        """The quotient of numbers that are not negative, without the remainder."""
+        if (a := known(value)) is not None:
+            return a // divisor
+        return value if divisor == 1 else self._made(arith.DivUIOp(self.value(value), self.value(divisor)))
+
+    def scale(self, value: Number, factor: int, divisor: int) -> Number:
+        """A number times a fraction."""
+        if factor % divisor == 0:
+            return self.multiply(value, factor // divisor)
+        if divisor % factor == 0:
+            return self.divide(value, divisor // factor)
+        return self.divide(self.multiply(value, factor), divisor)
+
+    def greater(self, value: Number, bound: int) -> Condition:
+        number = known(value)
+        return self._compared(value, bound, "sgt") if number is None else number > bound
+
+    def at_most(self, value: Number, bound: int) -> Condition:
+        number = known(value)
+        return self._compared(value, bound, "sle") if number is None else number <= bound
+
+    def equal(self, first: Number, second: Number) -> Condition:
+        a, b = known(first), known(second)
+        if a is not None and b is not None:
+            return a == b
+        return first is second or self._compared(first, second, "eq")
+
+    def all_of(self, *conditions: Condition) -> Condition:
+        return self._joined(conditions, arith.AndIOp, neutral=True)
+
+    def any_of(self, *conditions: Condition) -> Condition:
+        return self._joined(conditions, arith.OrIOp, neutral=False)
+
+    def select(self, condition: Condition, then: Number, otherwise: Number) -> Number:
+        if isinstance(condition, bool):
+            return then if condition else otherwise
+        if then is otherwise or (known(then) is not None and known(then) == known(otherwise)):
+            return then
+        return self._made(arith.SelectOp(condition, self.value(then), self.value(otherwise)))
+
+    def select_less(self, value: Number, bound: int, then: Number, otherwise: Number) -> Number:
+        number = known(value)
+        less = self._compared(value, bound, "slt") if number is None else number < bound
+        return self.select(less, then, otherwise)
+
+    def select_greater(self, value: Number, bound: int, then: Number, otherwise: Number) -> Number:
+        return self.select(self.greater(value, bound), then, otherwise)
+
+    def word(self, known_bits: int, fields: Sequence[tuple[Field, Number]]) -> SSAValue:
+        """A register word with these contents, which fit their fields."""
+        word: SSAValue | None = self.emit.constant(known_bits, i64) if known_bits else None
+        for field, number in fields:
+            bits = self.value(number)
+            if field.lo > 0:
+                bits = self._made(arith.ShLIOp(bits, self.value(field.lo)))
+            word = bits if word is None else self._made(arith.OrIOp(word, bits))
+        return self.value(0 if word is None else word, i32)
+
+    def _compared(self, first: Number, second: Number, predicate: str) -> SSAValue:
+        return self._made(arith.CmpiOp(self.value(first), self.value(second), predicate))
+
+    def _joined(
+        self, conditions: Sequence[Condition], kind: type[arith.AndIOp | arith.OrIOp], *, neutral: bool
+    ) -> Condition:
+        if any(condition is (not neutral) for condition in conditions):
+            return not neutral
+        joined: Condition = neutral
+        for condition in conditions:
+            if isinstance(condition, SSAValue):
+                joined = condition if isinstance(joined, bool) else self._made(kind(joined, condition))
+        return joined
+
+    def _made(self, op: Operation) -> SSAValue:
+        return self.emit.value(op)

@@ -1,0 +1,212 @@
+"""Turns structured control flow into blocks and branches, laid out as MLIR lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i1, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
+
+from tilewright.ir.diagnostics import fail_op
+from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.folding import fold
+from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_op
+from tilewright.rewrite.folding.regions import only_block, terminator
+from tilewright.rewrite.insertion import building
+from tilewright.rewrite.parallel_loops import to_counted_loops
+
+SIGNED_LESS, UNSIGNED_LESS = 2, 6
+"""Predicates of `arith.cmpi`."""
+
+
+def lower_structured_control(op: Operation, *, except_in: type[Operation] | None = None) -> None:
+    """Lower all that is nested in `op`, from outside in, but nothing in operations of one kind."""
+    pending = list(_blocks(op))
+    while pending:
+        block = pending.pop()
+        structured: list[Operation] = []
+        for child in block.ops:
+            if child.name in _LOWERINGS:
+                structured.append(child)
+            elif except_in is None or not isinstance(child, except_in):
+                pending.extend(_blocks(child))
+                _require_lowered(child)
+        for child in reversed(structured):  # so that each operation that follows a loop is moved only once
+            _fold_in_place(child)
+            pending.extend(_LOWERINGS[child.name](child))
+
+
+def _fold_in_place(op: Operation) -> None:
+    """What MLIR does to everything that it converts: a condition `not x` becomes `x`, say."""
+    while fold(op) == ():
+        pass
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    return chain.from_iterable(region.blocks for region in op.regions)
+
+
+def _require_lowered(op: Operation) -> None:
+    if op.name.startswith("scf.") and op.regions:
+        fail_op(op, f"failed to legalize operation '{op.name}' that was explicitly marked illegal")
+
+
+def _at_end(block: Block, op: Operation) -> Builder:
+    """Appends to `block`, for the place in the source that `op` is from."""
+    return building(InsertPoint.at_end(block), op.location)
+
+
+def _split(op: Operation) -> tuple[Block, Block]:
+    """The block up to `op`, which is left without an end, and the rest of it, which begins with `op`."""
+    block = op.parent
+    assert block is not None
+    return block, block.split_before(op)
+
+
+def _move_before(region: Region, block: Block) -> None:
+    Rewriter.inline_region(region, BlockInsertPoint.before(block))
+
+
+def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+def _branch(block: Block, values: Sequence[SSAValue] = ()) -> Operation:
+    return create("cf.br", values, successors=(block,))
+
+
+def _branch_if(condition: SSAValue, then: Block, values: Sequence[SSAValue], otherwise: Block) -> Operation:
+    sizes = sizes_attr([1, len(values), 0])
+    operands, blocks = (condition, *values), (then, otherwise)
+    return create("cf.cond_br", operands, (), {"operandSegmentSizes": sizes}, successors=blocks)
+
+
+def _end_with_branch(end: Operation, block: Block) -> None:
+    """Go on in `block` with what `end` yields."""
+    assert end.parent is not None
+    _at_end(end.parent, end).insert(_branch(block, end.operands))
+    Rewriter.erase_op(end)
+
+
+def _lower_for(loop: scf.ForOp) -> list[Block]:
+    """The block that takes the counter decides; the body goes back to it with the next one."""
+    before, after = _split(loop)
+    condition, end = only_block(loop.body), terminator(loop.body)
+    first = condition.first_op
+    assert first is not None
+    body = condition.split_before(first)
+    counter, *carried = condition.args
+    _move_before(loop.body, after)
+    build = _at_end(body, loop)
+    following = build.insert(integer_op("arith.addi", counter, loop.step)).results[0]
+    build.insert(_branch(condition, (following, *end.operands)))
+    Rewriter.erase_op(end)
+    _at_end(before, loop).insert(_branch(condition, (loop.lb, *loop.iter_args)))
+    build = _at_end(condition, loop)
+    predicate = UNSIGNED_LESS if "unsignedCmp" in loop.properties else SIGNED_LESS
+    goes_on = build.insert(cmpi(predicate, counter, loop.ub, i1)).results[0]
+    build.insert(_branch_if(goes_on, body, (), after))
+    _replace(loop, carried)
+    return [body]
+
+
+def _lower_if(op: scf.IfOp) -> list[Block]:
+    inner = list(_blocks(op))
+    before, after = _split(op)
+    join = after
+    if op.results:
+        join = Block(arg_types=[result.type for result in op.results])
+        Rewriter.insert_block(join, BlockInsertPoint.before(after))
+        _at_end(join, op).insert(_branch(after))
+    targets: list[Block] = []
+    for region in (op.true_region, op.false_region):
+        targets.append(region.first_block or join)
+        if region.first_block is not None:
+            _end_with_branch(terminator(region), join)
+            _move_before(region, join)
+    _at_end(before, op).insert(_branch_if(op.cond, targets[0], (), targets[1]))
+    _replace(op, join.args)
+    return inner
+
+
+def _lower_switch(op: scf.IndexSwitchOp) -> list[Block]:
+    inner = list(_blocks(op))
+    before, after = _split(op)
+    for result in op.results:
+        after.insert_arg(result.type, len(after.args))
+    targets: list[Block] = []
+    for region in (*op.case_regions, op.default_region):
+        targets.append(only_block(region))
+        _end_with_branch(terminator(region), after)
+        _move_before(region, after)
+    build = _at_end(before, op)
+    flag = build.insert(cast_op("arith.index_cast", op.arg, i32)).results[0]
+    build.insert(_switch(flag, op.cases.get_values(), targets))
+    _replace(op, after.args)
+    return inner
+
+
+def _switch(flag: SSAValue, cases: Sequence[int], targets: Sequence[Block]) -> Operation:
+    """A branch to one of `targets`, the last of which is for all other values."""
+    *blocks, default = targets
+    properties: dict[str, Attribute] = {
+        "case_operand_segments": sizes_attr([0] * len(cases)),
+        "operandSegmentSizes": sizes_attr([1, 0, 0]),
+    }
+    if cases:
+        numbers = [IntegerAttr(case, i32, truncate_bits=True).value.data for case in cases]
+        properties["case_values"] = DenseIntElementsAttr.from_list(VectorType(i32, [len(cases)]), numbers)
+    return create("cf.switch", (flag,), (), properties, successors=(default, *blocks))
+
+
+def _lower_while(loop: scf.WhileOp) -> list[Block]:
+    inner = list(_blocks(loop))
+    current, after = _split(loop)
+    before, body = only_block(loop.before_region), only_block(loop.after_region)
+    end, condition = terminator(loop.after_region), terminator(loop.before_region)
+    assert isinstance(condition, scf.ConditionOp)
+    repeats_at_once = end.prev_op is None and tuple(end.operands) == tuple(body.args)
+    _move_before(loop.before_region, after)
+    if not repeats_at_once:
+        _move_before(loop.after_region, after)
+        _end_with_branch(end, before)
+    _at_end(current, loop).insert(_branch(before, loop.arguments))
+    values = tuple(condition.args)
+    target = before if repeats_at_once else body
+    _at_end(before, condition).insert(_branch_if(condition.condition, target, values, after))
+    Rewriter.erase_op(condition)
+    _replace(loop, values)
+    return inner
+
+
+def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
+    inner = list(_blocks(op))
+    before, after = _split(op)
+    _at_end(before, op).insert(_branch(only_block(op.region)))
+    for block in op.region.blocks:
+        if isinstance(block.last_op, scf.YieldOp):
+            _end_with_branch(block.last_op, after)
+    _move_before(op.region, after)
+    _replace(op, [after.insert_arg(result.type, index) for index, result in enumerate(op.results)])
+    return inner
+
+
+def _lower_parallel(op: scf.ParallelOp) -> list[Block]:
+    return _lower_for(to_counted_loops(op))
+
+
+_LOWERINGS: dict[str, Callable[..., list[Block]]] = {
+    "scf.for": _lower_for,
+    "scf.parallel": _lower_parallel,
+    "scf.if": _lower_if,
+    "scf.index_switch": _lower_switch,
+    "scf.while": _lower_while,
+    "scf.execute_region": _lower_execute_region,
+}
+"""Each gives the blocks that were in the operation, in which there may be more to lower."""

@@ -1,0 +1,189 @@
+"""Running a sequence of another device in place, with copies of what it refers to there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aiex.configure import RunOp
+from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp
+from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.free_names import FreeNames
+from tilewright.rewrite.folding.regions import is_defined_in
+from tilewright.rewrite.sequence_calls import called_sequence, configured_device
+from tilewright.rewrite.symbols import replace_references
+
+
+@dataclass
+class _Call:
+    """One run of a sequence: what stands in the caller for values and symbols of the callee's device."""
+
+    run: RunOp
+    callee_device: DeviceOp
+    rewriter: PatternRewriter
+    values: dict[SSAValue, SSAValue]
+    symbols: dict[StringAttr, StringAttr] = field(default_factory=dict[StringAttr, StringAttr])
+
+
+class InlineRun(RewritePattern):
+    """Copies the body of a sequence to where it is run.
+
+    Tiles and locks that it uses are copied to the start of the caller's device, definitions of symbols to before its
+    first sequence, under another name if theirs is taken.
+    """
+
+    def __init__(self, device: DeviceOp, first_sequence: RuntimeSequenceOp):
+        self.device = device
+        self.start = device.body.first_op
+        self.first_sequence = first_sequence
+        self.names = FreeNames.beside(device.body)
+        self.tiles = {tile.place: tile for tile in reversed(list(device.tiles))}
+        self.late_tiles = {op for op in _following(first_sequence) if isinstance(op, TileOp)}
+        self.tiles_at_start: set[TileOp] = set()
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RunOp, rewriter: PatternRewriter) -> None:
+        callee, caller = called_sequence(op), parent_of_type(op, RuntimeSequenceOp)
+        assert caller is not None, "the verifier asks for one"
+        body = callee.body.first_block
+        call = _Call(op, configured_device(op), rewriter, {})
+        if body is not None:
+            call.values.update(zip(body.args, op.args, strict=True))
+            self._copy_definitions(call, _values_from_outside(callee), self._at_start())
+            first = caller.body.block.first_op
+            assert first is not None
+            for original in list(body.ops):
+                hoisted = isinstance(original, NpuCreateScratchpadOp)  # one for all that the caller runs
+                copy = rewriter.insert(original.clone(call.values), InsertPoint.before(first if hoisted else op))
+                self._copy_symbols(call, copy)
+        rewriter.erase(op)
+
+    def _at_start(self) -> InsertPoint:
+        if self.start is None or self.start.parent is None:
+            return InsertPoint.at_start(self.device.body)
+        return InsertPoint.before(self.start)
+
+    def _copy_definitions(self, call: _Call, values: Iterable[SSAValue], at: InsertPoint) -> None:
+        """Have the tiles and locks of the callee's device in the caller's as well."""
+        if call.callee_device is self.device:
+            return
+        pending = dict.fromkeys(values)
+        tiles: dict[TileOp, None] = {}
+        locks: dict[LockOp, None] = {}
+        while pending:
+            value, _ = pending.popitem()
+            if value in call.values:
+                continue
+            match value.owner:
+                case TileOp() as tile:
+                    tiles[tile] = None
+                case LockOp() as lock:
+                    pending.setdefault(lock.tile)
+                    locks[lock] = None
+                case Operation() as other:
+                    fail(
+                        call.run,
+                        f"Referenced SSA value defined by unsupported operation type: {other.name}. Currently only "
+                        "aie.tile and aie.lock operations are supported.",
+                        (other, "the value is defined here"),
+                    )
+                case _:
+                    fail(call.run, "Referenced value is not defined by an operation")
+        for tile in reversed(tiles):
+            call.values[tile.result] = self._tile_like(call, tile, at).result
+        for lock in locks:
+            copy = lock.clone(call.values)
+            own = copy.tile.owner
+            if isinstance(own, TileOp) and own not in self.tiles_at_start:
+                call.rewriter.insert(copy, InsertPoint.after(own))
+            else:
+                call.rewriter.insert(copy, at)
+
+    def _tile_like(self, call: _Call, tile: TileOp, at: InsertPoint) -> TileOp:
+        """The caller's tile at the same place, a copy if it has none."""
+        existing = self.tiles.get(tile.place)
+        if existing is None or existing.parent is None:
+            copy = call.rewriter.insert(tile.clone(), at)
+            self.tiles[copy.place] = copy
+            self.tiles_at_start.add(copy)
+            return copy
+        if _attributes(existing) != _attributes(tile):
+            column, row = tile.place
+            fail(
+                call.run,
+                f"aie.tile({column}, {row}) already exists in the device with different attributes",
+                (existing, "the caller's tile"),
+                (tile, "the tile of the sequence that is run"),
+            )
+        if existing in self.late_tiles:
+            self.late_tiles.remove(existing)
+            self.tiles_at_start.add(existing)
+            existing.detach()
+            call.rewriter.insert(existing, self._at_start())
+        return existing
+
+    def _copy_symbols(self, call: _Call, op: Operation) -> None:
+        """Have the symbols that an operation of the callee refers to in the caller's device as well."""
+        if call.callee_device is self.device:
+            return
+
+        def replace(reference: SymbolRefAttr) -> SymbolRefAttr:
+            name = self._symbol_like(call, user, reference.root_reference)
+            return SymbolRefAttr(name, reference.nested_references)
+
+        for user in op.walk():
+            if not isinstance(user, RunOp):  # refers to a sequence of the device that is configured around it
+                replace_references(user, replace)
+
+    def _symbol_like(self, call: _Call, user: Operation, name: StringAttr) -> StringAttr:
+        """What a symbol of the callee's device is called in the caller's; its definition is copied there once."""
+        if name in call.symbols:
+            return call.symbols[name]
+        definition = lookup_symbol(call.callee_device, name)
+        if definition is None:
+            module = call.callee_device.parent_op()
+            if module is None or lookup_symbol(module, name) is None:
+                fail_op(user, f"references symbol '{name.data}', which is not defined", (call.run, "run from here"))
+            return name
+        call.symbols[name] = unique = StringAttr(self.names.like(name.data))
+        at = InsertPoint.before(self.first_sequence)
+        self._copy_definitions(call, _operands_from_outside(definition), at)
+        copy = definition.clone(call.values)
+        copy.properties["sym_name"] = unique
+        call.rewriter.insert(copy, at)
+        self._copy_symbols(call, copy)
+        return unique
+
+
+def _following(op: Operation) -> Iterator[Operation]:
+    while op.next_op is not None:
+        op = op.next_op
+        yield op
+
+
+def _attributes(tile: TileOp) -> dict[str, Attribute]:
+    return tile.properties | tile.attributes
+
+
+def _values_from_outside(sequence: RuntimeSequenceOp) -> Iterator[SSAValue]:
+    """What is used in a sequence and defined around it."""
+    for op in sequence.walk():
+        if op is not sequence:
+            yield from (value for value in op.operands if not is_defined_in(value, sequence.body))
+
+
+def _operands_from_outside(op: Operation) -> Iterator[SSAValue]:
+    """What an operation and those nested in it use and do not define."""
+    for user in op.walk():
+        for value in user.operands:
+            if not any(is_defined_in(value, region) for region in op.regions):
+                yield value

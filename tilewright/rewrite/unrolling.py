@@ -1,0 +1,160 @@
+"""Copies the bodies of counted loops: all iterations, several in a row, or the first one alone.
+
+The operations come out in the order in which MLIR's own unrolling leaves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.rewrite.folding.building import integer_op
+from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
+from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator
+from tilewright.rewrite.folding.trip_counts import trip_count
+from tilewright.rewrite.insertion import building_before
+
+
+def loops_innermost_first(op: Operation) -> Iterator[scf.ForOp]:
+    for region in op.regions:
+        for block in region.blocks:
+            for child in block.ops:
+                yield from loops_innermost_first(child)
+                if isinstance(child, scf.ForOp):
+                    yield child
+
+
+def unrolled_size(op: Operation) -> int:
+    """How many operations an operation becomes, itself among them, when all loops that can be are unrolled."""
+    inside = sum(unrolled_size(child) for region in op.regions for block in region.blocks for child in block.ops)
+    count = iterations(op) if isinstance(op, scf.ForOp) else None
+    return inside * count if count else inside + 1
+
+
+def iterations(loop: scf.ForOp) -> int | None:
+    """How often a loop runs, where that is known."""
+    return trip_count(loop.lb, loop.ub, loop.step, is_unsigned="unsignedCmp" in loop.properties)
+
+
+def unroll(loop: scf.ForOp, count: int) -> None:
+    """Put the body in place of the loop, `count` times; what one iteration yields, the next one gets."""
+    build, step = building_before(loop), scalar_int(loop.step)
+    if count > 1 and step is not None:  # upstream leaves behind the step of the loop that then runs once
+        _constant(build, step * count, loop.step)
+    values: Sequence[SSAValue] = loop.iter_args
+    for iteration in range(count):
+        values = _copy_body(loop, iteration, values, build)
+    for result, value in zip(loop.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(loop)
+
+
+def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:
+    """Let each iteration do what `factor` did; gives the loop over what then remains, if there may be any."""
+    if has_one_op(only_block(loop.body)):
+        return None
+    build, step = building_before(loop), loop.step
+    split, wide_step = _split_bounds(loop, factor, build)
+    rest = _continue_from(loop, split) if split is not loop.ub else None
+    loop.operands[1], loop.operands[2] = split, wide_step
+    _repeat_body(loop, step, factor)
+    for part in (loop, rest):
+        if part is not None and iterations(part) == 1:
+            unroll(part, 1)
+    return rest if rest is not None and rest.parent is not None else None
+
+
+def peel_first_iteration(loop: scf.ForOp) -> None:
+    """Put a loop over the first iteration before `loop`, which has one and begins with the second then."""
+    build, lower, step = building_before(loop), scalar_int(loop.lb), scalar_int(loop.step)
+    if lower is not None and step is not None:
+        second = _constant(build, lower + step, loop.lb)
+    else:
+        second = build.insert(integer_op("arith.addi", loop.lb, loop.step)).results[0]
+    first = build.insert(loop.clone())
+    first.operands[1] = second
+    loop.operands = (second, loop.ub, loop.step, *first.results)
+
+
+def _split_bounds(loop: scf.ForOp, factor: int, build: Builder) -> tuple[SSAValue, SSAValue]:
+    """Where the last whole group of `factor` iterations ends, and the step from group to group."""
+    lower, upper, step = map(scalar_int, (loop.lb, loop.ub, loop.step))
+    count = iterations(loop)
+    if lower is None or upper is None or step is None or count is None:
+        return _computed_bounds(loop, factor, build)
+    split = lower + count // factor * factor * step
+    bound = loop.ub if split >= upper else _constant(build, split, loop.ub)
+    return bound, _constant(build, step * factor, loop.step)
+
+
+def _computed_bounds(loop: scf.ForOp, factor: int, build: Builder) -> tuple[SSAValue, SSAValue]:
+    """The same at run time; bounds the wrong way round, for which MLIR computes nonsense, give no group."""
+
+    def compute(name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        flagged = name in ("addi", "subi", "muli")
+        op = integer_op(f"arith.{name}", lhs, rhs) if flagged else integer_op(f"arith.{name}", lhs, rhs, None)
+        return build.insert(op).results[0]
+
+    upper = compute("maxui" if "unsignedCmp" in loop.properties else "maxsi", loop.ub, loop.lb)
+    distance = compute("subi", upper, loop.lb)
+    one = _constant(build, 1, loop.step)
+    rounded = compute("addi", distance, compute("subi", loop.step, one))
+    count = compute("divui", rounded, loop.step)
+    size = _constant(build, factor, loop.step)
+    grouped = compute("subi", count, compute("remsi", count, size))
+    return compute("addi", loop.lb, compute("muli", grouped, loop.step)), compute("muli", loop.step, size)
+
+
+def _continue_from(loop: scf.ForOp, start: SSAValue) -> scf.ForOp:
+    """A copy of `loop`, after it, that goes on at `start` with its results."""
+    rest = loop.clone()
+    Rewriter.insert_op(rest, InsertPoint.after(loop))
+    for result, final in zip(loop.results, rest.results, strict=True):
+        result.replace_all_uses_with(final)
+    rest.operands = (start, loop.ub, loop.step, *loop.results)
+    return rest
+
+
+def _repeat_body(loop: scf.ForOp, step: SSAValue, factor: int) -> None:
+    """Append to the body what the following `factor` - 1 iterations did."""
+    block, end = only_block(loop.body), terminator(loop.body)
+    body = [op for op in block.ops if op is not end]
+    build, yielded = building_before(end), tuple(end.operands)
+    counter, *arguments = block.args
+    values: Sequence[SSAValue] = yielded
+    for iteration in range(1, factor):
+        copies: dict[SSAValue, SSAValue] = dict(zip(arguments, values, strict=True))
+        if counter.first_use is not None:
+            copies[counter] = _count_on(counter, step, iteration, build)
+        for op in body:
+            build.insert(op.clone(copies))
+        values = [copies.get(value, value) for value in yielded]
+    end.operands = values
+
+
+def _copy_body(loop: scf.ForOp, iteration: int, values: Sequence[SSAValue], build: Builder) -> Sequence[SSAValue]:
+    """Insert the body as one iteration runs it, and give what it yields."""
+    block, end = only_block(loop.body), terminator(loop.body)
+    counter, *arguments = block.args
+    copies: dict[SSAValue, SSAValue] = dict(zip(arguments, values, strict=True))
+    copies[counter] = _count_on(loop.lb, loop.step, iteration, build) if counter.first_use else loop.lb
+    for op in block.ops:
+        if op is not end:
+            build.insert(op.clone(copies))
+    return [copies.get(value, value) for value in end.operands]
+
+
+def _count_on(start: SSAValue, step: SSAValue, iteration: int, build: Builder) -> SSAValue:
+    """The counter some iterations after it was `start`."""
+    if iteration == 0:
+        return start
+    distance = build.insert(integer_op("arith.muli", step, _constant(build, iteration, step))).results[0]
+    return build.insert(integer_op("arith.addi", start, distance)).results[0]
+
+
+def _constant(build: Builder, value: int, like: SSAValue) -> SSAValue:
+    return build.insert(make_constant(number_attr(value, like.type))).results[0]
