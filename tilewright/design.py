@@ -262,7 +262,7 @@ class Design:
 
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)
-        return LoadedDevice(self, found, kernels or {}, levels or {}, Model(model), clock)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock)
 
     @at_user_line
     def run(

@@ -106,7 +106,7 @@ class LoadedDevice(SimulatedDevice):
         device: DeviceOp,
         kernels: Kernels,
         levels: Levels,
-        model: Model = Model.FAST,
+        model: Model | str = Model.FAST,
         timing: Timing | None = None,
     ):
         """`Design.load` makes one: a `device` of a `design`, with `kernels`, `levels`, a `model` and its `timing`."""
@@ -115,7 +115,7 @@ class LoadedDevice(SimulatedDevice):
         self.kernels = kernels
         self._device = device
         self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], Program] | None = None
-        super().__init__(lambda: make_machine(device.model, judge_of(levels), timing, model))
+        super().__init__(lambda: make_machine(device.model, judge_of(levels), timing, Model.named(model)))
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
@@ -207,11 +207,11 @@ class BareDevice(SimulatedDevice):
         self,
         device: DeviceModel,
         levels: Levels | None = None,
-        model: Model = Model.FAST,
+        model: Model | str = Model.FAST,
         timing: Timing | None = None,
     ):
         """A `device` of `tilewright.device`; `levels`, `model` and `timing` are as in `Design.load`."""
-        super().__init__(lambda: make_machine(device, judge_of(levels or {}), timing, model))
+        super().__init__(lambda: make_machine(device, judge_of(levels or {}), timing, Model.named(model)))
 
     @at_user_line
     def run(

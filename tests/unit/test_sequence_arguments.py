@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bare_streams import binary, loopback
-from programs import COPY
+from programs import COPY, WRITES
 
 import tilewright as tw
 import tilewright.iron as iron
@@ -372,3 +372,11 @@ def test_a_product_takes_no_matrix_whose_values_it_cannot_have() -> None:
     for wrong in (ones * 0.5, ones * 1e6, ones * np.nan):
         with pytest.raises(ArgumentError, match="matrix b has values that are no integers from"):
             gemm(ones, wrong)
+
+
+@pytest.mark.parametrize("odd", [np.zeros(3), "slow", None, 1, ["fast"]], ids=repr)
+def test_a_model_is_named(odd: object) -> None:
+    with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
+        BareDevice(DEVICES[DeviceName.npu2_1col], model=odd).run(b"", {})  # pyright: ignore
+    with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
+        tw.compile(WRITES).run(1, model=odd)  # pyright: ignore

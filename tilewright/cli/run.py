@@ -262,7 +262,7 @@ def _on_bare_device(args: Namespace) -> Job:
     needs = needed_bytes(code, model)
     arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
     timing = timing_with(model.arch, _parameters(args))
-    device = BareDevice(model, _levels(args), Model(args.model), timing)
+    device = BareDevice(model, _levels(args), Model.named(args.model), timing)
     return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NoReturn
 
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
@@ -21,8 +20,13 @@ class Model(Enum):
     """Everything is a process of Python, every word on its own: to look into, and to compare with."""
 
     @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
-        raise ArgumentError(f"model is {value!r:.80}; it is one of {', '.join(model.value for model in cls)}")
+    def named(cls, name: object) -> Model:
+        """The model that a caller asks for, by its name or itself."""
+        # Not `Model(name)`: an enum compares what it is given with its members, and arrays have no truth value.
+        for model in cls:
+            if name is model or (isinstance(name, str) and name == model.value):
+                return model
+        raise ArgumentError(f"model is {name!r:.80}; it is one of {', '.join(model.value for model in cls)}")
 
 
 def make_machine(

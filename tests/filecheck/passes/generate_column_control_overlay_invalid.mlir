@@ -28,3 +28,10 @@ module {
   aie.device(npu1) @ctrl_pkt_overlay {
   }
 }
+
+// -----
+
+aie.device(npu1_1col) {
+  // expected-error@+1 {{has a controller id that no packet can have: Packet ID field can only hold 5 bits.}}
+  %shim = aie.tile(0, 0) {controller_id = #aie.packet_info<pkt_type = 0, pkt_id = 1023>}
+}

@@ -7,7 +7,7 @@ from typing import cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
 from xdsl.dialects.memref import GetGlobalOp
 
-from tilewright.device.layout import WORD_BITS, WORD_BYTES
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import Target
@@ -34,7 +34,10 @@ def absolute_address(op: Placed, offset: int) -> int:
             fail(op, "referenced buffer must have address assigned", (buffer, "This buffer must have an address."))
         return device.model.tile_address(*buffer.place, buffer.address_bytes + WORD_BYTES * offset & TILE_OFFSET)
     if op.column is not None and op.row is not None:
-        return device.model.tile_address(op.column.value.data, op.row.value.data, offset & TILE_OFFSET)
+        address = device.model.tile_address(op.column.value.data, op.row.value.data, offset & TILE_OFFSET)
+        if address > WORD_MASK:
+            fail(op, f"tile ({op.column.value.data}, {op.row.value.data}) has no address in 32 bits")
+        return address
     return offset
 
 

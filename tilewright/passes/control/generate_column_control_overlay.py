@@ -26,6 +26,7 @@ from tilewright.dialects.aie.flows import (
 )
 from tilewright.dialects.aie.lookup import lookup_symbol, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aiex.descriptor_checks import packet_violation
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
@@ -141,6 +142,8 @@ def row_channels(model: DeviceModel) -> list[int]:
 
 def _packet_id(device: DeviceOp, tile: TileOp) -> int:
     if tile.controller_id is not None:
+        if (violation := packet_violation(tile.controller_id)) is not None:
+            fail_op(tile, f"has a controller id that no packet can have: {violation}")
         return tile.controller_id.pkt_id.data
     return device.model.controller_ids()[tile.place]
 

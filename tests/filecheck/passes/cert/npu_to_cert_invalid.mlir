@@ -72,3 +72,15 @@ module {
     }
   }
 }
+
+// -----
+
+aie.device(npu2) {
+  aie.runtime_sequence() {
+    %address = arith.constant 16 : i32
+    %zero = arith.constant 0 : i32
+    // expected-error@+2 {{has no address in 32 bits}}
+    // expected-error@+1 {{failed to legalize operation 'aiex.npu.write32' that was explicitly marked illegal}}
+    aiex.npu.write32(%address, %zero) {column = -1 : i32, row = 6 : i32} : i32, i32
+  }
+}
