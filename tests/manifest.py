@@ -97,7 +97,16 @@ def plain(data: bytes, root: str, folder: str) -> bytes:
         text = data.decode()
     except UnicodeDecodeError:
         return data
-    return TIMES.sub(r"\1\2T", text.replace(root, "ROOT").replace(folder, "FOLDER")).encode()
+    for place, name in ((root, "ROOT"), (folder, "FOLDER"), (product(), "PRODUCT")):
+        text = text.replace(place, name)
+    return TIMES.sub(r"\1\2T", text).encode()
+
+
+def product() -> str:
+    """The folder that the code is in: locations in shipped designs name it."""
+    import tilewright
+
+    return str(Path(tilewright.__file__).parent)
 
 
 def command(*argv: str) -> bytes:
