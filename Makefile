@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SECONDS ?= 600
+JOBS ?= auto
 
 .PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
-	@echo "make test     ruff, pyright (strict), pytest"
+	@echo "make test     ruff, pyright (strict), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=$(SECONDS), or to TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
@@ -28,7 +29,7 @@ types: .venv/ready-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 unit: .venv/ready-dev
-	$(BIN)/python -m pytest -rs
+	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)
 
 bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)

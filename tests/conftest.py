@@ -1,8 +1,6 @@
 """Settings for all tests, and the modules beside this one for them to import."""
 
 import signal
-import sys
-from pathlib import Path
 
 from hypothesis import settings
 
@@ -10,7 +8,6 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
-sys.path.append(str(Path(__file__).parent))
 
 # A shell lets what it starts in the background ignore interrupts; what tests start to interrupt it would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-sys.path.append(str(Path(__file__).parent))
 from memcpy_designs import TokenDesign, copy, give, part, take
 
 Array = npt.NDArray[Any]

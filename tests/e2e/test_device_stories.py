@@ -8,19 +8,15 @@ TILEWRIGHT_STORIES=5000; TILEWRIGHT_STORY=1234 tells that one.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from device_stories import story_of, ways
 
 import tilewright as tw
 from tilewright.simulation import LoadedDevice
-
-sys.path.append(str(Path(__file__).parent))
-from device_stories import story_of, ways
 
 BATCHES = 4
 STORIES = int(os.environ.get("TILEWRIGHT_STORIES", "12"))

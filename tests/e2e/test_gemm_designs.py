@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from txn_effects import effects
 
 import tilewright as tw
 from tilewright import design as design_module
@@ -25,9 +24,6 @@ from tilewright.designs import (
 from tilewright.designs.gemm_types import SUMS
 from tilewright.device import model
 from tilewright.iron.dtype import dtype_map
-
-sys.path.append(str(Path(__file__).parent))
-from txn_effects import effects
 
 SIZES = int(os.environ.get("TILEWRIGHT_GEMM_SIZES", "3"))
 """Products of each build: 25 in the long run."""

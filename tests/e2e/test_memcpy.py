@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from memcpy_designs import TokenDesign, add_loop, copy, give, part, take
 
 import tilewright as tw
-
-sys.path.append(str(Path(__file__).parent))
-from memcpy_designs import TokenDesign, add_loop, copy, give, part, take
 
 Array = npt.NDArray[Any]
 Arguments = list[Any]

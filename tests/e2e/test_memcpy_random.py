@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from random_token_pipelines import TokenPipeline
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
-
-sys.path.append(str(Path(__file__).parent))
-from random_token_pipelines import TokenPipeline
 
 SHORT = 10
 PIPELINES = int(os.environ.get("TILEWRIGHT_RANDOM_PIPELINES", SHORT))

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
+from random_runs import RandomRun, random_runs
+from simulated_designs import DESIGNS, SimulatedDesign
 
 import tilewright as tw
 from tilewright.design import Design
 from tilewright.ir.diagnostics import DiagnosedError
-
-sys.path.append(str(Path(__file__).parent))
-from random_runs import RandomRun, random_runs
-from simulated_designs import DESIGNS, SimulatedDesign
 
 SHORT = 20
 EXAMPLES = int(os.environ.get("TILEWRIGHT_RANDOM_RUNS", SHORT))

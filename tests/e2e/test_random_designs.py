@@ -6,14 +6,13 @@ What descriptors and locks are is read from the words of the configuration, as t
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
+from random_designs import RandomDesign, random_designs
 
 from tilewright.configuration import configuration_stream
 from tilewright.design import devices_in
@@ -33,9 +32,6 @@ from tilewright.passes.design.create_pathfinder_flows.nets import Request, reque
 from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
 from tilewright.passes.pipelines import PLACEMENT, RESOURCES, ROUTING, pipeline_of
 from tilewright.txn import Opcode, decode
-
-sys.path.append(str(Path(__file__).parent))
-from random_designs import RandomDesign, random_designs
 
 SHORT = 60
 EXAMPLES = int(os.environ.get("TILEWRIGHT_RANDOM_DESIGNS", SHORT))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +24,8 @@ from traceback import format_exception
 import numpy as np
 import pytest
 from compilers import sanitizing_compilers
+from random_sequences import Program, program
+from txn_effects import effects
 from xdsl.dialects.builtin import FileLineColLoc
 
 from tilewright.codegen.emission import Emitter
@@ -35,10 +36,6 @@ from tilewright.codegen.range_error import RangeError
 from tilewright.design import GUARDED_LOWERING, Design, compile_text
 from tilewright.device import DeviceName
 from tilewright.ir.diagnostics import DiagnosedError, collect
-
-sys.path.append(str(Path(__file__).parent))
-from random_sequences import Program, program
-from txn_effects import effects
 
 ROOT = Path(__file__).parents[2]
 SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "200"))

@@ -1,19 +1,15 @@
 """The documented AIR programs and those of bench/gpu, compiled for real GPUs; NVIDIA's assembler takes their PTX."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from tilewright.cli.main import main
-
-sys.path.append(str(Path(__file__).parents[3] / "bench" / "gpu"))
-sys.path.append(str(Path(__file__).parents[1] / "native"))
 from gpu_kernels import PTXAS, needs_ptxas
 from matmul import matmul_f32
 from matmul_bf16 import matmul_bf16
 from matmul_bf16_wgmma import matmul_bf16_wgmma
+
+from tilewright.cli.main import main
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "examples").glob("air_*.mlir"))
 CHIPS = "sm_90", "gfx90a", "gfx950", "gfx1100"

@@ -1,17 +1,12 @@
 """The AIR programs of bench/gpu, on the emulator: what is measured on a GPU has to be right first."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from matmul import Tiles, matmul_f32
+from messages import all_to_all_writes, round_trips
 
 import tilewright as tw
 from tilewright.cli.main import main
-
-sys.path.append(str(Path(__file__).parents[3] / "bench" / "gpu"))
-from matmul import Tiles, matmul_f32
-from messages import all_to_all_writes, round_trips
 
 TILES = Tiles(32, 32, 8, 8, 4, 4)
 
