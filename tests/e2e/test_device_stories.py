@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.simulation import LoadedDevice
+from tilewright.driver.loaded_device import LoadedDevice
 
 sys.path.append(str(Path(__file__).parent))
 from device_stories import story_of, ways

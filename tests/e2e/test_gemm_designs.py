@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import design as design_module
 from tilewright.designs import (
     Gemm,
     SingleCoreGemm,
@@ -24,6 +23,7 @@ from tilewright.designs import (
 )
 from tilewright.designs.gemm_types import SUMS
 from tilewright.device import model
+from tilewright.driver import compiled_design as design_module
 from tilewright.iron.dtype import dtype_map
 
 sys.path.append(str(Path(__file__).parent))

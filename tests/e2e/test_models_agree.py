@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 
 import tilewright as tw
-from tilewright.design import Design
+from tilewright.driver.compiled_design import Design
 from tilewright.ir.diagnostics import DiagnosedError
 
 sys.path.append(str(Path(__file__).parent))

@@ -19,7 +19,7 @@ from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.python_values import is_integer, is_number
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer_type, numpy_type
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 def load(

@@ -33,7 +33,7 @@ from tilewright.iron.builders.python_values import is_integer, is_number
 from tilewright.iron.builders.signs import signless, signless_type, with_sign
 from tilewright.iron.builders.truth import number_remedy, truth_remedy
 from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 INDEX = IndexType()
 _NOT_KNOWN = "a value of the program is not known while it is being built"

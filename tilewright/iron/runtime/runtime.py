@@ -29,7 +29,7 @@ from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
 from tilewright.iron.runtime.written import WrittenSequence, sequence_op
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.flow import Flow, PacketFlow

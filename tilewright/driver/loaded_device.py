@@ -13,8 +13,6 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from tilewright.configuration import configuration_stream
-from tilewright.design import Design
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
 from tilewright.dialects.aie.core import CoreOp
@@ -22,11 +20,13 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
+from tilewright.driver.compiled_design import Design
+from tilewright.driver.device_configuration import configuration_stream
+from tilewright.driver.run_result import RunResult
+from tilewright.driver.sequence_arguments import lent_arrays, numbered_arrays, sequence_call
 from tilewright.errors import InUseError
 from tilewright.kernels.binding import DeviceKernels, check_kernels
 from tilewright.passes.control.number_pdis import pdi_numbers
-from tilewright.run_result import RunResult
-from tilewright.sequence_arguments import lent_arrays, numbered_arrays, sequence_call
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TilePort
@@ -38,7 +38,7 @@ from tilewright.sim.runs import Program, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
-from tilewright.tracebacks import at_user_line
+from tilewright.support.tracebacks import at_user_line
 from tilewright.txn import decode
 from tilewright.txn.containers import ControlCode
 

@@ -18,7 +18,6 @@ from tilewright.codegen.emission import Emitter
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
-from tilewright.design import Design, devices_in, public_name, sequences_in
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -26,8 +25,9 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.file_names import FileNames
+from tilewright.driver.compiled_design import Design, devices_in, public_name, sequences_in
 from tilewright.passes.control.number_pdis import pdi_numbers
+from tilewright.support.file_names import FileNames
 from tilewright.txn.opcodes import WORD_BYTES
 
 FORMAT = 1

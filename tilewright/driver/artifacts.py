@@ -8,12 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
-from tilewright.design import Design, design_from_text, devices_in
+from tilewright.driver.compiled_design import Design, design_from_text, devices_in
+from tilewright.driver.manifest import CONFIGURATION, HEADER, INSTRUCTIONS, MANIFEST, PROGRAM, DesignFiles, manifest
 from tilewright.errors import ArgumentError
-from tilewright.file_names import is_file_name
-from tilewright.manifest import CONFIGURATION, HEADER, INSTRUCTIONS, MANIFEST, PROGRAM, DesignFiles, manifest
-from tilewright.outputs import write_files
-from tilewright.tracebacks import at_user_line
+from tilewright.support.file_names import is_file_name
+from tilewright.support.outputs import write_files
+from tilewright.support.tracebacks import at_user_line
 
 SUFFIXES = (HEADER, INSTRUCTIONS, CONFIGURATION, ".so")
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tilewright.file_names import FileNames
+from tilewright.support.file_names import FileNames
 
 SCRATCH_PREFIX = ".tilewright-"
 """What folders begin with in which files are made; none is left behind."""
