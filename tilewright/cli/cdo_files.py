@@ -11,7 +11,7 @@ from tilewright.codegen.cdo import Cdo
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.writes import Write
-from tilewright.support.file_names import FileNames
+from tilewright.support.output_files import FileNames
 
 
 def write_cdo_files(device: DeviceOp, arguments: Arguments) -> str:

@@ -297,6 +297,6 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
 
 def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
     from tilewright.cli.files import write_folder
-    from tilewright.support.outputs import array_files
+    from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))

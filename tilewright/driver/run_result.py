@@ -75,7 +75,7 @@ class RunResult:
         """
         from tilewright.driver.sources import texts_of
         from tilewright.report.page import page_html
-        from tilewright.support.outputs import write_file
+        from tilewright.support.output_files import write_file
 
         page = page_html(self.record, title or self._name(), texts_of(self.record.locations))
         write_file(path, page.encode())

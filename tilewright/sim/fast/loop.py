@@ -9,7 +9,7 @@ from tilewright.sim.fast.channels import step_channel
 from tilewright.sim.fast.cores import step_core
 from tilewright.sim.fast.state import LATER, NONE, Exit, Kind, State
 from tilewright.sim.fast.streams import step_stream
-from tilewright.support.once import once
+from tilewright.support.lazy import once
 
 BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""

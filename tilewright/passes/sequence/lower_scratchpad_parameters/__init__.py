@@ -42,7 +42,7 @@ from tilewright.ir.shown import shown
 from tilewright.passes.sequence.lower_scratchpad_parameters.scratchpad_reads import Entry, lower_reads
 from tilewright.rewrite.emitter import i32_constant
 from tilewright.rewrite.insertion import building, building_before
-from tilewright.support.outputs import write_file
+from tilewright.support.output_files import write_file
 
 ENTRY_BYTES = 4
 DONE = BoolAttr.from_bool(False)

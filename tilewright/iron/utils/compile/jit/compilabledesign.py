@@ -28,7 +28,7 @@ from tilewright.iron.utils.compile.jit.placeholders import TensorPlaceholder
 from tilewright.iron.utils.hostruntime.current_device import ensure_current_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.native.host_arrays import check_array
-from tilewright.support.outputs import write_file
+from tilewright.support.output_files import write_file
 
 Generator = Callable[..., Any]
 _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
