@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from tilewright.design import compile_text
+from tilewright.driver.compiled_design import compile_text
 
 SIZES = 100, 1_000, 10_000
 SHAPES = "[1, 2, 4, 16][0, 512, 64, 1]", "[1, 1, 8, 32][0, 0, 64, 1]", "[2, 1, 1, 256][1024, 0, 0, 1]"

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 
-from tilewright.design import compile_text
+from tilewright.driver.compiled_design import compile_text
 
 COLUMNS = 1, 2, 4, 8
 ROWS = range(2, 6)

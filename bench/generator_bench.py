@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.design import Design, compile_text
+from tilewright.driver.compiled_design import Design, compile_text
 
 INCLUDE = Path(__file__).parents[1] / "tilewright" / "include"
 OPERATIONS_PER_LINE = 3

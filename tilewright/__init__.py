@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.lazy import lazy_names, listed_names
+from tilewright.support.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright import air as air
     from tilewright import designs as designs
     from tilewright import iron as iron
     from tilewright import txn as txn
-    from tilewright.artifacts import load as load
     from tilewright.codegen.range_error import RangeError as RangeError
-    from tilewright.design import Design as Design
-    from tilewright.design import compile_source as compile
+    from tilewright.driver.artifacts import load as load
+    from tilewright.driver.compiled_design import Design as Design
+    from tilewright.driver.compiled_design import compile_source as compile
+    from tilewright.driver.loaded_device import BareDevice as BareDevice
+    from tilewright.driver.loaded_device import LoadedDevice as LoadedDevice
+    from tilewright.driver.run_result import RunResult as RunResult
     from tilewright.errors import ArgumentError as ArgumentError
     from tilewright.errors import Error as Error
     from tilewright.ir.diagnostics import CompileError as CompileError
     from tilewright.ir.run_errors import Fault as Fault
     from tilewright.ir.run_errors import Hang as Hang
-    from tilewright.run_result import RunResult as RunResult
     from tilewright.sim.stops import Interrupted as Interrupted
     from tilewright.sim.stops import Stopped as Stopped
-    from tilewright.simulation import BareDevice as BareDevice
-    from tilewright.simulation import LoadedDevice as LoadedDevice
 
 __version__ = "0.1.0"
 __all__ = [
@@ -51,22 +51,22 @@ __all__ = [
 
 _HOMES = {
     "ArgumentError": "tilewright.errors:ArgumentError",
-    "BareDevice": "tilewright.simulation:BareDevice",
+    "BareDevice": "tilewright.driver.loaded_device:BareDevice",
     "CompileError": "tilewright.ir.diagnostics:CompileError",
-    "Design": "tilewright.design:Design",
+    "Design": "tilewright.driver.compiled_design:Design",
     "Error": "tilewright.errors:Error",
     "Fault": "tilewright.ir.run_errors:Fault",
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.stops:Interrupted",
-    "LoadedDevice": "tilewright.simulation:LoadedDevice",
+    "LoadedDevice": "tilewright.driver.loaded_device:LoadedDevice",
     "RangeError": "tilewright.codegen.range_error:RangeError",
-    "RunResult": "tilewright.run_result:RunResult",
+    "RunResult": "tilewright.driver.run_result:RunResult",
     "Stopped": "tilewright.sim.stops:Stopped",
     "air": "tilewright.air",
-    "compile": "tilewright.design:compile_source",
+    "compile": "tilewright.driver.compiled_design:compile_source",
     "designs": "tilewright.designs",
     "iron": "tilewright.iron",
-    "load": "tilewright.artifacts:load",
+    "load": "tilewright.driver.artifacts:load",
     "txn": "tilewright.txn",
 }
 """Where each name comes from."""

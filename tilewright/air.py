@@ -31,7 +31,7 @@ from tilewright.ir.verifier import verify
 from tilewright.passes.air.targets import find_target, wave_size_of
 from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.folding.constants import scalar_int
-from tilewright.tracebacks import at_user_line
+from tilewright.support.tracebacks import at_user_line
 
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
 

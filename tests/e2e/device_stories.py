@@ -14,9 +14,9 @@ from simulated_designs import DESIGNS, SimulatedDesign
 
 import tilewright as tw
 from tilewright import txn
-from tilewright.design import Design
+from tilewright.driver.compiled_design import Design
+from tilewright.driver.loaded_device import LoadedDevice
 from tilewright.sim.faults import FaultKind
-from tilewright.simulation import LoadedDevice
 
 Array = npt.NDArray[Any]
 

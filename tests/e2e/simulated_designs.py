@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 import tilewright as tw
-from tilewright.design import Design
 from tilewright.device.packets import READ, WRITE, ControlHeader, PacketHeader, with_parity
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.run_result import RunResult
-from tilewright.simulation import LoadedDevice
+from tilewright.driver.compiled_design import Design
+from tilewright.driver.loaded_device import LoadedDevice
+from tilewright.driver.run_result import RunResult
 
 FOLDER = Path(__file__).parent / "designs"
 

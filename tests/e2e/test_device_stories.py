@@ -16,7 +16,7 @@ import pytest
 from device_stories import story_of, ways
 
 import tilewright as tw
-from tilewright.simulation import LoadedDevice
+from tilewright.driver.loaded_device import LoadedDevice
 
 BATCHES = 4
 STORIES = int(os.environ.get("TILEWRIGHT_STORIES", "12"))

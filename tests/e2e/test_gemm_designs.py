@@ -12,7 +12,6 @@ import pytest
 from txn_effects import effects
 
 import tilewright as tw
-from tilewright import design as design_module
 from tilewright.designs import (
     Gemm,
     SingleCoreGemm,
@@ -23,6 +22,7 @@ from tilewright.designs import (
 )
 from tilewright.designs.gemm_types import SUMS
 from tilewright.device import model
+from tilewright.driver import compiled_design as design_module
 from tilewright.iron.dtype import dtype_map
 
 SIZES = int(os.environ.get("TILEWRIGHT_GEMM_SIZES", "3"))

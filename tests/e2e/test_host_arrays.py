@@ -24,9 +24,9 @@ from programs import COPY
 import tilewright as tw
 from tilewright.device import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.driver.loaded_device import BareDevice
 from tilewright.native.host_arrays import overlaps_itself
 from tilewright.sim.models import Model
-from tilewright.simulation import BareDevice
 
 EXAMPLES = 2000 if os.environ.get("TILEWRIGHT_STRESS") else 120
 BYTES = 256

@@ -12,8 +12,8 @@ from iron_programs import Pipe, vector
 from ml_dtypes import bfloat16
 
 import tilewright as tw
+from tilewright.driver.loaded_device import LoadedDevice
 from tilewright.ir.diagnostics import file_position
-from tilewright.simulation import LoadedDevice
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 LENGTHS = [1024, 2048, 3072, 4096, *(4 * n for n in np.random.default_rng(8).integers(1, 2048, 50))]

@@ -15,7 +15,7 @@ from random_runs import RandomRun, random_runs
 from simulated_designs import DESIGNS, SimulatedDesign
 
 import tilewright as tw
-from tilewright.design import Design
+from tilewright.driver.compiled_design import Design
 from tilewright.ir.diagnostics import DiagnosedError
 
 SHORT = 20

@@ -14,8 +14,6 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from random_designs import RandomDesign, random_designs
 
-from tilewright.configuration import configuration_stream
-from tilewright.design import devices_in
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.dma_registers import ChannelRegister, DescriptorWord, DmaChannel, Role, dma_register
@@ -23,6 +21,8 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.driver.compiled_design import devices_in
+from tilewright.driver.device_configuration import configuration_stream
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.parser import parse_source

@@ -33,8 +33,8 @@ from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.native_sequence import Words
 from tilewright.codegen.range_error import RangeError
-from tilewright.design import GUARDED_LOWERING, Design, compile_text
 from tilewright.device import DeviceName
+from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text
 from tilewright.ir.diagnostics import DiagnosedError, collect
 
 ROOT = Path(__file__).parents[2]

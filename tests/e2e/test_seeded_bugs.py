@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pytest
 
 import tilewright as tw
-from tilewright.run_result import RunResult
+from tilewright.driver.run_result import RunResult
 from tilewright.sim.faults import FaultKind
 from tilewright.txn.text import assemble, disassemble
 

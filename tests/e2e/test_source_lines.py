@@ -13,9 +13,9 @@ from random_sequences import program
 
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.range_error import RangeError
-from tilewright.design import Design, compile_text
+from tilewright.driver.compiled_design import Design, compile_text
+from tilewright.driver.loaded_device import operation_locations
 from tilewright.ir.diagnostics import DiagnosedError, file_position
-from tilewright.simulation import operation_locations
 from tilewright.txn import decode
 
 SEQUENCES, CALLS = 10, 2

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.cli.main import main
-from tilewright.design import design_from_text
+from tilewright.driver.compiled_design import design_from_text
 
 DESCRIPTOR = "{\n aie.dma_bd(%a : memref<8xi32> len = 8) {bd_id = 0 : i32}\n aie.end\n }"
 OPERATIONS = {

@@ -270,7 +270,7 @@ def _written() -> list[dict[str, bytes]]:
     import tempfile
     from pathlib import Path
 
-    from tilewright.artifacts import write_design
+    from tilewright.driver.artifacts import write_design
 
     found = list[dict[str, bytes]]()
     for name in corpus.STREAMS[:3]:

@@ -123,10 +123,10 @@ def _kernel_text(module: GPUModuleOp, target: GpuTarget, args: Namespace) -> str
 
 
 def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
-    from tilewright.file_names import FileNames
     from tilewright.gpu.bundle.write import BUNDLE_FILES, bundle_files
     from tilewright.ir.printer import module_text
     from tilewright.native.gpu_code import compile_kernels, machine_of
+    from tilewright.support.output_files import FileNames
 
     module = program.lowered(target, args.wave_size, args.heap_size)
     files = {PROGRAM: (module_text(module, debuginfo=True) + "\n").encode()}

@@ -166,7 +166,7 @@ def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
     from tilewright.cli.files import write_folder
     from tilewright.dialects.memref.types import is_ranked
     from tilewright.gpu.host.arguments import argument_names
-    from tilewright.outputs import array_files
+    from tilewright.support.output_files import array_files
 
     names = argument_names(entry)
     buffers = [name for name, type in zip(names, entry.function_type.inputs, strict=True) if is_ranked(type)]

@@ -9,9 +9,9 @@ from tilewright.cli.files import write_folder
 from tilewright.cli.translate_arguments import Arguments
 from tilewright.codegen.cdo import Cdo
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.file_names import FileNames
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.writes import Write
+from tilewright.support.output_files import FileNames
 
 
 def write_cdo_files(device: DeviceOp, arguments: Arguments) -> str:

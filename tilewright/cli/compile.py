@@ -37,9 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from tilewright.artifacts import write_design
     from tilewright.cli.files import cannot_write
-    from tilewright.design import GUARDED_LOWERING, compile_source
+    from tilewright.driver.artifacts import write_design
+    from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
 

@@ -202,9 +202,9 @@ def _picture(product: Product) -> Iterator[str]:
 
 def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequence[Row]) -> None:
     from tilewright.cli.files import write_text
+    from tilewright.driver.sources import texts_of
     from tilewright.report.markup import Heading, table
     from tilewright.report.page import Section, page_html
-    from tilewright.sources import texts_of
 
     record = product.result.record
     headings = [Heading(heading, heading not in (HEADINGS[0], HEADINGS[-1])) for heading in HEADINGS]

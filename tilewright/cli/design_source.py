@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from tilewright.sources import Source
+    from tilewright.driver.sources import Source
 
 
 def add_design_arguments(parser: ArgumentParser, **positional: Any) -> None:
@@ -27,7 +27,7 @@ def read_design(args: Namespace) -> Source:
     """What DESIGN and --entry say."""
     from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
-    from tilewright.sources import PYTHON_SUFFIX, TextSource
+    from tilewright.driver.sources import PYTHON_SUFFIX, TextSource
 
     if Path(args.design).suffix != PYTHON_SUFFIX:
         if args.entry is not None:

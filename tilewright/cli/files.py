@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from tilewright.cli.errors import InputError
 from tilewright.ir.limits import MOST_SOURCE_BYTES
-from tilewright.outputs import write_file, write_files
+from tilewright.support.output_files import write_file, write_files
 
 
 def read_bytes(path: str) -> bytes:

@@ -38,10 +38,10 @@ from tilewright.cli.run_values import (
 )
 
 if TYPE_CHECKING:
-    from tilewright.design import Design
     from tilewright.device import DeviceModel
-    from tilewright.run_result import RunResult
-    from tilewright.simulation import Array, BareDevice, LoadedDevice
+    from tilewright.driver.compiled_design import Design
+    from tilewright.driver.loaded_device import Array, BareDevice, LoadedDevice
+    from tilewright.driver.run_result import RunResult
     from tilewright.txn.containers import ControlCode
 
 FAILED, INTERRUPTED = 1, 130
@@ -182,7 +182,7 @@ def _list_hazards() -> int:
 
 def _on_design(args: Namespace) -> Job:
     """A sequence of a design, with its own words or given ones."""
-    from tilewright.design import compile_source
+    from tilewright.driver.compiled_design import compile_source
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.sim.host_needs import needed_bytes
     from tilewright.sim.streams import as_control_code
@@ -234,8 +234,8 @@ def _sequence(design: Design, name: str | None) -> Any:
 
 
 def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
+    from tilewright.driver.loaded_device import parameters_in
     from tilewright.sim.scratchpad import ScratchpadError, host_entries
-    from tilewright.simulation import parameters_in
 
     values = {n: number_text("--scratchpad", n, value) for n, value in pairs("--scratchpad", args.scratchpad).items()}
     try:
@@ -248,9 +248,9 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
 def _on_bare_device(args: Namespace) -> Job:
     """A stream on a device that is freshly out of reset."""
     from tilewright.device.timing import timing_with
+    from tilewright.driver.loaded_device import BareDevice
     from tilewright.sim.host_needs import needed_bytes
     from tilewright.sim.models import Model
-    from tilewright.simulation import BareDevice
 
     if args.txn is None:
         raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
@@ -297,6 +297,6 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
 
 def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
     from tilewright.cli.files import write_folder
-    from tilewright.outputs import array_files
+    from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))

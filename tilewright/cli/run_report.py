@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import LocationAttr
 
+    from tilewright.driver.loaded_device import Array
     from tilewright.sim.runs import Progress as Now
-    from tilewright.simulation import Array
 
 SHOWN_VALUES = 8
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+    from tilewright.driver.loaded_device import Array
     from tilewright.ir.diagnostics import DiagnosedError
-    from tilewright.simulation import Array
 
 SPECS = "zeros, arange, random:SEED, FILE.npy"
 MOST_BYTES, MOST_UNASKED_BYTES = 1 << 34, 1 << 29

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from tilewright.design import Design
-    from tilewright.sources import Source
+    from tilewright.driver.compiled_design import Design
+    from tilewright.driver.sources import Source
 
 SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
 WIDEST_PICTURE = 10  # columns that still get a readable cell
@@ -79,7 +79,7 @@ def placed(source: Source) -> ModuleOp:
 
 def compiled(source: Source) -> Iterator[str]:
     """What the whole way down makes of a design, in a few lines."""
-    from tilewright.design import compile_source, devices_in
+    from tilewright.driver.compiled_design import compile_source, devices_in
     from tilewright.ir.escapes import console_text as escape
 
     start = time.perf_counter()

@@ -12,9 +12,9 @@ from tilewright.errors import ArgumentError
 from tilewright.iron.dtype import dtype_map
 
 if TYPE_CHECKING:
-    from tilewright.design import Design
-    from tilewright.run_result import RunResult
-    from tilewright.simulation import LoadedDevice
+    from tilewright.driver.compiled_design import Design
+    from tilewright.driver.loaded_device import LoadedDevice
+    from tilewright.driver.run_result import RunResult
 
 Matrix = npt.NDArray[Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.lazy import lazy_names, listed_names
+from tilewright.support.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright.iron import algorithms as algorithms

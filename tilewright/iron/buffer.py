@@ -12,7 +12,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.worker import Worker

@@ -6,10 +6,10 @@ from typing import Any
 
 from tilewright.ir.diagnostics import DiagnosedError as MLIRError
 from tilewright.iron.builders.handles import OpView, Value
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import Location
 from tilewright.iron.builders.module import Module
-from tilewright.iron.builders.regions import BlockFactory as Block
+from tilewright.iron.builders.operations import BlockFactory as Block
+from tilewright.iron.builders.operations import InsertionPoint
 
 
 class Context:

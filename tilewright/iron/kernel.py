@@ -20,7 +20,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type
 from tilewright.iron.resolvable import Emitted, NotResolvedError, current_resolution
 from tilewright.kernels.declaration import Declaration
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 class BaseKernel(Emitted[FuncOp]):

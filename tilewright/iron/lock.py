@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.device import LockAction
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 _numbers = count()
 

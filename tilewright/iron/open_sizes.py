@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.iron.builders.handles import ssa_of
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse, user_location
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.builders.scalars import as_index
 from tilewright.iron.dialects import arith
 

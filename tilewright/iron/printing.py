@@ -12,8 +12,8 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.iron.builders.functions import FuncOp, call, declare, home_of_functions
 from tilewright.iron.builders.handles import Value
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.builders.scalars import ScalarValue
 
 

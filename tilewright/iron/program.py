@@ -21,7 +21,7 @@ from tilewright.iron.runtime.runtime import Runtime
 from tilewright.iron.scratchpad_parameter import ScratchpadParameter
 from tilewright.iron.tracing import Tracing
 from tilewright.iron.worker import Worker
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 @user_facing

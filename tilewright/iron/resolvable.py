@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
 from tilewright.errors import Error
-from tilewright.iron.builders.insertion import InsertionPoint, is_building
 from tilewright.iron.builders.location import at, user_location
+from tilewright.iron.builders.operations import InsertionPoint, is_building
 
 if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile

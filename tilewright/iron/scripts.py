@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
+from tilewright.driver.sources import BuiltSource, Source, TextSource, is_program, texts_of
 from tilewright.ir.diagnostics import DiagnosedError, fail
 from tilewright.iron.builders.module import Module, ModuleContext, collect_modules, finished
-from tilewright.sources import BuiltSource, Source, TextSource, is_program, texts_of
 
 MAIN = "__main__"
 

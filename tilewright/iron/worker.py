@@ -21,7 +21,7 @@ from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.device.tile import AnyComputeTile, Tile
 from tilewright.iron.resolvable import Resolvable, current_resolution
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.cascadeflow import CascadeFlow

@@ -15,7 +15,7 @@ from llvmlite import ir
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from tilewright.native.elf import LinkError
-from tilewright.once import once
+from tilewright.support.lazy import once
 
 LIBRARY_TRIPLES = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}
 """By what Linux calls a machine: the computers that shared libraries are made for."""

@@ -21,7 +21,7 @@ from tilewright.native.integers import BINARY
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import F32, I1, element_of
-from tilewright.once import once
+from tilewright.support.lazy import once
 
 LIBRARY = {
     **{

@@ -24,7 +24,7 @@ import llvmlite
 
 import tilewright
 from tilewright.errors import CacheWarning
-from tilewright.tracebacks import user_stack_level
+from tilewright.support.tracebacks import user_stack_level
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH

@@ -12,7 +12,7 @@ from tilewright.sim.controller import Controller, TokenSource
 from tilewright.sim.dma import Channel, Task
 from tilewright.sim.faults import At, FaultKind, Level
 from tilewright.sim.machine import Machine
-from tilewright.tracebacks import user_stack_level
+from tilewright.support.tracebacks import user_stack_level
 
 REMEDIES = {
     DmaDirection.S2MM: "wait for it before the sequence ends, so that all its words are there",

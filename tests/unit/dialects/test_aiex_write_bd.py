@@ -3,11 +3,11 @@
 import pytest
 
 import tilewright as tw
-from tilewright.design import compile_text
 from tilewright.device import model
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.enums import TileType
 from tilewright.dialects.aiex.write_bd import ALL_FIELDS, NO_FIELDS, field_violation, offset_violation
+from tilewright.driver.compiled_design import compile_text
 
 NPU1 = model("npu1")
 ROWS = {TileType.ShimNOCTile: 0, TileType.MemTile: 1, TileType.CoreTile: 2}

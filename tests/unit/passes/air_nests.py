@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright import device
-from tilewright.design import Design, compile_text
 from tilewright.device import TASK_QUEUE_DEPTH
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.func import FuncOp
+from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline

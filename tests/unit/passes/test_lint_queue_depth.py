@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tilewright.design import GUARDED_LOWERING, compile_source, compile_text
 from tilewright.designs import SingleCoreGemm, WholeArrayGemm
 from tilewright.designs.any_size import GemmDesign
 from tilewright.device.hazards import findings
+from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source, compile_text
 from tilewright.ir.diagnostics import collect
 from tilewright.txn.lint import hazards
 

@@ -11,9 +11,9 @@ import numpy as np
 from air_nests import DEVICE, Access, Nest, design_of, fits, folded, moves_of, nests, plan_in, run, sent
 from hypothesis import given, settings
 
-from tilewright.design import compile_text
 from tilewright.device import model
 from tilewright.device.timing import timing_of
+from tilewright.driver.compiled_design import compile_text
 from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Cost, Start, cost_of, in_tiles

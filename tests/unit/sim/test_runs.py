@@ -13,12 +13,12 @@ from tilewright import txn
 from tilewright.device import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.registers import ChannelStatus
+from tilewright.driver.loaded_device import BareDevice
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.models import Model
 from tilewright.sim.runs import Progress
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
 from tilewright.sim.stops import Interrupted, Stopped
-from tilewright.simulation import BareDevice
 from tilewright.txn.containers import PatchKind
 
 READ_STATUS = 0x1D228

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tilewright.cli.main import main
-from tilewright.design import GUARDED_LOWERING, compile_text
 from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, model
 from tilewright.device.hazards import findings
+from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_text
 from tilewright.ir.diagnostics import collect
 from tilewright.txn import Operation, block_write, mask_write, sync, write
 from tilewright.txn.lint import hazards

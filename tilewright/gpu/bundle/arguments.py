@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tilewright.gpu.bundle.manifest import Manifest, Parameter
 from tilewright.gpu.device import DeviceError
-from tilewright.outputs import array_files, write_files
+from tilewright.support.output_files import array_files, write_files
 
 Array = npt.NDArray[Any]
 

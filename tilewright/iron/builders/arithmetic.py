@@ -1,4 +1,4 @@
-"""Python's operators on numbers of the program: which operations mean the same, by the type of the operands.
+"""Python's operators and conversions on numbers of the program: the operations that mean the same for a type.
 
 Integers wrap at their width. `//` and `%` round down, as in Python; operations divide towards zero where that is no
 different. All operands have one type, which the result has too.
@@ -10,16 +10,26 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp, i1, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    UnrealizedConversionCastOp,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import arith, scf
-from tilewright.iron.builders.integers import integer_attr
-from tilewright.iron.builders.literals import literal
+from tilewright.iron.builders.literals import integer_attr, literal
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.signs import is_unsigned, signless, signless_type, with_sign
 from tilewright.iron.builders.types import is_float_type, is_integer_type
 
 Binary: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
@@ -255,3 +265,86 @@ _FLOATS: Mapping[str, Binary] = {
     "min": _op(arith.MinimumfOp),
     "pow": _op(math.PowFOp),
 }
+
+
+def convert(value: SSAValue, type: Attribute) -> SSAValue:
+    """A number as one of this type: integers wrap, fractions are cut off, floating-point numbers are rounded."""
+    if value.type == type:
+        return value
+    if type == i1:
+        return compare("ne", value, number(0, value.type))
+    source, target = signless(value), signless_type(type)
+    if is_float_type(value.type):
+        made = _from_float(source, target, type)
+    elif is_float_type(type):
+        made = _to_float(source, target, _is_natural_type(value.type))
+    else:
+        made = _resized(source, target, _is_natural_type(value.type))
+    return with_sign(made, type)
+
+
+def _is_natural_type(type: Attribute) -> bool:
+    """Whether all numbers of a type are natural ones; true is 1."""
+    return is_unsigned(type) or type == i1
+
+
+def _cast(op_class: type[IRDLOperation], value: SSAValue, type: Attribute) -> SSAValue:
+    return build(op_class, results=[type], input=value).results[0]
+
+
+def _resized(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
+    if value.type == target:
+        return value
+    if isinstance(value.type, IndexType) or isinstance(target, IndexType):
+        return _cast(arith.IndexCastUIOp if is_natural else arith.IndexCastOp, value, target)
+    if width(value.type) > width(target):
+        return _cast(arith.TruncIOp, value, target)
+    return _cast(arith.ExtUIOp if is_natural else arith.ExtSIOp, value, target)
+
+
+def _to_float(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
+    if isinstance(value.type, IndexType):
+        value = _cast(arith.IndexCastOp, value, i64)
+    return _cast(arith.UIToFPOp if is_natural else arith.SIToFPOp, value, target)
+
+
+def _from_float(value: SSAValue, target: Attribute, asked: Attribute) -> SSAValue:
+    if isinstance(target, IndexType):
+        return _cast(arith.IndexCastOp, _cast(arith.FPToSIOp, value, i64), target)
+    if is_integer_type(target):
+        return _cast(arith.FPToUIOp if is_unsigned(asked) else arith.FPToSIOp, value, target)
+    if _bits(value.type) == _bits(target):  # f16 and bf16: each holds what the other does not
+        value = _cast(arith.ExtFOp, value, Float32Type())
+    return _cast(arith.ExtFOp if _bits(value.type) < _bits(target) else arith.TruncFOp, value, target)
+
+
+def _bits(type: Attribute) -> int:
+    return 16 if isinstance(type, Float16Type | BFloat16Type) else 32 if isinstance(type, Float32Type) else 64
+
+
+def is_unsigned(type: Attribute) -> bool:
+    """Whether numbers of a type have no sign."""
+    return is_integer_type(type) and type.signedness.data is Signedness.UNSIGNED
+
+
+def signless_type(type: Attribute) -> Attribute:
+    """The type that operations take and give for numbers of a type."""
+    return IntegerType(type.bitwidth) if is_integer_type(type) else type
+
+
+def signless(value: SSAValue) -> SSAValue:
+    """A number as operations take it."""
+    wanted = signless_type(value.type)
+    if value.type == wanted:
+        return value
+    maker = value.owner
+    if isinstance(maker, UnrealizedConversionCastOp) and maker.operands[0].type == wanted:
+        return maker.operands[0]
+    return build(UnrealizedConversionCastOp, results=[wanted], inputs=[value]).results[0]
+
+
+def with_sign(value: SSAValue, type: Attribute) -> SSAValue:
+    """What an operation gave, as a number of the type that it stands for."""
+    if value.type == type:
+        return value
+    return build(UnrealizedConversionCastOp, results=[type], inputs=[value]).results[0]

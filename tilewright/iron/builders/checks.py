@@ -1,15 +1,34 @@
-"""Arguments that have to be of some kind, refused about the user's line if they are not."""
+"""Python values and arguments: numbers and lists told apart, others refused about the user's line."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.python_values import is_integer, is_list
+
+
+def is_boolean(value: object) -> TypeGuard[bool]:
+    """Whether a value is a truth value of Python or NumPy."""
+    return isinstance(value, bool | np.bool_)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or NumPy; booleans are."""
+    return isinstance(value, int | np.integer)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number of Python or NumPy."""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, list | tuple)
 
 
 def as_list(given: Any, what: str) -> list[Any]:

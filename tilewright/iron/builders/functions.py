@@ -11,13 +11,10 @@ from xdsl.dialects.builtin import FunctionType, IndexType, IntegerType, StringAt
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tilewright.dialects import func
-from tilewright.iron.builders.checks import as_list
-from tilewright.iron.builders.handles import OpView, Value, ssa_of, value_of
-from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.checks import as_list, is_list, is_number
+from tilewright.iron.builders.handles import OpView, ssa_of, value_of
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.python_values import is_list, is_number
-from tilewright.iron.builders.regions import new_block
+from tilewright.iron.builders.operations import InsertionPoint, build, new_block
 from tilewright.iron.builders.scalars import ScalarValue, index_cast
 from tilewright.iron.builders.types import convert_type
 
@@ -235,6 +232,3 @@ def python_function(
         return made
 
     return decorate if f is None else decorate(f)
-
-
-__all__ = ["FuncOp", "PythonFunction", "Value", "call", "declare", "external_func", "python_function"]

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, Location
 
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Where, diagnose
 
-_BETWEEN = ("tilewright.iron", "tilewright.tracebacks", "contextlib", "functools", "numpy")
+_BETWEEN = ("tilewright.iron", "tilewright.support.tracebacks", "contextlib", "functools", "numpy")
 """Modules whose frames stand between the user's line and us."""
 
 

@@ -1,25 +1,38 @@
-"""Buffers of the program: indexing loads, item assignment stores, slices are views."""
+"""Buffers of the program: elements, slices, allocations in a function, views, named data of the module."""
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 from ml_dtypes import bfloat16
-from xdsl.dialects.builtin import IndexType, LocationAttr, MemRefType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    MemRefType,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute
 
-from tilewright.dialects import memref
-from tilewright.iron.builders.checks import as_list
-from tilewright.iron.builders.handles import VALUE_CLASSES, Value, ssa_of, value_of
-from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.dialects import memref as ops
+from tilewright.dialects.memref.views import subview_type
+from tilewright.iron.builders.attributes import symbol_name
+from tilewright.iron.builders.checks import as_int, as_list, is_integer, is_list, is_number
+from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of, value_of
+from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.python_values import is_integer, is_number
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
-from tilewright.iron.builders.types import is_integer_type, numpy_type
-from tilewright.tracebacks import user_facing
+from tilewright.iron.builders.types import convert_type, is_buffer_type, is_integer_type, memref, numpy_type
+from tilewright.support.tracebacks import user_facing
 
 
 def load(
@@ -27,7 +40,7 @@ def load(
 ) -> Value:
     """`memref.load`; indices may be Python numbers or integers of the program."""
     op = build(
-        memref.LoadOp,
+        ops.LoadOp,
         results=[element_type(mem)],
         memref=mem,
         indices=_indices(mem, indices),
@@ -55,14 +68,14 @@ def store(
         name = "..." if kind is None else kind.__name__ if kind is bfloat16 else f"np.{kind.__name__}"
         remedy = f"convert it first: `v.astype({name})`"
         refuse(f"cannot store {ssa_of(stored).type} in a buffer of {wanted}", (None, remedy))
-    build(memref.StoreOp, value=stored, memref=mem, indices=places, loc=loc, ip=ip)
+    build(ops.StoreOp, value=stored, memref=mem, indices=places, loc=loc, ip=ip)
 
 
 def memref_type(mem: Any) -> MemRefType[Any]:
     type = ssa_of(mem).type
     if not isinstance(type, MemRefType):
         refuse(f"expected a buffer, not a value of type {type}")
-    return cast("MemRefType[Any]", type)
+    return typing.cast("MemRefType[Any]", type)
 
 
 def element_type(mem: Any) -> Attribute:
@@ -145,7 +158,7 @@ class Indexable:
 
 
 def _keys(key: Any) -> tuple[Any, ...]:
-    return cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+    return typing.cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
 
 
 def _subview(mem: Any, keys: Sequence[Any]) -> Value:
@@ -160,14 +173,12 @@ def _subview(mem: Any, keys: Sequence[Any]) -> Value:
         offsets.append(start)
         sizes.append(len(range(start, stop, step)))
         strides.append(step)
-    from tilewright.iron.builders.views import subview
-
     return subview(mem, offsets, sizes, strides)
 
 
 def _bounds(part: Any, size: int) -> tuple[int, int, int]:
     if isinstance(part, slice):
-        return cast("slice[Any, Any, Any]", part).indices(size)
+        return typing.cast("slice[Any, Any, Any]", part).indices(size)
     if not is_integer(part):
         refuse("slices of a buffer have constant bounds")
     return int(part), int(part) + 1, 1
@@ -178,3 +189,101 @@ class MemRefValue(Indexable, Value):
 
 
 VALUE_CLASSES[MemRefType] = MemRefValue
+
+
+def _allocation(op_class: Any) -> Any:
+    def make(*shape: Any, element_type: Any = None, loc: Any = None, ip: Any = None) -> MemRefValue:
+        parts = [*shape]
+        if element_type is None:
+            element_type = parts.pop() if parts else refuse("a buffer has a type of elements")
+        sizes = parts[0] if len(parts) == 1 and is_list(parts[0]) else parts
+        op = build(op_class, results=[memref(sizes, element_type)], loc=loc, ip=ip)
+        return MemRefValue(op.results[0])
+
+    make.__doc__ = f"`{op_class.name}`: sizes, as numbers or a tuple, and then the type of the elements."
+    return make
+
+
+alloc = _allocation(ops.AllocOp)
+alloca = _allocation(ops.AllocaOp)
+
+
+def cast(dest: Any, source: Any, *, loc: Any = None, ip: Any = None) -> MemRefValue:
+    """`memref.cast`: the same buffer as another, compatible type."""
+    return MemRefValue(build(ops.CastOp, results=[convert_type(dest)], source=source, loc=loc, ip=ip).results[0])
+
+
+def collapse_shape(
+    result: Any, src: Any, reassociation: Sequence[Sequence[int]], *, loc: Any = None, ip: Any = None
+) -> MemRefValue:
+    """`memref.collapse_shape`: neighbouring dimensions of a buffer as one."""
+    what = "the dimensions to merge"
+    numbers = [[as_int(index, what) for index in as_list(group, what)] for group in as_list(reassociation, what)]
+    groups = ArrayAttr([ArrayAttr([IntegerAttr(index, i64) for index in group]) for group in numbers])
+    type = convert_type(result)
+    op = build(ops.CollapseShapeOp, results=[type], src=src, reassociation=groups, loc=loc, ip=ip)
+    return MemRefValue(op.results[0])
+
+
+def subview(
+    source: Any,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    *,
+    loc: Any = None,
+    ip: Any = None,
+) -> MemRefValue:
+    """`memref.subview` at constant offsets."""
+    given = {"offsets": offsets, "sizes": sizes, "strides": strides}
+    lists = {name: [as_int(number, name) for number in as_list(values, name)] for name, values in given.items()}
+    static: dict[str, Any] = {
+        f"static_{name}": DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items()
+    }
+    if any(len(numbers) != len(memref_type(source).get_shape()) for numbers in lists.values()):
+        refuse("a part of a buffer has an offset, a size and a stride in each dimension")
+    kind = subview_type(memref_type(source), *lists.values())
+    if kind is None:
+        refuse("this buffer's layout has no strides, so it has no parts")
+    return MemRefValue(build(ops.SubviewOp, results=[kind], source=source, loc=loc, ip=ip, **static).results[0])
+
+
+def global_(
+    initial_value: Any = None,
+    *,
+    sym_name: str,
+    type: Any = None,
+    constant: bool = False,
+    sym_visibility: str | None = "private",
+    loc: Any = None,
+    ip: Any = None,
+) -> OpView:
+    """`memref.global`: data with a name, from an array or only by its type."""
+    array = None if initial_value is None else np.asarray(initial_value)
+    if type is not None:
+        kind = convert_type(type)
+    elif array is not None:
+        kind = memref(array.shape, array.dtype.type)
+    else:
+        refuse("data has a type or an initial value")
+    if not is_buffer_type(kind):
+        refuse(f"data is a buffer, not {kind}")
+    tensor = TensorType(kind.element_type, kind.get_shape())
+    contents = UnitAttr() if array is None else elements(array, tensor)
+    op = build(
+        ops.GlobalOp,
+        sym_name=sym_name,
+        type=kind,
+        initial_value=contents,
+        constant=UnitAttr() if constant else None,
+        sym_visibility=sym_visibility,
+        loc=loc,
+        ip=ip,
+    )
+    return OpView(op)
+
+
+def get_global(result: Any, name: Any, *, loc: Any = None, ip: Any = None) -> MemRefValue:
+    """`memref.get_global`: the buffer that `global_` named."""
+    named = SymbolRefAttr(symbol_name(name) or refuse("expected the name of data"))
+    return MemRefValue(build(ops.GetGlobalOp, results=[convert_type(result)], name=named, loc=loc, ip=ip).results[0])

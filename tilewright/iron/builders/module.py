@@ -14,8 +14,8 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, Diagnostic
 from tilewright.ir.verifier import verify
 from tilewright.iron.builders.handles import OpView
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import user_location
+from tilewright.iron.builders.operations import InsertionPoint
 
 _deferred: ContextVar[list[Diagnostic] | None] = ContextVar("deferred", default=None)
 

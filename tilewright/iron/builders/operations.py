@@ -1,14 +1,21 @@
-"""Makes one operation: Python values become its operands and attributes, the user's line its location."""
+"""Operations in the making: Python values become operands and attributes, the user's line the location.
+
+A body is a Python function that is run once inside a new operation's region, with the insertion point there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
-from typing import Any, TypeVar, cast
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects import scf
@@ -18,14 +25,19 @@ from tilewright.ir.create import create_operation
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
-from tilewright.iron.builders.checks import as_list
-from tilewright.iron.builders.handles import ssa_of
-from tilewright.iron.builders.insertion import InsertionPoint
-from tilewright.iron.builders.location import Location, UsageError, given_location, refuse
+from tilewright.iron.builders.checks import as_list, bind, call_body
+from tilewright.iron.builders.handles import OpView, RegionView, ssa_of, value_of, view_of
+from tilewright.iron.builders.location import Location, UsageError, at, given_location, refuse, user_location
+from tilewright.iron.builders.types import convert_type
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 _definitions = DefinitionCheck()
+ViewT = TypeVar("ViewT", bound=OpView)
+_stack: ContextVar[tuple[InsertionPoint, ...]] = ContextVar("insertion points", default=())
 
 
 def build(
@@ -133,3 +145,179 @@ def _check(op: Operation) -> None:
     except VerifyException as error:
         op.drop_all_references()
         raise UsageError([from_verify_exception(op, error)]) from None
+
+
+def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = "", result: Any = None) -> Any:
+    """A function that makes one kind of operation.
+
+    `fields` are its arguments in order and `optional` those that may be left out, by the names of its definition
+    (`name=field` where upstream calls a field otherwise). `result` is the type of its result; with `...` the first
+    argument is that type.
+    """
+    required = [name.partition("=") for name in fields.split()]
+    extra = [name.partition("=") for name in optional.split()]
+    names = {name: field or name for name, _, field in (*required, *extra)}
+    signature = _signature([name for name, _, _ in required], [name for name, _, _ in extra], result is ...)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        bound = _bind(signature, op_class, args, kwargs)
+        types = [convert_type(bound.pop("result_type"))] if result is ... else [] if result is None else [result]
+        settings = {name: bound.pop(name, None) for name in ("loc", "ip")}
+        op = build(op_class, results=types, **settings, **{names[name]: value for name, value in bound.items()})
+        return value_of(op.results[0]) if op.results else view_of(op)
+
+    make.__name__ = make.__qualname__ = op_class.name.partition(".")[2].replace(".", "_")
+    make.__doc__ = f"`{op_class.name}`: {(op_class.__doc__ or '').strip()}"
+    make.__signature__ = signature
+    return make
+
+
+def _signature(required: list[str], optional: list[str], typed: bool) -> Signature:
+    positional = ["result_type", *required] if typed else required
+    named = [*optional, "loc", "ip"]
+    return Signature(
+        [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+        + [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in named]
+    )
+
+
+def _bind(
+    signature: Signature, op_class: type[IRDLOperation], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    try:
+        return dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError as error:
+        refuse(f"'{op_class.name}': {error}", (None, f"its arguments are {signature}"))
+
+
+Builder = Callable[..., Any]
+TypeLike = Attribute | type
+
+
+def region_op(
+    make: Callable[..., ViewT], terminator: Callable[[], object] | None = None, *, name: str = ""
+) -> Callable[..., Callable[[Callable[..., Any]], ViewT]]:
+    """A decorator that makes an operation and runs the decorated function in its first region.
+
+    The terminator is for bodies that do not write one; `name` is what users call the decorator.
+    """
+
+    def with_arguments(*args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], ViewT]:
+        bind(make, args, kwargs, name)
+        where = user_location()
+
+        def decorate(body: Callable[..., Any]) -> ViewT:
+            with at(where):
+                view = make(*args, **kwargs)
+            fill(view.op.regions[0], body)
+            last = view.op.regions[0].blocks[-1]
+            if terminator is not None and not is_terminated(last):
+                with InsertionPoint(last), at(where):
+                    terminator()
+            return view
+
+        return decorate
+
+    return with_arguments
+
+
+def fill(region: Region, body: Callable[..., Any], types: Sequence[Attribute] = ()) -> Block:
+    """Run `body` in the region's first block; the block's arguments go to it under its parameters' names."""
+    block = region.blocks[0] if region.blocks else new_block(region, types)
+    for argument, name in zip(block.args, _positional(body), strict=False):
+        argument.name_hint = name
+    with InsertionPoint(block):
+        call_body(body, *map(value_of, block.args))
+    return block
+
+
+def _positional(body: Callable[..., Any]) -> list[str]:
+    """The names of the parameters that take one argument each."""
+    parameters = inspect.signature(body).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+
+
+def is_terminated(block: Block) -> bool:
+    """Whether a block has its last operation."""
+    return block.last_op is not None and block.last_op.has_trait(IsTerminator, value_if_unregistered=False)
+
+
+def new_block(region: Region, types: Sequence[Attribute] = ()) -> Block:
+    block = Block(arg_types=types)
+    region.add_block(block)
+    return block
+
+
+class BlockFactory:
+    """`Block.create_at_start(region)`, as upstream's bindings have it."""
+
+    @staticmethod
+    def create_at_start(parent: Any, arg_types: Sequence[Attribute] = (), arg_locs: Any = None) -> Block:
+        region = parent.region if isinstance(parent, RegionView) else parent
+        if not isinstance(region, Region):
+            refuse(f"expected a region, not {parent!r}")
+        block = Block(arg_types=arg_types)
+        region.insert_block(block, 0)
+        return block
+
+
+class _Current(type):
+    @property
+    def current(cls) -> InsertionPoint:
+        """The insertion point of the innermost `with`."""
+        stack = _stack.get()
+        if not stack:
+            refuse(
+                "there is no module to build in",
+                (None, "put this inside `with mlir_mod_ctx() as ctx:` or a device's body"),
+            )
+        return stack[-1]
+
+
+class InsertionPoint(metaclass=_Current):
+    """A place in a block: its end, or right before an operation; `with` makes it the current one."""
+
+    def __init__(self, where: Any):
+        """At the end of a block, or before an operation."""
+        where = getattr(where, "block", where)
+        where = getattr(where, "op", where)
+        self.before: Operation | None = where if isinstance(where, Operation) else None
+        found = self.before.parent if self.before is not None else where
+        if not isinstance(found, Block):
+            refuse(f"expected a block or an operation in one to insert at, not {where!r}")
+        self.block: Block = found
+
+    @classmethod
+    def at_block_begin(cls, block: Block) -> InsertionPoint:
+        return cls(block if block.first_op is None else block.first_op)
+
+    @classmethod
+    def at_block_terminator(cls, block: Block) -> InsertionPoint:
+        """Before the block's terminator, at its end if it has none yet."""
+        last = block.last_op
+        ends = last is not None and last.has_trait(IsTerminator, value_if_unregistered=False)
+        return cls(last if ends else block)
+
+    def insert(self, op: Operation) -> None:
+        if self.before is not None:
+            self.block.insert_op_before(op, self.before)
+        else:
+            self.block.add_op(op)
+
+    def __enter__(self) -> InsertionPoint:
+        _stack.set((*_stack.get(), self))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave it, and all that were entered since: an error in a `range_` loop leaves the loop's only when the loop
+        is forgotten, which may be long after."""
+        stack = _stack.get()
+        if self in stack:
+            _stack.set(stack[: stack.index(self)])
+
+
+def is_building() -> bool:
+    """Whether there is a current insertion point."""
+    return bool(_stack.get())

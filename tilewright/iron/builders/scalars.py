@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -23,17 +25,15 @@ from xdsl.irdl import IRDLOperation
 from tilewright.dialects import arith
 from tilewright.ir.diagnostics import location_of
 from tilewright.iron.builders import arithmetic
-from tilewright.iron.builders.conversions import convert
+from tilewright.iron.builders.arithmetic import convert, signless, signless_type, with_sign
+from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.literals import inferred_type
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.python_values import is_integer, is_number
-from tilewright.iron.builders.signs import signless, signless_type, with_sign
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.truth import number_remedy, truth_remedy
 from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 INDEX = IndexType()
 _NOT_KNOWN = "a value of the program is not known while it is being built"
@@ -357,3 +357,30 @@ def as_index(given: Any) -> ScalarValue:
 
 for _type in (IntegerType, IndexType, Float16Type, Float32Type, Float64Type, BFloat16Type):
     VALUE_CLASSES[_type] = ScalarValue
+
+
+def cast_to(op_class: type[IRDLOperation]) -> Callable[..., ScalarValue]:
+    """The builder of a cast: `(type, value)` as generated builders have it, or `(value, to=type)`."""
+
+    def cast_value(out: Any, in_: Any = None, *, to: Any = None, loc: Any = None, ip: Any = None) -> ScalarValue:
+        value, target = (out, to) if in_ is None else (in_, out)
+        type = convert_type(target)
+        op = build(op_class, results=[signless_type(type)], input=signless(ssa_of(value)), loc=loc, ip=ip)
+        return ScalarValue(with_sign(op.results[0], type))
+
+    return cast_value
+
+
+def as_integer(given: Any, type: IntegerType) -> SSAValue:
+    """A value of the program as an integer of this width."""
+    value = ssa_of(given, "a number")
+    if not is_integer_type(value.type) and not isinstance(value.type, IndexType):
+        refuse(f"expected an integer, not a value of type {value.type}", (None, "write `v.astype(np.int32)`"))
+    return convert(value, type)
+
+
+def as_i32(given: Any) -> Any:
+    """A Python number as an i32 constant, a value as an i32; None as it is."""
+    if given is None:
+        return None
+    return constant(int(given), i32).ssa if is_integer(given) else as_integer(given, i32)

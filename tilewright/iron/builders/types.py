@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, TypeAttribute
 
+from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.python_values import is_integer
 
 
 class v8bfp16ebs8(np.generic):

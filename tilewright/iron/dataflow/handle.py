@@ -13,7 +13,7 @@ from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.linkable import Linkable
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Resolvable
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.objectfifo import ObjectFifo, StreamDims

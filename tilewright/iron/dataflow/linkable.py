@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.device.tile import AnyMemTile, Tile
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.handle import ObjectFifoHandle

@@ -16,7 +16,7 @@ from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.links import ObjectFifoLink
 from tilewright.iron.device.tile import Tile
 from tilewright.iron.resolvable import Emitted
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 __all__ = ["ObjectFifo", "ObjectFifoEndpoint", "ObjectFifoHandle", "ObjectFifoLink", "PadDims", "StreamDims"]
 

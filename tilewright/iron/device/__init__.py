@@ -7,7 +7,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.device import device as _devices
 from tilewright.iron.device.device import CLASSES, Device, KnownDevice
 from tilewright.iron.device.tile import AnyComputeTile, AnyMemTile, AnyShimTile, Tile
-from tilewright.lazy import listed_names
+from tilewright.support.lazy import listed_names
 
 __all__ = ["AnyComputeTile", "AnyMemTile", "AnyShimTile", "Device", "Tile", "from_name"]
 

@@ -4,8 +4,7 @@ from tilewright.device import LockAction, LockBlocking, ObjectFifoPort, WireBund
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.placed.dma import DMAChannelDir
 from tilewright.iron.placed.flows import CascadeDir
-from tilewright.iron.placed.target_model import AIEArch
-from tilewright.iron.placed.tiles import AIEDevice, AIETileType
+from tilewright.iron.placed.tiles import AIEArch, AIEDevice, AIETileType
 from tilewright.iron.placed.trace import TracePacketType, TraceShimRouting
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tilewright.device import LockBlocking
+from tilewright.device import LockAction, LockBlocking
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout
 from tilewright.iron.builders.functions import call, external_func
@@ -11,7 +11,6 @@ from tilewright.iron.builders.scalars import ScalarValue, constant
 from tilewright.iron.extras import types as T
 from tilewright.iron.placed.buffers import (
     BufferOp,
-    LockAction,
     LockOp,
     buffer,
     external_buffer,
@@ -84,11 +83,8 @@ from tilewright.iron.placed.sequence import (
     RuntimeSequenceOp,
     bd_chain,
 )
-from tilewright.iron.placed.target_model import (
-    AIEArch,
-    get_target_model,
-)
 from tilewright.iron.placed.tiles import (
+    AIEArch,
     AIEDevice,
     AIETileType,
     Core,
@@ -99,6 +95,7 @@ from tilewright.iron.placed.tiles import (
     core,
     device,
     end,
+    get_target_model,
     logical_tile,
     tile,
 )

@@ -17,7 +17,12 @@ from tilewright.iron.placed.dma import (
     DMAChannelDir,
     bds,
 )
-from tilewright.iron.placed.instructions import (
+from tilewright.iron.placed.sequence import (
+    BDChainOp,
+    NpuDmaMemcpyNd,
+    RuntimeSequenceOp,
+    bd_chain,
+    configure,
     control_packet,
     core_reset,
     dma_channel_reset,
@@ -25,32 +30,23 @@ from tilewright.iron.placed.instructions import (
     dma_wait,
     npu_address_patch,
     npu_blockwrite,
+    npu_create_scratchpad,
+    npu_dma_memcpy_nd,
     npu_dma_wait,
+    npu_load_pdi,
     npu_maskwrite32,
+    npu_preempt,
     npu_push_queue,
     npu_rtp_write,
     npu_sync,
     npu_write32,
     npu_writebd,
-    set_lock,
-    set_lock_value,
-)
-from tilewright.iron.placed.memcpy import (
-    NpuDmaMemcpyNd,
-    npu_dma_memcpy_nd,
-)
-from tilewright.iron.placed.sequence import (
-    BDChainOp,
-    RuntimeSequenceOp,
-    bd_chain,
-    configure,
-    npu_create_scratchpad,
-    npu_load_pdi,
-    npu_preempt,
     read_scratchpad_parameter,
     run,
     runtime_sequence,
     scratchpad_parameter,
+    set_lock,
+    set_lock_value,
     sync_scratchpad_parameters_from_host,
 )
 from tilewright.iron.placed.tasks import (

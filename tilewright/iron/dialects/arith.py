@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 from tilewright.dialects import arith as ops
-from tilewright.iron.builders.casts import cast_to
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.scalars import ScalarValue, binary, cmpf, cmpi, index_cast
+from tilewright.iron.builders.scalars import ScalarValue, binary, cast_to, cmpf, cmpi, index_cast
 from tilewright.iron.builders.scalars import constant as _constant
 
 

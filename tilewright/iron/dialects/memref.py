@@ -1,7 +1,17 @@
 """The `memref` dialect for Python programs."""
 
-from tilewright.iron.builders.memrefs import MemRefValue, load, store
-from tilewright.iron.builders.views import alloc, alloca, cast, collapse_shape, get_global, global_, subview
+from tilewright.iron.builders.memrefs import (
+    MemRefValue,
+    alloc,
+    alloca,
+    cast,
+    collapse_shape,
+    get_global,
+    global_,
+    load,
+    store,
+    subview,
+)
 
 __all__ = [
     "MemRefValue",

@@ -1,5 +1,5 @@
 """Decorators that fill regions of operations."""
 
-from tilewright.iron.builders.regions import region_op
+from tilewright.iron.builders.operations import region_op
 
 __all__ = ["region_op"]

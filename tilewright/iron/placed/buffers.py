@@ -6,19 +6,17 @@ from typing import Any
 
 from xdsl.dialects.builtin import DictionaryAttr, TensorType, UnitAttr
 
-from tilewright.device import LockAction
 from tilewright.dialects.aie import buffers as ops
 from tilewright.dialects.aie import locks as lock_ops
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.casts import as_i32
-from tilewright.iron.builders.elements import elements
+from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView, Value, value_of
+from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.memrefs import Indexable, MemRefValue, store
+from tilewright.iron.builders.memrefs import Indexable, MemRefValue
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.python_values import is_integer
-from tilewright.iron.builders.scalars import INDEX
+from tilewright.iron.builders.scalars import INDEX, as_i32
 from tilewright.iron.builders.types import convert_type, is_buffer_type
 
 
@@ -152,16 +150,3 @@ def use_lock(
             ip=ip,
         )
     )
-
-
-__all__ = [
-    "BufferOp",
-    "LockAction",
-    "LockOp",
-    "buffer",
-    "external_buffer",
-    "lock",
-    "npu_write_rtp",
-    "store",
-    "use_lock",
-]

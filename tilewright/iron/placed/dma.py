@@ -15,14 +15,10 @@ from tilewright.device import DmaDirection
 from tilewright.device.architecture import AIE2
 from tilewright.dialects.aie import dma as ops
 from tilewright.iron.builders.checks import as_int, call_body
-from tilewright.iron.builders.handles import OpView
-from tilewright.iron.builders.insertion import InsertionPoint
+from tilewright.iron.builders.handles import AttributeView, OpView
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.parts import AttributeView
-from tilewright.iron.builders.regions import new_block
+from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block
 from tilewright.iron.builders.scalars import INDEX
-from tilewright.iron.placed.generated import builder
 
 DMAChannelDir = DmaDirection
 MOST_DESCRIPTORS = max(resources.bds for resources in AIE2.tiles.values())

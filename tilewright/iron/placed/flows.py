@@ -12,12 +12,9 @@ from tilewright.dialects.aie import cascade, core
 from tilewright.dialects.aie import flows as ops
 from tilewright.dialects.aie import switchbox as switches
 from tilewright.iron.builders.handles import OpView
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.regions import new_block, region_op
+from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block, region_op
 from tilewright.iron.builders.scalars import INDEX
-from tilewright.iron.placed.generated import builder
 from tilewright.iron.placed.tiles import EndOp
 
 CascadeDir = CascadeDirection

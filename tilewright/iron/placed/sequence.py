@@ -1,31 +1,38 @@
-"""Runtime sequences, and the chains of descriptors they can start."""
+"""Runtime sequences: the controller's instructions, transfers by descriptor number, and chains of descriptors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import Region
 
-from tilewright.dialects.aie import sequence as ops
+from tilewright.dialects.aie.sequence import BdChainOp as BdChain
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp as RuntimeSequence
 from tilewright.dialects.aiex import configure as configure_ops
-from tilewright.dialects.aiex import firmware, scratchpad
-from tilewright.iron.builders.checks import call_body
+from tilewright.dialects.aiex import control, firmware, queue, scratchpad
+from tilewright.dialects.aiex import instructions as ops
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
+from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
+from tilewright.iron.builders.checks import as_list, call_body
 from tilewright.iron.builders.handles import OpView, value_of
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.regions import fill, new_block, region_op
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import build, builder, fill, new_block, region_op
+from tilewright.iron.builders.scalars import as_i32
 from tilewright.iron.builders.types import convert_type
+from tilewright.iron.placed.descriptors import split_mixed, tap_pattern
 from tilewright.iron.placed.dma import bds
-from tilewright.iron.placed.generated import builder
+
+DIMENSIONS = 4
 
 
 class RuntimeSequenceOp(OpView):
     """What the controller does when the host calls it."""
 
-    OP = ops.RuntimeSequenceOp
+    OP = RuntimeSequence
 
     def __init__(self, *, sym_name: str | None = None, loc: Any = None, ip: Any = None):
-        super().__init__(build(ops.RuntimeSequenceOp, regions=[Region()], sym_name=sym_name, loc=loc, ip=ip))
+        super().__init__(build(RuntimeSequence, regions=[Region()], sym_name=sym_name, loc=loc, ip=ip))
 
 
 def runtime_sequence(
@@ -48,14 +55,14 @@ def runtime_sequence(
 class BDChainOp(OpView):
     """A chain of descriptors with open ends."""
 
-    OP = ops.BdChainOp
+    OP = BdChain
 
 
 def bd_chain(*inputs: Any) -> Callable[[Callable[..., Any]], BDChainOp]:
     """Write a chain that sequences start with their buffers; the function takes the blocks, then the arguments."""
 
     def decorate(body: Callable[..., Any]) -> BDChainOp:
-        view = BDChainOp(build(ops.BdChainOp, regions=[Region()], sym_name=body.__name__))
+        view = BDChainOp(build(BdChain, regions=[Region()], sym_name=body.__name__))
         block = new_block(view.op.regions[0], [convert_type(type) for type in inputs])
         with bds(view) as blocks:
             call_body(body, blocks, *map(value_of, block.args))
@@ -82,3 +89,148 @@ def read_scratchpad_parameter(name: str, result_type: Any) -> Any:
     """The value of a scratchpad parameter, inside a core."""
     op = build(scratchpad.ReadScratchpadParameterOp, results=[convert_type(result_type)], parameter=name)
     return value_of(op.results[0])
+
+
+class NpuDmaMemcpyNd(OpView):
+    """Sets up descriptor `bd_id` and starts a transfer between a host buffer and an object FIFO.
+
+    Offsets, sizes and strides have four dimensions, outermost first, in elements; each may be a value of the sequence.
+    A `tap` gives them instead. `issue_token` lets `dma_wait` and `npu_sync` wait for it.
+    """
+
+    OP = NpuDmaMemcpyNdOp
+
+    def __init__(
+        self,
+        metadata: Any,
+        bd_id: int,
+        mem: Any,
+        tap: Any = None,
+        offsets: Sequence[Any] | None = None,
+        sizes: Sequence[Any] | None = None,
+        strides: Sequence[Any] | None = None,
+        issue_token: bool | None = None,
+        burst_length: int = 0,
+        packet: Any = None,
+        offset_parameter: Any = None,
+    ):
+        if tap is not None:
+            if not (offsets is None and sizes is None and strides is None):
+                refuse(
+                    "NpuDmaMemcpyNd can take either a TileAccessPattern OR (sizes and/or strides and/or offsets), but "
+                    "not both."
+                )
+            pattern = tap_pattern(tap)
+            offsets, sizes, strides = [0, 0, 0, pattern.offset], pattern.sizes, pattern.strides
+        lists = {
+            "offsets": [0] * DIMENSIONS if offsets is None else as_list(offsets, "offsets"),
+            "sizes": [0] * DIMENSIONS if sizes is None else as_list(sizes, "sizes"),
+            "strides": [0, 0, 0, 1] if strides is None else as_list(strides, "strides"),
+        }
+        fields: dict[str, Any] = {}
+        for name, values in lists.items():
+            if len(values) != DIMENSIONS:
+                refuse(f"npu_dma_memcpy_nd takes {DIMENSIONS} {name}, outermost first, not {len(values)}")
+            fields[name], fields[f"static_{name}"] = split_mixed(values)
+        op = build(
+            NpuDmaMemcpyNdOp,
+            memref=mem,
+            metadata=metadata,
+            id=bd_id,
+            issue_token=issue_token,
+            burst_length=burst_length,
+            packet=packet,
+            offset_parameter=offset_parameter,
+            **fields,
+        )
+        super().__init__(op)
+
+
+npu_dma_memcpy_nd = NpuDmaMemcpyNd
+
+
+def npu_write32(
+    address: Any, value: Any, buffer: Any = None, column: int | None = None, row: int | None = None, **kwargs: Any
+) -> OpView:
+    """Write a register, or a word of a buffer."""
+    place = {"buffer": buffer, "column": column, "row": row}
+    return OpView(build(ops.NpuWrite32Op, address=as_i32(address), value=as_i32(value), **place, **kwargs))
+
+
+def npu_maskwrite32(
+    address: Any,
+    value: Any,
+    mask: Any,
+    buffer: Any = None,
+    column: int | None = None,
+    row: int | None = None,
+    **kwargs: Any,
+) -> OpView:
+    """Write the bits of a register that the mask has."""
+    values = {"address": as_i32(address), "value": as_i32(value), "mask": as_i32(mask)}
+    return OpView(build(ops.NpuMaskWrite32Op, **values, buffer=buffer, column=column, row=row, **kwargs))
+
+
+def npu_sync(
+    column: Any, row: Any, direction: Any, channel: Any, column_num: Any = 1, row_num: Any = 1, **kwargs: Any
+) -> OpView:
+    """Wait for completion tokens of a channel."""
+    numbers = {"column": column, "row": row, "direction": direction, "channel": channel}
+    numbers |= {"column_num": column_num, "row_num": row_num}
+    return OpView(build(ops.NpuSyncOp, **{name: as_i32(value) for name, value in numbers.items()}, **kwargs))
+
+
+def npu_address_patch(addr: int, arg_idx: int, arg_plus: Any, **kwargs: Any) -> OpView:
+    """Put the address of an argument, plus an offset in bytes, in a descriptor."""
+    return OpView(build(queue.NpuAddressPatchOp, addr=addr, arg_idx=arg_idx, arg_plus=as_i32(arg_plus), **kwargs))
+
+
+def npu_rtp_write(buffer: Any, index: int, value: Any, **kwargs: Any) -> OpView:
+    """Write a runtime parameter."""
+    return OpView(build(ops.NpuWriteRTPOp, buffer=buffer, index=index, value=as_i32(value), **kwargs))
+
+
+def npu_push_queue(
+    column: int,
+    row: int,
+    direction: Any,
+    channel: int,
+    issue_token: bool,
+    repeat_count: Any,
+    bd_id: Any,
+    **kwargs: Any,
+) -> OpView:
+    """Give a channel's task queue a descriptor to start with."""
+    place = {"column": column, "row": row, "direction": direction, "channel": channel, "issue_token": issue_token}
+    task = {"repeat_count": as_i32(repeat_count), "bd_id": as_i32(bd_id)}
+    return OpView(build(queue.NpuPushQueueOp, **place, **task, **kwargs))
+
+
+npu_blockwrite = builder(ops.NpuBlockWriteOp, "address data", optional="buffer column row")
+npu_dma_wait = builder(NpuDmaWaitOp, "symbol")
+control_packet = builder(control.NpuControlPacketOp, "address opcode stream_id", optional="length data")
+set_lock = builder(control.SetLockOp, "lock value")
+dma_channel_reset = builder(control.DmaChannelResetOp, "tile direction channel")
+dma_channel_reset_for = builder(control.DmaChannelResetForOp, "objfifo")
+core_reset = builder(control.CoreResetOp, "tile")
+
+_DESCRIPTOR_FIELDS = list(NpuWriteBdOp.get_irdl_definition().properties)
+_OPTIONAL_FIELDS = ("burst_length", "d3_stride")
+npu_writebd = builder(
+    NpuWriteBdOp,
+    " ".join(name for name in _DESCRIPTOR_FIELDS if name not in _OPTIONAL_FIELDS),
+    optional=" ".join(_OPTIONAL_FIELDS),
+)
+
+
+def set_lock_value(lock: Any, value: int) -> OpView:
+    """Set a lock from the runtime sequence."""
+    return set_lock(lock, value)
+
+
+def dma_wait(*args: Any) -> None:
+    """Wait for the transfers of these object FIFOs or allocations, in order."""
+    if not args:
+        refuse("dma_wait must receive at least one dma_meta information to wait for")
+    for fifo in args:
+        npu_dma_wait(fifo)

@@ -11,15 +11,13 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects.aiex import bd_chains
 from tilewright.dialects.aiex import tasks as ops
-from tilewright.iron.builders.casts import as_integer
+from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.python_values import is_integer
-from tilewright.iron.builders.scalars import INDEX, ScalarValue
-from tilewright.iron.placed.descriptors import dma_bd
+from tilewright.iron.builders.scalars import INDEX, ScalarValue, as_integer
+from tilewright.iron.placed.descriptors import Pattern, dma_bd, pattern_of
 from tilewright.iron.placed.dma import bds
-from tilewright.iron.placed.patterns import Pattern, pattern_of
 from tilewright.iron.placed.tiles import EndOp
 
 MAX_DIMENSIONS = 4  # three of the descriptor, and its repetition

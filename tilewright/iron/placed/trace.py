@@ -11,9 +11,7 @@ from tilewright.dialects.aie import trace as ops
 from tilewright.dialects.aie import trace_config as config
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.regions import region_op
-from tilewright.iron.placed.generated import builder
+from tilewright.iron.builders.operations import build, builder, region_op
 from tilewright.iron.placed.tiles import EndOp
 
 

@@ -22,7 +22,7 @@ from tilewright.iron.builders.types import (
     is_type,
     scalar_type,
 )
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 def is_float_argument(given: Any) -> bool:

@@ -13,8 +13,8 @@ from xdsl.ir import Block
 from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.checks import bind
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.builders.scalars import constant
 from tilewright.iron.builders.types import is_array_type, is_type
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
@@ -29,7 +29,7 @@ from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
 from tilewright.iron.runtime.written import WrittenSequence, sequence_op
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.flow import Flow, PacketFlow

@@ -12,8 +12,8 @@ from xdsl.ir import Block, Operation
 
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.errors import Error
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import refuse, user_location
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.runtime._context import active_sequence_scope
 from tilewright.iron.runtime.data import RuntimeData
 from tilewright.iron.runtime.taskgroup import TaskGroup

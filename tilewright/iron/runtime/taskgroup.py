@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block
 
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.placed.tasks import dma_await_task, dma_free_task
 from tilewright.iron.runtime._context import active_sequence
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 class _Started(NamedTuple):

@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Operation, Region
 
 from tilewright.dialects.aie.sequence import FLOAT_ARGUMENTS, RuntimeSequenceOp
-from tilewright.iron.builders.insertion import InsertionPoint
 from tilewright.iron.builders.location import at
-from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.runtime.data import argument_type, is_float_argument
 from tilewright.iron.runtime.sequence import ActiveSequence
 

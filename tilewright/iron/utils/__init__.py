@@ -21,7 +21,7 @@ from tilewright.iron.utils.tensor_factory import (
     zeros,
     zeros_like,
 )
-from tilewright.lazy import lazy_names, listed_names
+from tilewright.support.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
     from tilewright.iron.utils.npukernel import HostRuntime as HostRuntime

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.design import Design
+from tilewright.driver.compiled_design import Design
 from tilewright.errors import CallError, near_match
 from tilewright.iron.builders.module import Module
 from tilewright.iron.utils.compile.jit.compilabledesign import CompilableDesign, Generator
 from tilewright.iron.utils.npukernel import KernelResult, NPUKernel
 from tilewright.iron.utils.trace.config import TraceConfig
-from tilewright.tracebacks import user_facing
+from tilewright.support.tracebacks import user_facing
 
 
 @user_facing

@@ -11,14 +11,14 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
-from tilewright.design import Design, design_from_text
 from tilewright.device.timing import timing_with
+from tilewright.driver.compiled_design import Design, design_from_text
+from tilewright.driver.run_result import RunResult
 from tilewright.errors import CallError, near_match
 from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
 from tilewright.iron.utils.hostruntime.current_device import simulated_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.iron.utils.trace.config import TraceConfig
-from tilewright.run_result import RunResult
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tilewright.native.compiled_python import CompiledFunctions
-from tilewright.once import once
 from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers, trees
 from tilewright.sim.fast.agenda import marked_now, next_part
 from tilewright.sim.fast.channels import step_channel
 from tilewright.sim.fast.cores import step_core
 from tilewright.sim.fast.state import LATER, NONE, Exit, Kind, State
 from tilewright.sim.fast.streams import step_stream
+from tilewright.support.lazy import once
 
 BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""

@@ -39,10 +39,10 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import shown
-from tilewright.outputs import write_file
 from tilewright.passes.sequence.lower_scratchpad_parameters.scratchpad_reads import Entry, lower_reads
 from tilewright.rewrite.emitter import i32_constant
 from tilewright.rewrite.insertion import building, building_before
+from tilewright.support.output_files import write_file
 
 ENTRY_BYTES = 4
 DONE = BoolAttr.from_bool(False)

@@ -11,8 +11,9 @@ from typing import Any
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
-from tilewright.design import Design
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.driver.compiled_design import Design
+from tilewright.driver.sources import BuiltSource, Source, TextSource
 from tilewright.errors import ArgumentError, CallError
 from tilewright.ir.context import make_context
 from tilewright.ir.printer import module_text
@@ -27,8 +28,7 @@ from tilewright.iron.utils.compile.jit.placeholders import TensorPlaceholder
 from tilewright.iron.utils.hostruntime.current_device import ensure_current_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.native.host_arrays import check_array
-from tilewright.outputs import write_file
-from tilewright.sources import BuiltSource, Source, TextSource
+from tilewright.support.output_files import write_file
 
 Generator = Callable[..., Any]
 _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tilewright.design import Design, compile_source, design_from_text
+from tilewright.driver.compiled_design import Design, compile_source, design_from_text
+from tilewright.driver.sources import BuiltSource, Source
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.printer import module_text
 from tilewright.native.object_cache import CacheFolder, package_key
-from tilewright.sources import BuiltSource, Source
 
 _COMPILER = ("", "codegen", "device", "dialects", "ir", "native", "passes")
 _ON_DISK = CacheFolder(".mlir", "designs")

@@ -1,11 +1,15 @@
-"""Names of a package that are imported when they are first used, so that importing the package costs nothing."""
+"""Things that are imported or made when they are first used: names of a package, one value for a whole process."""
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -30,3 +34,18 @@ def listed_names(package: str, *names: str) -> Callable[[], list[str]]:
         return sorted({*own, *getattr(module, "__all__", ()), *names})
 
     return list_names
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """Call `make` the first time only; threads that ask meanwhile wait. `functools.cache` would let each call it."""
+    lock, made = threading.RLock(), list[T]()
+
+    @wraps(make)
+    def get() -> T:
+        if not made:
+            with lock:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tilewright.cli.main import main
-from tilewright.file_names import FileNames, is_file_name
 from tilewright.ir.print_attributes import string_text
+from tilewright.support.output_files import FileNames, is_file_name
 
 STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 
@@ -142,7 +142,7 @@ def test_sequences_with_the_same_name_outside_are_refused(devices: dict[str, lis
 def test_arrays_of_a_run_stay_in_their_folder(tmp_path: Path) -> None:
     import numpy as np
 
-    from tilewright.outputs import array_files, write_files
+    from tilewright.support.output_files import array_files, write_files
 
     names = ["../up", "/tmp/absolute", "a", "A", ""]
     (tmp_path / "out").mkdir()

@@ -19,10 +19,10 @@ import pytest
 from programs import COPY, WRITES
 
 import tilewright as tw
-from tilewright import outputs
-from tilewright.artifacts import write_design
 from tilewright.cli.main import main
-from tilewright.outputs import write_file, write_files
+from tilewright.driver.artifacts import write_design
+from tilewright.support import output_files as outputs
+from tilewright.support.output_files import write_file, write_files
 
 TRANSFERS = """\
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>
@@ -273,7 +273,7 @@ def test_on_a_full_disk_no_array_of_a_run_is_written(tmp_path: Path) -> None:
 
 SLOW_WRITE = """
 import sys, time
-from tilewright import outputs
+from tilewright.support import output_files as outputs
 from tilewright.cli.main import main
 write = outputs._write_new
 def slow(path, data, mode):

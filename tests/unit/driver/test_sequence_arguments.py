@@ -20,10 +20,10 @@ from tilewright.cli.main import main
 from tilewright.designs import Gemm, SingleCoreGemm
 from tilewright.device import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.driver.loaded_device import BareDevice
 from tilewright.errors import ArgumentError, CallError, MissingResultsWarning, UnknownNameError
 from tilewright.iron import CompileTime, In, ObjectFifo, Out, Program, RunTime, Runtime
 from tilewright.iron.device import from_name
-from tilewright.simulation import BareDevice
 
 PART = "[0, 0, 0, 0][1, 1, 1, 16][0, 0, 0, 1]) {id = ID : i64, metadata = @NAME} : memref<64xi32>"
 LOOP = """

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.driver.sources import Compilable, Source, TextSource, source_of
 from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
@@ -30,16 +31,15 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
-from tilewright.sources import Compilable, Source, TextSource, source_of
-from tilewright.tracebacks import at_user_line
+from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import NativeSequence, Words
     from tilewright.codegen.shared_library import SharedLibrary
-    from tilewright.run_result import RunResult
+    from tilewright.driver.loaded_device import Array, Kernels, Levels, LoadedDevice
+    from tilewright.driver.run_result import RunResult
     from tilewright.sim.core import CoreProgram
     from tilewright.sim.runs import Progress
-    from tilewright.simulation import Array, Kernels, Levels, LoadedDevice
 
 Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
 GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
@@ -220,7 +220,7 @@ class Design:
 
     def configuration(self, device: str | None = None) -> Words:
         """The TXN words that configure a `device`, the first without a name: locks, descriptors, switches, cores."""
-        from tilewright.configuration import configuration_stream
+        from tilewright.driver.device_configuration import configuration_stream
 
         return configuration_stream(self.device(device)).words
 
@@ -257,8 +257,8 @@ class Design:
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
         """
         from tilewright.device.timing import timing_with
+        from tilewright.driver.loaded_device import LoadedDevice
         from tilewright.sim.models import Model
-        from tilewright.simulation import LoadedDevice
 
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)

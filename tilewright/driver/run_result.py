@@ -73,9 +73,9 @@ class RunResult:
             path: the file, which is written whole or not at all
             title: what to call the run; without it, the name of the file that its sequence is in
         """
-        from tilewright.outputs import write_file
+        from tilewright.driver.sources import texts_of
         from tilewright.report.page import page_html
-        from tilewright.sources import texts_of
+        from tilewright.support.output_files import write_file
 
         page = page_html(self.record, title or self._name(), texts_of(self.record.locations))
         write_file(path, page.encode())
