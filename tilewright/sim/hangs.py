@@ -9,13 +9,12 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnknownLoc
 
 from tilewright.device import DmaDirection, TileId
-from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.controller import Polled, TokenSource
 from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
-from tilewright.sim.fifo import Fifo
+from tilewright.sim.fifo import CascadeLink, Fifo
 from tilewright.sim.locks import LockNeed
 from tilewright.sim.machine import Machine
 from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at

@@ -16,8 +16,7 @@ from tilewright.sim.fast.state import BD_NUMBERS, DIMENSIONS, NONE, BdField, Cha
 from tilewright.sim.faults import Judge
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.locks import Lock
-from tilewright.sim.ports import PortName
-from tilewright.sim.switch import Arbiter, Slave, StreamBlocks, Switch
+from tilewright.sim.switch import Arbiter, PortName, Slave, StreamBlocks, Switch
 from tilewright.sim.trace import Trace
 
 if TYPE_CHECKING:

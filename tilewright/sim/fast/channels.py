@@ -10,7 +10,7 @@ from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Ex
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
-from tilewright.sim.host_port import FRACTION
+from tilewright.sim.host import FRACTION
 from tilewright.sim.trace import Event
 
 MOVING_ON = 100

@@ -15,7 +15,7 @@ from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.machine import Machine
-from tilewright.sim.ports import PortName
+from tilewright.sim.switch import PortName
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Event, Rows
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from tilewright.device import DmaDirection, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor
-from tilewright.sim.fifo import Fifo
-from tilewright.sim.ports import PortName
+from tilewright.sim.fifo import CascadeLink, Fifo
 from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, core_name, name_of, pushed_at
-from tilewright.sim.switch import Arbiter, Slave
+from tilewright.sim.switch import Arbiter, PortName, Slave
 from tilewright.sim.tile import MuxJoint, Tile
 
 
