@@ -12,7 +12,7 @@ from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
 from tilewright.sim.record import HostArgument, RunRecord
 from tilewright.sim.record import Names as Names
-from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.stream import Header, Operation, Stream
 

@@ -27,6 +27,7 @@ from tilewright.kernels.binding import DeviceKernels, check_kernels
 from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.run_result import RunResult
 from tilewright.sequence_arguments import lent_arrays, numbered_arrays, sequence_call
+from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TilePort
@@ -36,7 +37,6 @@ from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
 from tilewright.sim.runs import Program, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
-from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
 from tilewright.tracebacks import at_user_line
 from tilewright.txn import decode

@@ -22,8 +22,8 @@ from tilewright.sim.fifo import Beat, CascadeLink, Fifo
 from tilewright.sim.host import HostMemory, HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.register_roles import RegisterRole
-from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.switch import PortName, Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Output, Trace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tilewright.device import DmaDirection
 from tilewright.sim.fast.blocks import FastChannel, FastFifo, FastSlave
 from tilewright.sim.fast.state import NONE, State
-from tilewright.sim.roster import PartKind
+from tilewright.sim.parts import PartKind
 from tilewright.sim.switch import Slave
 
 if TYPE_CHECKING:

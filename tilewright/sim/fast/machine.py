@@ -37,8 +37,8 @@ from tilewright.sim.faults import Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
+from tilewright.sim.parts import PartKind
 from tilewright.sim.register_roles import RegisterRole, Role
-from tilewright.sim.roster import PartKind
 from tilewright.sim.switch import Arbiter, PortName, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Trace

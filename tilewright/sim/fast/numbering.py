@@ -23,7 +23,7 @@ from tilewright.sim.fast.state import (
     WORD_BITS,
     State,
 )
-from tilewright.sim.roster import Roster, roster_of
+from tilewright.sim.parts import Roster, roster_of
 from tilewright.sim.switch import NUM_ARBITERS, names_of
 
 T = TypeVar("T")

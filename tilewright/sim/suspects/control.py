@@ -6,9 +6,9 @@ from tilewright.sim.controller import Controller, Polled, TokenSource
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor
 from tilewright.sim.register_roles import Role, register_roles
-from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
 from tilewright.sim.suspects.locks import releasers
 from tilewright.sim.tile import Tile
+from tilewright.sim.wait_graph import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
 
 
 def suspect_token(cast: Cast, actor: Actor, source: TokenSource) -> Suspect:

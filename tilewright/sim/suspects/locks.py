@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor
 from tilewright.sim.locks import Lock, LockNeed
-from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of
+from tilewright.sim.wait_graph import Cast, Cause, Onward, Suspect, asked_at, listed, name_of
 
 
 def suspect_lock(cast: Cast, actor: Actor, need: LockNeed) -> Suspect:

@@ -10,9 +10,9 @@ from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor
 from tilewright.sim.fifo import CascadeLink, Fifo
-from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, core_name, name_of, pushed_at
 from tilewright.sim.switch import Arbiter, PortName, Slave
 from tilewright.sim.tile import MuxJoint, Tile
+from tilewright.sim.wait_graph import Cast, Cause, Onward, Suspect, asked_at, core_name, name_of, pushed_at
 
 
 def suspect_stream(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
