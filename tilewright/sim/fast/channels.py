@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
-from tilewright.sim.fast.agenda import record, schedule, wait_for
-from tilewright.sim.fast.locks import is_in_range, set_lock
+from tilewright.sim.fast.agenda import fire, record, schedule, wait_for
 from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host import FRACTION
+from tilewright.sim.locks import MAX_VALUE
 from tilewright.sim.trace import Event
 
 MOVING_ON = 100
@@ -339,3 +339,14 @@ def send_token(s: State, part: int, channel: int) -> int:
     if code == Exit.GO_ON and s.part_signal[part] == NONE:
         s.channel_step[channel] = ChannelStep.DONE
     return code
+
+
+def is_in_range(s: State, value: int) -> int:
+    return 0 <= value <= MAX_VALUE
+
+
+def set_lock(s: State, lock: int, value: int) -> int:
+    s.lock_value[lock] = value & MAX_VALUE
+    record(s, Event.LOCK, 0, lock, value & MAX_VALUE)
+    fire(s, lock)
+    return 0
