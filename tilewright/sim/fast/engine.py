@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
-from tilewright.sim.fast import agenda, streams, trees
-from tilewright.sim.fast.loop import BREATH, compiled, finish_cycle, go
-from tilewright.sim.fast.state import NONE, ROW, Exit, Kind, State
+from tilewright.sim.fast import agenda, loop, streams, trees
+from tilewright.sim.fast.state import NONE, ROW, Exit, Kind, State, native
 from tilewright.sim.trace import LIMIT, Event, Rows, Trace
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class FastEngine(Engine):
     def __init__(self, state: State):
         self.state = state
         state.patience = PATIENCE
-        state.breath = BREATH
+        state.breath = loop.BREATH
         state.last = FOR_EVER
         self.slaves: dict[int, FastSlave] = {}
         self.fifos: dict[int, FastFifo] = {}
@@ -43,21 +42,23 @@ class FastEngine(Engine):
         self.after_step: Callable[[int, Actor], int]
         self.before_run: Callable[[], None]
         self.before_settling: Callable[[int], None]
-        functions = compiled()
-        address = state.address
-        self._go = partial(functions[go], address)
-        self._schedule = partial(functions[agenda.schedule], address)
-        self._wait_for = partial(functions[agenda.wait_for], address)
-        self.fire = partial(functions[agenda.fire], address)
-        self._forget = partial(functions[agenda.forget], address)
-        self.record = partial(functions[agenda.record], address)
-        self.push_beat = partial(functions[streams.push_beat], address)
-        self.pop_beat = partial(functions[streams.pop_beat], address)
-        self._finish_cycle = partial(functions[finish_cycle], address)
-        self._dissolve_all = partial(functions[trees.dissolve_all], address)
-        self._moves_ahead = partial(functions[trees.moves_ahead], address)
-        self._pass_on = partial(functions[streams.pass_on], address)
+        self._go = self.native(loop.go)
+        self._schedule = self.native(agenda.schedule)
+        self._wait_for = self.native(agenda.wait_for)
+        self.fire = self.native(agenda.fire)
+        self._forget = self.native(agenda.forget)
+        self.record = self.native(agenda.record)
+        self.push_beat = self.native(streams.push_beat)
+        self.pop_beat = self.native(streams.pop_beat)
+        self._finish_cycle = self.native(loop.finish_cycle)
+        self._dissolve_all = self.native(trees.dissolve_all)
+        self._moves_ahead = self.native(trees.moves_ahead)
+        self._pass_on = self.native(streams.pass_on)
         super().__init__()
+
+    def native(self, entry: Callable[..., int]) -> Callable[..., int]:
+        """Machine code of an entry, to be called on the state of this engine."""
+        return partial(native[entry], self.state.address)
 
     @property
     def now(self) -> int:

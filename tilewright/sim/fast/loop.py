@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from tilewright.native.compiled_python import CompiledFunctions, call_address, load64
+from tilewright.native.compiled_python import call_address, load64
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, CYCLES
-from tilewright.once import once
-from tilewright.sim.fast import agenda, channels, streams, transfers, trees
 from tilewright.sim.fast.agenda import marked_now, next_part, record, schedule, wait_for
 from tilewright.sim.fast.channels import MOVING_ON, is_in_range, set_lock, step_channel
-from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, Kind, State, StopKind, Waiting
+from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, Kind, State, StopKind, Waiting, native
 from tilewright.sim.fast.streams import step_stream
 from tilewright.sim.trace import Event
 
@@ -17,6 +15,7 @@ BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""
 
 
+@native
 def step_core(s: State, part: int) -> int:
     core = s.part_index[part]
     while True:
@@ -40,6 +39,7 @@ def step_core(s: State, part: int) -> int:
             return code
 
 
+@native
 def after_stop(s: State, part: int, core: int) -> int:
     """The program has stopped: let the cycles pass that it took."""
     context = s.core_context[core]
@@ -59,6 +59,7 @@ def after_stop(s: State, part: int, core: int) -> int:
     return MOVING_ON
 
 
+@native
 def dispatch(s: State, part: int, core: int) -> int:
     """Do what the program stopped for."""
     code = load64(s.core_context[core] + CODE)
@@ -84,6 +85,7 @@ def dispatch(s: State, part: int, core: int) -> int:
     return MOVING_ON
 
 
+@native
 def release_for_core(s: State, core: int, stop: int) -> int:
     lock = s.stop_lock[stop]
     value = s.lock_value[lock] + load64(s.core_context[core] + s.stop_slot[stop])
@@ -94,6 +96,7 @@ def release_for_core(s: State, core: int, stop: int) -> int:
     return MOVING_ON
 
 
+@native
 def acquire_for_core(s: State, part: int, core: int) -> int:
     stop = s.core_stops[core] + load64(s.core_context[core] + CODE) - FIRST_WAIT
     lock = s.stop_lock[stop]
@@ -119,6 +122,7 @@ def acquire_for_core(s: State, part: int, core: int) -> int:
     return Exit.GO_ON
 
 
+@native
 def act(s: State, part: int) -> int:
     """Let a part have its turn."""
     kind = s.part_kind[part]
@@ -134,6 +138,7 @@ def act(s: State, part: int) -> int:
     return Exit.GO_ON
 
 
+@native.entry
 def go(s: State, first: int) -> int:
     """Let `first` go on, unless it is NONE, then everybody else in turn; gives why it stopped: an `Exit`."""
     if first != NONE:
@@ -164,6 +169,7 @@ def go(s: State, first: int) -> int:
             return code
 
 
+@native.entry
 def finish_cycle(s: State, first: int) -> int:
     """`go`, but only for those who have a turn in this cycle."""
     code: int = Exit.GO_ON
@@ -177,113 +183,3 @@ def finish_cycle(s: State, first: int) -> int:
             s.part_due[part] = NONE
             code = act(s, part)
     return code
-
-
-FUNCTIONS = [
-    agenda.schedule,
-    agenda.mark,
-    agenda.push_far,
-    agenda.sift_in,
-    agenda.drop_stale,
-    agenda.pop_far,
-    agenda.marked_now,
-    agenda.slot_is_used,
-    agenda.advance,
-    agenda.next_part,
-    agenda.wait_for,
-    agenda.fire,
-    agenda.forget,
-    agenda.record,
-    streams.push_beat,
-    streams.pop_beat,
-    streams.head_is_ready,
-    streams.step_stream,
-    streams.pass_on,
-    streams.close_packet,
-    streams.find_rule,
-    agenda.unschedule,
-    agenda.record_at,
-    trees.words_before,
-    trees.block_end,
-    trees.offer_block,
-    trees.take_block,
-    trees.run_tree,
-    trees.decided_to,
-    trees.room_from,
-    trees.push_words,
-    trees.carry_words,
-    trees.pop_words,
-    trees.adopt,
-    trees.forget_times,
-    trees.adopt_node,
-    trees.adopt_leaf,
-    trees.happened,
-    trees.time_of,
-    trees.dissolve,
-    trees.tell_children,
-    trees.dissolve_node,
-    trees.dissolve_all,
-    trees.moves_ahead,
-    transfers.field_of,
-    transfers.start_of,
-    transfers.find_region,
-    transfers.move_words,
-    transfers.move_line,
-    transfers.move_pattern,
-    channels.is_in_range,
-    channels.set_lock,
-    channels.step_channel,
-    channels.one_step,
-    channels.load_descriptor,
-    channels.count_iteration,
-    channels.acquire_lock,
-    channels.begin_move,
-    channels.has_room,
-    channels.begin_access,
-    channels.are_apart,
-    channels.are_columns_apart,
-    channels.meets_others,
-    channels.gather,
-    channels.join_stream,
-    channels.send,
-    channels.take_turn,
-    channels.receive,
-    channels.scatter,
-    channels.after_scatter,
-    channels.release_lock,
-    channels.end_descriptor,
-    channels.follow_chain,
-    channels.send_token,
-    step_core,
-    after_stop,
-    dispatch,
-    release_for_core,
-    acquire_for_core,
-    act,
-    go,
-    finish_cycle,
-]
-ENTRIES = [
-    go,
-    finish_cycle,
-    agenda.schedule,
-    agenda.wait_for,
-    agenda.fire,
-    agenda.forget,
-    agenda.record,
-    streams.push_beat,
-    streams.pop_beat,
-    streams.pass_on,
-    channels.after_scatter,
-    channels.end_descriptor,
-    channels.follow_chain,
-    trees.dissolve_all,
-    trees.moves_ahead,
-]
-"""What Python calls."""
-
-
-@once
-def compiled() -> CompiledFunctions:
-    """Machine code of all this, made once."""
-    return CompiledFunctions(State, FUNCTIONS, ENTRIES)

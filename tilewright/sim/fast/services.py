@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp
@@ -19,7 +18,6 @@ from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels
 from tilewright.sim.fast.blocks import FastChannel
 from tilewright.sim.fast.channels import MOVING_ON
-from tilewright.sim.fast.loop import compiled
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
     NONE,
@@ -34,7 +32,6 @@ from tilewright.sim.fast.state import (
 from tilewright.sim.trace import Event
 
 if TYPE_CHECKING:
-    from tilewright.sim.fast.blocks import FastChannel
     from tilewright.sim.fast.machine import FastMachine
 
 LONG = 1 << 26
@@ -48,10 +45,9 @@ class Services:
         self.machine, self.state, self.engine = machine, machine.state, machine.fast
         self.activations: dict[int, Activation] = {}
         """The programs of cores, by part."""
-        functions, address = compiled(), machine.state.address
-        self._after_scatter = partial(functions[channels.after_scatter], address)
-        self._end_descriptor = partial(functions[channels.end_descriptor], address)
-        self._follow_chain = partial(functions[channels.follow_chain], address)
+        self._after_scatter = self.engine.native(channels.after_scatter)
+        self._end_descriptor = self.engine.native(channels.end_descriptor)
+        self._follow_chain = self.engine.native(channels.follow_chain)
         machine.fast.handlers = {
             Exit.TASK: self.next_task,
             Exit.TASK_DONE: self.end_task,
