@@ -17,7 +17,7 @@ import numpy.typing as npt
 import tilewright as tw
 from tilewright.device import Arch, DmaDirection, TileId
 from tilewright.device.timing import parameters, timing_of
-from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.trace import Event, Rows
 
 PAGE = Path(__file__).parent / "clock.md"

@@ -10,9 +10,9 @@ import numpy as np
 from tilewright.device import DEVICES, DmaDirection, TileId
 from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import HostArgument, RunRecord
 from tilewright.sim.record import Names as Names
-from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.stream import Header, Operation, Stream
 

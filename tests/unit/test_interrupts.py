@@ -133,10 +133,9 @@ result = tw.BareDevice(DEVICES[DeviceName.npu2_1col]).run(binary(loopback(64)), 
 again(lambda: result.report(tempfile.mkdtemp() + "/report.html"))
 """,
     "what the first run makes": """
-from tilewright.native.compiled_python import build_module
 from tilewright.native.host import host_object
-from tilewright.sim.fast.loop import ENTRIES, FUNCTIONS, State
-again(lambda: host_object(build_module(State, FUNCTIONS, ENTRIES)))
+from tilewright.sim.fast import loop, state
+again(lambda: host_object(state.native.build()))
 """,
 }
 

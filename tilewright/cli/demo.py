@@ -187,7 +187,7 @@ def _picture(product: Product) -> Iterator[str]:
     from tilewright.device import TileId
     from tilewright.report.shares import shares_of
     from tilewright.report.spans import spans_of
-    from tilewright.sim.roster import PartKind, roster_of
+    from tilewright.sim.parts import PartKind, roster_of
 
     record = product.result.record
     shares, roster = shares_of(record, spans_of(record)), roster_of(record.model.name)

@@ -184,8 +184,8 @@ def _on_design(args: Namespace) -> Job:
     """A sequence of a design, with its own words or given ones."""
     from tilewright.driver.compiled_design import compile_source
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.sim.control_code import as_control_code
     from tilewright.sim.host_needs import needed_bytes
-    from tilewright.sim.streams import as_control_code
 
     for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
         if value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import show_diagnostics
 from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.ir.escapes import visible, visible_lines
-from tilewright.sim.streams import operation_number
+from tilewright.sim.control_code import operation_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,6 +35,7 @@ from tilewright.errors import CallError, InUseError, near_match
 from tilewright.kernels.binding import DeviceKernels, check_kernels
 from tilewright.native.host_arrays import check_array, lent
 from tilewright.passes.control.number_pdis import pdi_numbers
+from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TilePort
@@ -44,7 +45,6 @@ from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
 from tilewright.sim.runs import HostArrays, Program, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
-from tilewright.sim.streams import as_control_code, bind_stream
 from tilewright.sim.tile import Tile
 from tilewright.support.tracebacks import at_user_line
 from tilewright.txn import decode

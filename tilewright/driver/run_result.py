@@ -12,8 +12,7 @@ from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
     from tilewright.ir.diagnostics import Diagnostic
-    from tilewright.sim.printing import Printed
-    from tilewright.sim.trace import Rows
+    from tilewright.sim.trace import Printed, Rows
 
 SUMMARY_WIDTH = 100
 

@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import reduce
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from llvmlite import ir
 
@@ -26,10 +26,12 @@ from tilewright.native.declarations import declared
 from tilewright.native.host import NativeObject, host_key, host_object
 from tilewright.native.object_cache import cached_object
 from tilewright.native.shared_state import NUMBER_BYTES, SharedState
+from tilewright.support.lazy import once
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 
 
 class NotCompilable(Exception):
@@ -60,44 +62,64 @@ def call_address(function: int, argument: int) -> None:
 
 
 class CompiledFunctions:
-    """The functions, as machine code. `entries` can be called from Python, with the state and integers."""
+    """Functions on one kind of state that register themselves, `@functions`; with `@functions.entry` Python calls them.
 
-    def __init__(self, state: type[SharedState], functions: Sequence[Function], entries: Sequence[Function]):
-        code = cached_object(_key(state, functions), lambda: host_object(build_module(state, functions, entries)))
-        self._native = NativeObject(code)
-        self._entries = {entry.__name__: self._entry(entry) for entry in entries}
+    Machine code is made of all of them when the first entry is asked for: `functions[entry](state.address, ...)`.
+    """
 
-    def _entry(self, function: Function) -> Callable[..., int]:
+    def __init__(self, state: type[SharedState]):
+        self.state = state
+        self._functions: dict[str, Function] = {}
+        self._entries = set[str]()
+        self._machine_code = once(self._load)
+
+    def __call__(self, function: F) -> F:
+        assert function.__name__ not in self._functions, "functions are called by their names alone"
+        self._functions[function.__name__] = function
+        return function
+
+    def entry(self, function: F) -> F:
+        self._entries.add(function.__name__)
+        return self(function)
+
+    def __getitem__(self, entry: Function) -> Callable[..., int]:
+        return self._machine_code()[entry.__name__]
+
+    def build(self) -> ir.Module:
+        """The functions in LLVM's language."""
+        module = ir.Module("functions")
+        declarations = {name: _declare(module, function) for name, function in self._ordered()}
+        for name, function in self._ordered():
+            _FunctionCompiler(module, declarations, self.state, function).compile()
+            if name not in self._entries:
+                declarations[name].linkage = "internal"
+        return module
+
+    def _ordered(self) -> list[tuple[str, Function]]:
+        """By name: the order of registration depends on which module is imported first, and is in the cache's key."""
+        return sorted(self._functions.items())
+
+    def _load(self) -> dict[str, Callable[..., int]]:
+        native = NativeObject(cached_object(self._key(), lambda: host_object(self.build())))
+        return {name: self._callable(native, self._functions[name]) for name in self._entries}
+
+    @staticmethod
+    def _callable(native: NativeObject, function: Function) -> Callable[..., int]:
         count = len(inspect.signature(function).parameters) - 1
         prototype = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * count)
-        entry = prototype(self._native.address(function.__name__))
-        setattr(entry, "code", self._native)  # noqa: B010, machine code stays as long as something can call it
+        entry = prototype(native.address(function.__name__))
+        setattr(entry, "code", native)  # noqa: B010, machine code stays as long as something can call it
         return entry
 
-    def __getitem__(self, function: Function) -> Callable[..., int]:
-        return self._entries[function.__name__]
-
-
-def build_module(state: type[SharedState], functions: Sequence[Function], entries: Sequence[Function]) -> ir.Module:
-    """The functions in LLVM's language."""
-    module = ir.Module("functions")
-    declarations = {function.__name__: _declare(module, function) for function in functions}
-    for function in functions:
-        _FunctionCompiler(module, declarations, state, function).compile()
-        if function not in entries:
-            declarations[function.__name__].linkage = "internal"
-    return module
-
-
-def _key(state: type[SharedState], functions: Sequence[Function]) -> str:
-    """Names the functions, all that they can refer to, this compiler and this computer."""
-    modules = sorted({function.__module__ for function in functions} | {__name__})
-    named = [(module, name, value) for module in modules for name, value in vars(sys.modules[module]).items()]
-    numbers = [(module, name, int(value)) for module, name, value in named if isinstance(value, int)]
-    enums = [(module, name, _members(value)) for module, name, value in named if isinstance(value, type)]
-    texts = [Path(str(sys.modules[module].__file__)).read_bytes() for module in modules]
-    names = [function.__name__ for function in functions]
-    return sha256(repr((state.layout(), names, numbers, enums, texts, host_key())).encode()).hexdigest()
+    def _key(self) -> str:
+        """Names the functions, all that they can refer to, this compiler and this computer."""
+        modules = sorted({function.__module__ for function in self._functions.values()} | {__name__})
+        named = [(module, name, value) for module in modules for name, value in vars(sys.modules[module]).items()]
+        numbers = [(module, name, int(value)) for module, name, value in named if isinstance(value, int)]
+        enums = [(module, name, _members(value)) for module, name, value in named if isinstance(value, type)]
+        texts = [Path(str(sys.modules[module].__file__)).read_bytes() for module in modules]
+        names = [name for name, _ in self._ordered()]
+        return sha256(repr((self.state.layout(), names, numbers, enums, texts, host_key())).encode()).hexdigest()
 
 
 def _members(found: type) -> list[tuple[str, int]]:

@@ -25,9 +25,9 @@ from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.shares import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.ports import PortName
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import Connection, RunRecord
-from tilewright.sim.roster import PartKind, roster_of
+from tilewright.sim.switch import PortName
 
 BAR_WIDTH = WIDTH - 20
 LARGEST, SMALLEST = 1.15, 0.7

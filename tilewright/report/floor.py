@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.sim.ports import PortName
+from tilewright.sim.switch import PortName
 
 WIDTH, HEIGHT = 152, 104
 IDLE_WIDTH = 44

@@ -29,8 +29,8 @@ from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
 from tilewright.report.timeline import cover
 from tilewright.report.tracks import full_name
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
 
 MOST_TRACKS = 18
 BINS = 150

@@ -24,8 +24,8 @@ from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
 from tilewright.report.traffic import Use, host_uses
 from tilewright.report.wait_picture import WaitPicture
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import PartKind, roster_of
 
 MOST_STEPS = 1000
 """Operations that the table of the sequence has."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
-from tilewright.sim.ports import PortName
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
+from tilewright.sim.switch import PortName
 
 Port = tuple[TileId, PortName]
 

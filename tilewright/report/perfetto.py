@@ -22,8 +22,8 @@ from tilewright.report.phases import LOOKS, Kind, Phase
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import Task, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
+from tilewright.sim.parts import roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import opcode_name
 

@@ -12,8 +12,8 @@ from tilewright.device import TileType
 from tilewright.report.peers import peers_of, sends
 from tilewright.report.phases import BUSY, WAITS, Phase
 from tilewright.report.spans import Column, Spans
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import PartKind, roster_of
 
 
 @dataclass(frozen=True)

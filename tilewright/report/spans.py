@@ -12,8 +12,8 @@ import numpy.typing as npt
 from tilewright.device import TileType
 from tilewright.report.peers import port_of, sends
 from tilewright.report.phases import Phase
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode
 

@@ -10,8 +10,8 @@ from tilewright.device.register_names import TILE_WORDS
 from tilewright.report.markup import Heading, Markup, element, join, percent, table
 from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
 from tilewright.report.shares import Shares
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
 
 LEAST_WITH_TEXT = 0.14
 """Pieces of a bar that are smaller have no room for words."""

@@ -15,8 +15,8 @@ from tilewright.report.shares import Shares, shares_of
 from tilewright.report.spans import spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
 
 if TYPE_CHECKING:
     from rich.table import Table

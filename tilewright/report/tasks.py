@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.report.spans import Column
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Operation

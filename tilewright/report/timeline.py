@@ -27,8 +27,8 @@ from tilewright.report.tracks import (
     part_name,
     tile_name,
 )
+from tilewright.sim.parts import Part, PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind, roster_of
 from tilewright.sim.trace import Event
 
 MOST_SPANS = 60_000

@@ -10,8 +10,8 @@ from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.escapes import visible
+from tilewright.sim.parts import Part, PartKind
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import Part, PartKind
 
 CONTROLLER_NAME = "controller"
 

@@ -12,8 +12,8 @@ import numpy as np
 from tilewright.device import DmaDirection, TileId, TileType
 from tilewright.report.operations import operation_times
 from tilewright.report.spans import Column, port_words
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.roster import PartKind, roster_of
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import WORD_BYTES, Opcode
 

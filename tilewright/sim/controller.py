@@ -18,9 +18,9 @@ from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.machine import Machine
-from tilewright.sim.ports import PortName
-from tilewright.sim.roster import PartKind
+from tilewright.sim.parts import PartKind
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
+from tilewright.sim.switch import PortName
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream

@@ -27,9 +27,8 @@ from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
 from tilewright.native.numpy_types import NotInNumPy, dtype_of
 from tilewright.sim.core_code import CoreCode, Stop
-from tilewright.sim.core_kernels import KernelCall
+from tilewright.sim.core_kernels import KernelCall, number_from
 from tilewright.sim.core_port import CorePort
-from tilewright.sim.core_types import number_from
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.trace import Event

@@ -19,8 +19,8 @@ from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Beat
 from tilewright.sim.locks import Lock
-from tilewright.sim.ports import PortName
-from tilewright.sim.roster import PartKind
+from tilewright.sim.parts import PartKind
+from tilewright.sim.switch import PortName
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Event
 

@@ -7,12 +7,12 @@ the numbers that matter into the context; after it, it takes the results from th
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from llvmlite import ir
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.memref import GetGlobalOp, GlobalOp
 from xdsl.ir import Attribute, Operation
@@ -43,7 +43,6 @@ from tilewright.native.values import (
     value_type,
     whole_buffer,
 )
-from tilewright.sim.core_costs import cycles_of, declared_cycles
 
 SUSPENDING = frozenset(
     {"aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream", "scf.while"}
@@ -51,6 +50,9 @@ SUSPENDING = frozenset(
 """Operations that wait; a loop of unknown length pauses."""
 LONG_WORK = 1 << 26
 """A nest of loops that runs more often than this pauses too."""
+DEFAULT_CYCLES = 1
+DECLARED = "tilewright.cycles"
+"""Attribute of a `func.func`: how many cycles a call takes on the device, however the body is written here."""
 
 
 @dataclass(frozen=True)
@@ -283,3 +285,40 @@ HANDLERS: Mapping[str, Handler] = {
     "aie.get_stream": _exchange,
     "aie.event": _nothing,
 }
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`source` says where a number comes from."""
+
+    cycles: int
+    source: str
+
+
+def _free(names: Iterable[str], source: str = "no instruction: resolved by the compiler") -> dict[str, Cost]:
+    return dict.fromkeys(names, Cost(0, source))
+
+
+COSTS: Mapping[str, Cost] = {
+    **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
+    **_free(("builtin.unrealized_conversion_cast",)),
+    **_free(("arith.bitcast", "vector.shape_cast", "vector.bitcast", "memref.dim", "memref.rank", "memref.cast")),
+    **_free(("memref.subview", "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape")),
+    **_free(("memref.memory_space_cast", "memref.view", "memref.transpose", "memref.get_global", "memref.alloca")),
+    **_free(("memref.assume_alignment", "memref.alloc", "memref.dealloc", "aie.buffer", "aie.lock")),
+    **_free(
+        ("aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream"),
+        "the tile counts these: timing.py",
+    ),
+}
+
+
+def declared_cycles(op: Operation) -> int | None:
+    """What a function says that a call of it takes."""
+    found = op.attributes.get(DECLARED)
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def cycles_of(op: Operation) -> int:
+    cost = COSTS.get(op.name)
+    return DEFAULT_CYCLES if cost is None else cost.cycles

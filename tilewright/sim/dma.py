@@ -21,7 +21,7 @@ from tilewright.sim.descriptors import PIECE_WORDS, Addresses, Descriptor, LockU
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge
 from tilewright.sim.fifo import Beat, Fifo
-from tilewright.sim.host_port import Bursts
+from tilewright.sim.host import Bursts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
 from tilewright.sim.trace import Event, Trace

@@ -9,27 +9,34 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnknownLoc
 
 from tilewright.device import DmaDirection, TileId
-from tilewright.sim.cascade import CascadeLink
 from tilewright.sim.controller import Polled, TokenSource
 from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
-from tilewright.sim.fifo import Fifo
+from tilewright.sim.fifo import CascadeLink, Fifo
 from tilewright.sim.locks import LockNeed
 from tilewright.sim.machine import Machine
-from tilewright.sim.suspects.cast import Cast, Cause, Onward, Suspect, asked_at, listed, name_of, pushed_at
-from tilewright.sim.suspects.control import suspect_polled, suspect_token
-from tilewright.sim.suspects.locks import suspect_lock
-from tilewright.sim.suspects.streams import (
+from tilewright.sim.switch import Arbiter, Slave
+from tilewright.sim.tile import MuxJoint, Tile
+from tilewright.sim.wait_graph import (
+    Cast,
+    Cause,
+    Onward,
+    Suspect,
+    asked_at,
+    listed,
+    name_of,
+    pushed_at,
     suspect_arbiter,
     suspect_cascade,
     suspect_joint,
+    suspect_lock,
+    suspect_polled,
     suspect_slave,
     suspect_stream,
+    suspect_token,
 )
-from tilewright.sim.switch import Arbiter, Slave
-from tilewright.sim.tile import MuxJoint, Tile
 
 Note: TypeAlias = "tuple[LocationAttr, str]"
 

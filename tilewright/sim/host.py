@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device.timing import Timing
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.descriptors import PAD, PIECE_WORDS, WORD_BYTES, Addresses, Descriptor
 from tilewright.sim.faults import FaultKind, Judge, place_of
@@ -20,6 +21,8 @@ LONGEST_WORDS = 1 << 26
 """What goes round in little memory can be very long; more than this is refused whatever the judge says."""
 SPACING = 1 << 36
 """Buffers begin at multiples of this past the first: what a descriptor reaches from one of them is not in another."""
+FRACTION = 1 << 10
+"""Parts of a cycle that bandwidths are counted in."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +155,41 @@ def _pieces(count: int) -> Iterator[slice]:
 
 def _words(data: Bytes) -> Words:
     return data[: len(data) // WORD_BYTES * WORD_BYTES].view(np.uint32)
+
+
+class HostPort:
+    """When host memory is free for the next burst. Bursts are served in the order in which they are asked for."""
+
+    def __init__(self, timing: Timing):
+        self.word_cost = 4 * 1000 * FRACTION // timing.host_bytes_per_kilocycle
+        self.free_at = 0
+
+    def reserve(self, now: int, words: int) -> int:
+        """The time, in fractions of a cycle, from which on words can move."""
+        start = max(now * FRACTION, self.free_at)
+        self.free_at = start + words * self.word_cost
+        return start
+
+
+@dataclass
+class Bursts:
+    """The bursts of one shim channel, which has a pace of its own."""
+
+    port: HostPort
+    words: int
+    """In a burst."""
+    word_cost: int
+    """Of the channel, in fractions of a cycle."""
+    free_at: int = 0
+
+    def reserve(self, now: int, left: int) -> int:
+        """Cycles to wait before the next burst of what is left begins."""
+        count = min(left, self.words)
+        begin = max(self.port.reserve(now, count), self.free_at)
+        self.free_at = begin + count * self.word_cost
+        return -(-begin // FRACTION) - now
+
+
+def bursts_of(port: HostPort, timing: Timing, reads: bool) -> Bursts:
+    millicycles = timing.host_read_millicycles if reads else timing.host_write_millicycles
+    return Bursts(port, timing.host_burst_words, millicycles * FRACTION // 1000)

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.packets import READ, ControlHeader, PacketHeader, with_parity
 from tilewright.device.registers import CoreStatus
 from tilewright.device.stream_switch import STEPS
 from tilewright.device.timing import Timing, timing_of
-from tilewright.sim.cascade import CascadeLink
-from tilewright.sim.control_packets import serve_control_port
 from tilewright.sim.core import BoundCore
+from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.dma import Channel
-from tilewright.sim.engine import Actor, Engine, Signal
+from tilewright.sim.engine import Actor, Engine, Process, Signal
 from tilewright.sim.faults import At, FaultKind, Judge
-from tilewright.sim.fifo import Fifo
-from tilewright.sim.host import HostMemory
-from tilewright.sim.host_port import HostPort
+from tilewright.sim.fifo import Beat, CascadeLink, Fifo
+from tilewright.sim.host import HostMemory, HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
-from tilewright.sim.ports import PortName
-from tilewright.sim.printing import Output
+from tilewright.sim.parts import PartKind, roster_of
 from tilewright.sim.register_roles import RegisterRole
-from tilewright.sim.roster import PartKind, roster_of
-from tilewright.sim.switch import Slave, StreamBlocks, Switch
+from tilewright.sim.switch import PortName, Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
-from tilewright.sim.trace import Trace
+from tilewright.sim.trace import Output, Trace
+
+if TYPE_CHECKING:
+    from tilewright.sim.tile import Tile
+
+RETURN_TYPE = 0
+"""Packet type of what a read sends back; switches go by the id alone."""
 
 
 class Machine:
@@ -240,3 +244,37 @@ class Machine:
 
     def shim_tiles(self) -> Iterator[Tile]:
         return (tile for tile in self.tiles.values() if tile.type is TileType.ShimNOCTile)
+
+
+def serve_control_port(tile: Tile, fifo: Fifo) -> Process[None]:
+    """Carry out, for ever, the packets that come in.
+
+    A packet ends after as many words as it says. Several can come in one transfer, only the last word of which is
+    marked as such: what mlir-aie sends to AIE2P.
+    """
+    while True:
+        word, last = yield from fifo.take(fifo)
+        if not tile.switch.drops_header(fifo) and not last:
+            word, last = yield from fifo.take(fifo)
+        fields = ControlHeader.decode([word])
+        if fields["operation"] == READ:
+            yield from _answer(tile, fields)
+            continue
+        for beat in range(fields["beats"]):
+            if last:
+                break
+            word, last = yield from fifo.take(fifo)
+            tile.write(fields["address"] + WORD_BYTES * beat, word)
+
+
+def _answer(tile: Tile, fields: dict[str, int]) -> Process[None]:
+    """Send back what the registers hold, as a packet with the id that the request names."""
+    outlet = tile.switch.slaves[PortName(WireBundle.TileControl, 0)]
+    asker = f"the answer of the control port of {tile}"
+    place = tile.place
+    header = PacketHeader.encode(
+        id=fields["return_id"], type=RETURN_TYPE, source_column=place.column, source_row=place.row
+    )[0]
+    words = [tile.read(fields["address"] + WORD_BYTES * n) for n in range(fields["beats"])]
+    for n, word in enumerate([with_parity(header), *words]):
+        yield from outlet.pass_on(Beat(word, n == len(words)), asker)

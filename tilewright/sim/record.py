@@ -15,10 +15,9 @@ from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
-from tilewright.sim.ports import PortName
-from tilewright.sim.printing import Printed
-from tilewright.sim.roster import PartKind
-from tilewright.sim.trace import Event, Rows
+from tilewright.sim.parts import PartKind
+from tilewright.sim.switch import PortName
+from tilewright.sim.trace import Event, Printed, Rows
 from tilewright.txn.stream import Stream
 
 MOST_BDS = 1 << 16

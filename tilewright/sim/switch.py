@@ -9,20 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tilewright.device import DeviceModel, TileId
+from tilewright.device import DeviceModel, TileId, WireBundle
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
-from tilewright.device.stream_switch import STEPS
+from tilewright.device.stream_switch import STEPS, Ports
 from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, Judge, place_of
 from tilewright.sim.fifo import Beat, Fifo
-from tilewright.sim.ports import PortName, names_of
 
 WORD_BYTES = 4
 NUM_ARBITERS = 8
 """`Arbiter` fields have 3 bits."""
+
+
+class PortName(NamedTuple):
+    bundle: WireBundle
+    channel: int
+
+    def __str__(self) -> str:
+        return f"{self.bundle.name} {self.channel}"
+
+
+def names_of(ports: Ports) -> Iterator[PortName]:
+    """Each port, in the order in which registers number them."""
+    for bundle, count in ports.items():
+        for channel in range(count):
+            yield PortName(bundle, channel)
 
 
 class Target(NamedTuple):

@@ -28,12 +28,11 @@ from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import At, FaultKind, place_of
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.host_port import Bursts, bursts_of
+from tilewright.sim.host import Bursts, bursts_of
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
-from tilewright.sim.ports import PortName
 from tilewright.sim.register_roles import RegisterRole, Role, register_roles
-from tilewright.sim.switch import Slave
+from tilewright.sim.switch import PortName, Slave
 
 if TYPE_CHECKING:
     from tilewright.sim.core import BoundCore

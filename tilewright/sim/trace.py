@@ -5,11 +5,13 @@ A row is (cycle, event, part, a, b). Parts are numbered by the `Roster`; what a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device import TileId
 from tilewright.sim.engine import Engine
 
 Rows = npt.NDArray[np.int64]
@@ -131,3 +133,40 @@ def _queued(event: Indices, part: Indices) -> Indices:
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     taken = begun[np.minimum(channels, len(begun) - 1)] * (channels < len(begun))
     return order[rank >= taken]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A line that a core printed."""
+
+    cycle: int
+    """Since the run began; 0 for what a core printed before it."""
+    tile: TileId
+    text: str
+
+    def __str__(self) -> str:
+        return f"core ({self.tile.column}, {self.tile.row}) at cycle {self.cycle:,}: {self.text}"
+
+
+class Output:
+    """Shows what cores print as they do, and keeps it for the record of the run."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._began = 0
+        self._lines: list[Printed] = []
+
+    def begin_run(self) -> None:
+        """Count cycles from now on."""
+        self._began = self._engine.now
+
+    def say(self, place: TileId, text: str) -> None:
+        """Print a line of a core's."""
+        line = Printed(max(self._engine.now - self._began, 0), place, text)
+        self._lines.append(line)
+        print(line)
+
+    def take(self) -> list[Printed]:
+        """The lines since the last time."""
+        lines, self._lines = self._lines, []
+        return lines

@@ -187,7 +187,7 @@ def test_a_write_that_nothing_told_of_is_a_fault(model: str) -> None:
     data.flags.writeable = False
     source = np.arange(256, dtype=np.uint8)
     with device.in_use() as runner:
-        from tilewright.sim.streams import as_control_code, bind_stream
+        from tilewright.sim.control_code import as_control_code, bind_stream
 
         program = bind_stream(runner, as_control_code(binary(loopback(64))), {0: ("0", source), 2: ("2", data)})
         with pytest.raises(tw.Fault, match="writes to argument 2, which is read-only"):

@@ -29,6 +29,10 @@ class Shared(SharedState):
     seen: Column
 
 
+functions = CompiledFunctions(Shared)
+
+
+@functions.entry
 def classify(s: Shared, x: int, y: int) -> int:
     """Conditions of every kind."""
     if 0 < x <= y and not x & 1:
@@ -38,6 +42,7 @@ def classify(s: Shared, x: int, y: int) -> int:
     return x > y
 
 
+@functions.entry
 def collatz(s: Shared, n: int) -> int:
     """Loops, calls, division, and a column that is written."""
     steps = 0
@@ -55,6 +60,7 @@ def collatz(s: Shared, n: int) -> int:
     return steps
 
 
+@functions.entry
 def bits_of(s: Shared, x: int) -> int:
     """Bits, from the lowest on."""
     count = 0
@@ -65,6 +71,7 @@ def bits_of(s: Shared, x: int) -> int:
     return -count if ~count < -8 else count
 
 
+@functions.entry
 def copy_word(s: Shared, source: int, target: int) -> int:
     store32(target, load32(source))
     return load64(source)
@@ -74,43 +81,36 @@ def takes_text(s: Shared, x: int) -> int:
     return len(str(x))
 
 
-FUNCTIONS = [classify, collatz, bits_of, copy_word]
-
-
-@pytest.fixture(scope="module")
-def compiled() -> CompiledFunctions:
-    return CompiledFunctions(Shared, FUNCTIONS, FUNCTIONS)
-
-
 @given(x=NUMBERS, y=NUMBERS)
-def test_conditions(compiled: CompiledFunctions, x: int, y: int) -> None:
+def test_conditions(x: int, y: int) -> None:
     state = Shared(seen=4)
-    assert compiled[classify](state.address, x, y) == classify(state, x, y)
+    assert functions[classify](state.address, x, y) == classify(state, x, y)
 
 
 @given(n=st.integers(1, 10_000))
-def test_loops_and_state(compiled: CompiledFunctions, n: int) -> None:
+def test_loops_and_state(n: int) -> None:
     native, python = Shared(seen=4), Shared(seen=4)
-    assert compiled[collatz](native.address, n) == collatz(python, n)
+    assert functions[collatz](native.address, n) == collatz(python, n)
     assert native.total == python.total and np.array_equal(native.array("seen"), python.array("seen"))
 
 
 @given(x=st.integers(0, (1 << 62) - 1))
-def test_bits(compiled: CompiledFunctions, x: int) -> None:
+def test_bits(x: int) -> None:
     native, python = Shared(seen=4), Shared(seen=4)
-    assert compiled[bits_of](native.address, x) == bits_of(python, x)
+    assert functions[bits_of](native.address, x) == bits_of(python, x)
     assert native.total == python.total
 
 
-def test_memory(compiled: CompiledFunctions) -> None:
+def test_memory() -> None:
     words = np.array([0x89ABCDEF, 0x01234567, 0, 5], dtype=np.uint32)
-    found = compiled[copy_word](Shared(seen=4).address, words.ctypes.data, words.ctypes.data + 8)
+    found = functions[copy_word](Shared(seen=4).address, words.ctypes.data, words.ctypes.data + 8)
     assert found == 0x0123456789ABCDEF and words.tolist() == [0x89ABCDEF, 0x01234567, 0x89ABCDEF, 5]
 
 
 def test_what_is_beyond_it_is_refused_with_its_place() -> None:
+    refused = CompiledFunctions(Shared)
     with pytest.raises(NotCompilable, match=r"takes_text, line 2: len\(str\(x\)\)"):
-        CompiledFunctions(Shared, [takes_text], [takes_text])
+        refused[refused.entry(takes_text)]
 
 
 def test_machine_code_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from run_records import CORE, MEM, SHIM, channel, record_of
 
 from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.report.peers import peers_of
-from tilewright.sim.ports import PortName
 from tilewright.sim.record import Connection
+from tilewright.sim.switch import PortName
 
 DMA, NORTH, SOUTH = (WireBundle.DMA, WireBundle.North, WireBundle.South)
 ABOVE = TileId(0, 3)

@@ -12,8 +12,8 @@ from tilewright.device import DmaDirection, WireBundle
 from tilewright.report.phases import Phase
 from tilewright.report.shares import shares_of
 from tilewright.report.spans import spans_of
-from tilewright.sim.ports import PortName
 from tilewright.sim.record import Connection, CoreStop, Names, RunRecord
+from tilewright.sim.switch import PortName
 from tilewright.sim.trace import Event
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import sync, write

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tilewright.native.compiled_python import lowest_bit
-from tilewright.sim.fast.state import FAR, LATER, MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting
+from tilewright.sim.fast.state import FAR, LATER, MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting, native
 
 
+@native.entry
 def schedule(s: State, part: int, at: int) -> int:
     """Give a part its turn in a cycle that is not over."""
     s.part_due[part] = at
@@ -16,6 +17,7 @@ def schedule(s: State, part: int, at: int) -> int:
     return 0
 
 
+@native
 def mark(s: State, part: int, at: int) -> int:
     slot = at & MASKS
     word = part // WORD_BITS
@@ -24,6 +26,7 @@ def mark(s: State, part: int, at: int) -> int:
     return 0
 
 
+@native
 def push_far(s: State, part: int, at: int) -> int:
     """A heap by time."""
     if s.far_count == FAR:
@@ -31,6 +34,7 @@ def push_far(s: State, part: int, at: int) -> int:
     return sift_in(s, part, at)
 
 
+@native
 def sift_in(s: State, part: int, at: int) -> int:
     hole = s.far_count
     s.far_count += 1
@@ -44,6 +48,7 @@ def sift_in(s: State, part: int, at: int) -> int:
     return 0
 
 
+@native
 def drop_stale(s: State) -> int:
     """Keep only the turns in the heap that parts still have, each once."""
     count = s.far_count
@@ -59,6 +64,7 @@ def drop_stale(s: State) -> int:
     return 0
 
 
+@native
 def pop_far(s: State) -> int:
     """Take out the part whose time comes first."""
     found = s.far_part[0]
@@ -80,6 +86,7 @@ def pop_far(s: State) -> int:
     return found
 
 
+@native
 def marked_now(s: State) -> int:
     """The first part that has a mark in this cycle, which is taken away; NONE if there is none."""
     slot = s.now & MASKS
@@ -96,6 +103,7 @@ def marked_now(s: State) -> int:
     return NONE
 
 
+@native
 def slot_is_used(s: State, slot: int) -> int:
     for group in range(s.summary_words):
         if s.summary[slot * s.summary_words + group] != 0:
@@ -103,6 +111,7 @@ def slot_is_used(s: State, slot: int) -> int:
     return 0
 
 
+@native
 def advance(s: State) -> int:
     """Go on to the next cycle in which somebody acts; NONE if there is none, LATER if it is after the last one."""
     at = NONE
@@ -123,6 +132,7 @@ def advance(s: State) -> int:
     return 0
 
 
+@native
 def next_part(s: State) -> int:
     """Whose turn it is; NONE if nobody will ever act again, LATER if nobody does before the last cycle is over."""
     while True:
@@ -136,6 +146,7 @@ def next_part(s: State) -> int:
             return part
 
 
+@native.entry
 def wait_for(s: State, part: int, signal: int, why: int) -> int:
     """Let a part have its turn when a signal is fired."""
     if s.part_signal[part] != NONE:
@@ -147,6 +158,7 @@ def wait_for(s: State, part: int, signal: int, why: int) -> int:
     return 0
 
 
+@native.entry
 def fire(s: State, signal: int) -> int:
     """Give all who wait for a signal their turn in this cycle."""
     part = s.signal_first[signal]
@@ -160,6 +172,7 @@ def fire(s: State, signal: int) -> int:
     return 0
 
 
+@native.entry
 def forget(s: State, part: int) -> int:
     """Take a part out of everything."""
     s.part_kind[part] = Kind.NOBODY
@@ -167,6 +180,7 @@ def forget(s: State, part: int) -> int:
     return unschedule(s, part)
 
 
+@native
 def unschedule(s: State, part: int) -> int:
     """Let a part have no turn, and wait for nothing."""
     s.part_due[part] = NONE
@@ -185,6 +199,7 @@ def unschedule(s: State, part: int) -> int:
     return 0
 
 
+@native.entry
 def record(s: State, event: int, part: int, a: int, b: int) -> int:
     """Write down a row of the trace; there is always room for what one turn writes."""
     record_at(s, s.now, event, part, a)
@@ -192,6 +207,7 @@ def record(s: State, event: int, part: int, a: int, b: int) -> int:
     return 0
 
 
+@native
 def record_at(s: State, time: int, event: int, part: int, a: int) -> int:
     """Write down a row about a cycle that may be ahead."""
     at = s.trace_count * ROW

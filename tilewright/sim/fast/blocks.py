@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
+from tilewright.device.registers import SlaveSlot
 from tilewright.sim.descriptors import WORD_BYTES, Addresses, Dimension, byte_addresses
 from tilewright.sim.dma import Channel, Transfer
 from tilewright.sim.engine import Actor, Process, Signal, Wait
-from tilewright.sim.fast.state import BD_NUMBERS, DIMENSIONS, NONE, BdField, ChannelStep, Exit, Waiting
+from tilewright.sim.fast.engine import FastEngine
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    DIMENSIONS,
+    MAX_TARGETS,
+    NONE,
+    SLOTS,
+    BdField,
+    ChannelStep,
+    Exit,
+    SlaveKind,
+    State,
+    Waiting,
+)
 from tilewright.sim.faults import Judge
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.locks import Lock
-from tilewright.sim.ports import PortName
-from tilewright.sim.switch import Arbiter, Slave, StreamBlocks, Switch
+from tilewright.sim.parts import PartKind
+from tilewright.sim.switch import Arbiter, PortName, Slave, StreamBlocks, Switch, Target
 from tilewright.sim.trace import Trace
 
 if TYPE_CHECKING:
     from tilewright.sim.fast.engine import FastEngine
+    from tilewright.sim.fast.machine import FastMachine
     from tilewright.sim.fast.numbering import Numbering
     from tilewright.sim.tile import Tile
-
 
 NOTHING = frozenset[int]()
 
@@ -269,3 +284,121 @@ class FastChannel(Channel):
         self.words = grown
         self.engine.state.channel_data[self.index] = grown.ctypes.data
         self.engine.state.channel_room[self.index] = len(grown)
+
+
+class FastSwitch(Switch):
+    """After a change all its slave ports lead nobody knows where."""
+
+    fast: FastEngine
+    number: int
+    before_change: Callable[[], None]
+
+    def bind(self, engine: FastEngine, number: int, before_change: Callable[[], None]) -> None:
+        """Let native code know of changes; `number` is that of the tile."""
+        self.fast, self.number, self.before_change = engine, number, before_change
+
+    def reconfigure(self) -> None:
+        self.before_change()
+        for slave in self.slaves.values():
+            self.fast.state.slave_known[cast(FastSlave, slave).index] = 0
+        super().reconfigure()
+
+    def tell_route(self, slave: FastSlave) -> None:
+        """Write down where a slave port leads."""
+        state, first = self.fast.state, slave.index * SLOTS
+        state.slave_known[slave.index] = 1
+        if not self.is_enabled(slave):
+            state.slave_kind[slave.index] = SlaveKind.NOWHERE
+        elif self.is_packet(slave):
+            state.slave_kind[slave.index] = SlaveKind.PACKET
+            for slot in range(SLOTS):
+                self._tell_rule(slave, slot, first + slot)
+        else:
+            targets = self.circuit(slave).targets
+            state.slave_kind[slave.index] = SlaveKind.CIRCUIT if targets else SlaveKind.NOWHERE
+            _put_targets(state, first, targets)
+
+    def _tell_rule(self, slave: Slave, slot: int, rule: int) -> None:
+        state, fields = self.fast.state, SlaveSlot.decode([self._slot(slave.number, slot)])
+        state.rule_on[rule] = fields["enable"]
+        state.rule_id[rule] = fields["id"]
+        state.rule_mask[rule] = fields["mask"]
+        state.rule_arbiter[rule] = self.number * len(self.arbiters) + fields["arbit"]
+        _put_targets(state, rule, tuple(self._selected(fields["arbit"], fields["msel"])))
+
+
+def _put_targets(state: State, rule: int, targets: tuple[Target, ...]) -> None:
+    state.rule_targets[rule] = len(targets)
+    for number, target in enumerate(targets, rule * MAX_TARGETS):
+        state.target_fifo[number] = cast(FastFifo, target.fifo).number
+        state.target_drops[number] = int(target.drops_header)
+
+
+@dataclass
+class Node:
+    """A stream of a circuit."""
+
+    fifo: FastFifo
+    above: int | None
+    """The node that its words come from; None if it is the channel."""
+    part: int
+    leaf: FastChannel | None
+    children: list[int] = field(default_factory=list[int])
+
+
+def find_nodes(machine: FastMachine, root: FastSlave) -> list[Node] | None:
+    """All streams behind a slave port, those of each node side by side; None if they are not a tree."""
+    nodes = list[Node]()
+    waiting: list[tuple[Slave, int | None]] = [(root, None)]
+    while waiting:
+        slave, above = waiting.pop(0)
+        if not slave.switch.is_enabled(slave) or slave.switch.is_packet(slave):
+            return None
+        targets = slave.switch.circuit(slave).targets
+        if not targets:
+            return None
+        for target in targets:
+            node = _node(machine, slave, target.fifo, above)
+            if node is None or any(node.fifo is other.fifo for other in nodes):
+                return None
+            if above is not None:
+                nodes[above].children.append(len(nodes))
+            if node.leaf is None:
+                waiting.append((machine.end_of(node.fifo), len(nodes)))
+            nodes.append(node)
+    return nodes
+
+
+def _node(machine: FastMachine, slave: Slave, fifo: object, above: int | None) -> Node | None:
+    assert isinstance(fifo, FastFifo)
+    if machine.has_end(fifo):
+        tile, name = machine.place_of(fifo)
+        return Node(fifo, above, machine.roster.number(PartKind.STREAM, tile, name), None)
+    channel = machine.receiver_of(fifo)
+    return None if channel is None else Node(fifo, above, channel.part, channel)
+
+
+def put_nodes(state: State, nodes: list[Node], tree: int, root: int) -> None:
+    """Write down the nodes of a tree; they follow the one that stands for the channel."""
+    first = root + 1
+    state.node_child[root], state.node_children[root] = first, sum(node.above is None for node in nodes)
+    for number, node in enumerate(nodes, first):
+        state.node_tree[number] = tree
+        state.node_above[number] = root if node.above is None else first + node.above
+        state.node_child[number] = first + node.children[0] if node.children else 0
+        state.node_children[number] = len(node.children)
+        state.node_fifo[number] = node.fifo.number
+        state.node_part[number] = node.part
+        state.node_leaf[number] = NONE if node.leaf is None else node.leaf.index
+        state.node_depth[number] = node.fifo.depth
+        state.node_latency[number] = node.fifo.latency
+
+
+def receivers(channels: dict[int, FastChannel]) -> dict[int, FastChannel]:
+    """The channels that receive, by the number of the stream that they read."""
+    found = dict[int, FastChannel]()
+    for channel in channels.values():
+        port = channel.home.port_of(channel)
+        if channel.direction is DmaDirection.S2MM and isinstance(port, FastFifo):
+            found[port.number] = channel
+    return found

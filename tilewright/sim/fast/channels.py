@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
-from tilewright.sim.fast.agenda import record, schedule, wait_for
-from tilewright.sim.fast.locks import is_in_range, set_lock
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting
+from tilewright.sim.fast.agenda import fire, record, schedule, wait_for
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting, native
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
-from tilewright.sim.host_port import FRACTION
+from tilewright.sim.host import FRACTION
+from tilewright.sim.locks import MAX_VALUE
 from tilewright.sim.trace import Event
 
 MOVING_ON = 100
 """A step that is done in this cycle: the next one follows at once."""
 
 
+@native
 def step_channel(s: State, part: int) -> int:
     """Do what can be done in this cycle."""
     channel = s.part_index[part]
@@ -26,6 +27,7 @@ def step_channel(s: State, part: int) -> int:
             return code
 
 
+@native
 def one_step(s: State, part: int, channel: int) -> int:
     step = s.channel_step[channel]
     if step == ChannelStep.SEND:
@@ -55,6 +57,7 @@ def one_step(s: State, part: int, channel: int) -> int:
     return Exit.TASK_DONE
 
 
+@native
 def load_descriptor(s: State, part: int, channel: int) -> int:
     number = s.channel_bd[channel]
     bd = s.channel_bds[channel] + number
@@ -79,6 +82,7 @@ def load_descriptor(s: State, part: int, channel: int) -> int:
     return Exit.GO_ON
 
 
+@native
 def count_iteration(s: State, channel: int, bd: int) -> int:
     iteration = field_of(s, channel, BdField.ITERATION) + 1
     if iteration >= field_of(s, channel, BdField.ITERATIONS):
@@ -87,6 +91,7 @@ def count_iteration(s: State, channel: int, bd: int) -> int:
     return 0
 
 
+@native
 def acquire_lock(s: State, part: int, channel: int) -> int:
     lock = field_of(s, channel, BdField.ACQUIRE)
     if lock == NONE:
@@ -110,6 +115,7 @@ def acquire_lock(s: State, part: int, channel: int) -> int:
     return Exit.GO_ON
 
 
+@native
 def begin_move(s: State, part: int, channel: int) -> int:
     record(s, Event.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     s.channel_checked[channel] = 0
@@ -122,6 +128,7 @@ def begin_move(s: State, part: int, channel: int) -> int:
     return MOVING_ON
 
 
+@native
 def has_room(s: State, channel: int) -> int:
     """Whether there is room for the words of the descriptor and the header before them."""
     needed = field_of(s, channel, BdField.LENGTH) + 1
@@ -131,6 +138,7 @@ def has_room(s: State, channel: int) -> int:
     return 0
 
 
+@native
 def begin_access(s: State, channel: int) -> int:
     """Note where in memory the transfer is at work; 0 if it is about to read where others write."""
     start = start_of(s, channel)
@@ -153,6 +161,7 @@ def begin_access(s: State, channel: int) -> int:
     return not meets_others(s, channel)
 
 
+@native
 def meets_others(s: State, channel: int) -> int:
     """Whether a transfer that is done may meet another one, or one that begins to read a writer."""
     low = s.channel_low[channel]
@@ -173,6 +182,7 @@ def meets_others(s: State, channel: int) -> int:
     return 0
 
 
+@native
 def are_apart(s: State, channel: int, other: int) -> int:
     """Whether two transfers are at different columns of one matrix."""
     pitch = field_of(s, channel, BdField.PITCH)
@@ -183,6 +193,7 @@ def are_apart(s: State, channel: int, other: int) -> int:
     return are_columns_apart(s, channel, other, pitch)
 
 
+@native
 def are_columns_apart(s: State, first: int, second: int, pitch: int) -> int:
     """The same for two of which the first begins first."""
     distance = (s.channel_low[second] - s.channel_low[first]) % pitch
@@ -190,6 +201,7 @@ def are_columns_apart(s: State, first: int, second: int, pitch: int) -> int:
     return is_behind and distance + field_of(s, second, BdField.WIDTH) <= pitch
 
 
+@native
 def gather(s: State, channel: int) -> int:
     if not has_room(s, channel):
         return Exit.BUFFER
@@ -201,6 +213,7 @@ def gather(s: State, channel: int) -> int:
     return MOVING_ON
 
 
+@native
 def join_stream(s: State, part: int, channel: int) -> int:
     if s.channel_joined[channel] == 0:
         wait_for(s, part, s.signal_mux + s.channel_tile[channel], Waiting.MUX)
@@ -213,6 +226,7 @@ def join_stream(s: State, part: int, channel: int) -> int:
     return MOVING_ON
 
 
+@native
 def send(s: State, part: int, channel: int) -> int:
     """One word, the header of a packet first. `channel_at` counts what is sent."""
     header = field_of(s, channel, BdField.HEADER)
@@ -247,6 +261,7 @@ def send(s: State, part: int, channel: int) -> int:
     return code
 
 
+@native
 def take_turn(s: State, part: int, channel: int, at: int) -> int:
     """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
@@ -264,6 +279,7 @@ def take_turn(s: State, part: int, channel: int, at: int) -> int:
     return 1
 
 
+@native
 def receive(s: State, part: int, channel: int) -> int:
     at = s.channel_at[channel]
     if at == field_of(s, channel, BdField.LENGTH):
@@ -285,6 +301,7 @@ def receive(s: State, part: int, channel: int) -> int:
     return Exit.GO_ON
 
 
+@native
 def scatter(s: State, part: int, channel: int) -> int:
     if s.channel_checked[channel] == 0 and meets_others(s, channel):
         return Exit.MEETING
@@ -294,6 +311,7 @@ def scatter(s: State, part: int, channel: int) -> int:
     return after_scatter(s, part, channel)
 
 
+@native.entry
 def after_scatter(s: State, part: int, channel: int) -> int:
     s.channel_step[channel] = ChannelStep.RELEASE
     if s.channel_end_cost[channel] != 0:
@@ -302,6 +320,7 @@ def after_scatter(s: State, part: int, channel: int) -> int:
     return MOVING_ON
 
 
+@native
 def release_lock(s: State, part: int, channel: int) -> int:
     lock = field_of(s, channel, BdField.RELEASE)
     if lock != NONE:
@@ -313,12 +332,14 @@ def release_lock(s: State, part: int, channel: int) -> int:
     return end_descriptor(s, part, channel)
 
 
+@native.entry
 def end_descriptor(s: State, part: int, channel: int) -> int:
     """Go on with the chain, with the next run of the task, or to its end."""
     record(s, Event.BD_END, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     return follow_chain(s, channel, field_of(s, channel, BdField.NEXT))
 
 
+@native.entry
 def follow_chain(s: State, channel: int, following: int) -> int:
     s.channel_step[channel] = ChannelStep.LOAD
     if following != NONE:
@@ -334,8 +355,22 @@ def follow_chain(s: State, channel: int, following: int) -> int:
     return MOVING_ON
 
 
+@native
 def send_token(s: State, part: int, channel: int) -> int:
     code = pass_on(s, part, s.channel_token_port[channel], s.channel_token_word[channel], 1, NONE)
     if code == Exit.GO_ON and s.part_signal[part] == NONE:
         s.channel_step[channel] = ChannelStep.DONE
     return code
+
+
+@native
+def is_in_range(s: State, value: int) -> int:
+    return 0 <= value <= MAX_VALUE
+
+
+@native
+def set_lock(s: State, lock: int, value: int) -> int:
+    s.lock_value[lock] = value & MAX_VALUE
+    record(s, Event.LOCK, 0, lock, value & MAX_VALUE)
+    fire(s, lock)
+    return 0

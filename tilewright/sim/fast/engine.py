@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
-from tilewright.sim.fast import agenda, streams, trees
-from tilewright.sim.fast.loop import BREATH, compiled, finish_cycle, go
-from tilewright.sim.fast.state import NONE, Exit, Kind, State
+from tilewright.sim.fast import agenda, loop, streams, trees
+from tilewright.sim.fast.state import NONE, ROW, Exit, Kind, State, native
+from tilewright.sim.trace import LIMIT, Event, Rows, Trace
 
 if TYPE_CHECKING:
     from tilewright.sim.fast.blocks import FastFifo, FastSlave
@@ -25,7 +27,7 @@ class FastEngine(Engine):
     def __init__(self, state: State):
         self.state = state
         state.patience = PATIENCE
-        state.breath = BREATH
+        state.breath = loop.BREATH
         state.last = FOR_EVER
         self.slaves: dict[int, FastSlave] = {}
         self.fifos: dict[int, FastFifo] = {}
@@ -40,21 +42,23 @@ class FastEngine(Engine):
         self.after_step: Callable[[int, Actor], int]
         self.before_run: Callable[[], None]
         self.before_settling: Callable[[int], None]
-        functions = compiled()
-        address = state.address
-        self._go = partial(functions[go], address)
-        self._schedule = partial(functions[agenda.schedule], address)
-        self._wait_for = partial(functions[agenda.wait_for], address)
-        self.fire = partial(functions[agenda.fire], address)
-        self._forget = partial(functions[agenda.forget], address)
-        self.record = partial(functions[agenda.record], address)
-        self.push_beat = partial(functions[streams.push_beat], address)
-        self.pop_beat = partial(functions[streams.pop_beat], address)
-        self._finish_cycle = partial(functions[finish_cycle], address)
-        self._dissolve_all = partial(functions[trees.dissolve_all], address)
-        self._moves_ahead = partial(functions[trees.moves_ahead], address)
-        self._pass_on = partial(functions[streams.pass_on], address)
+        self._go = self.native(loop.go)
+        self._schedule = self.native(agenda.schedule)
+        self._wait_for = self.native(agenda.wait_for)
+        self.fire = self.native(agenda.fire)
+        self._forget = self.native(agenda.forget)
+        self.record = self.native(agenda.record)
+        self.push_beat = self.native(streams.push_beat)
+        self.pop_beat = self.native(streams.pop_beat)
+        self._finish_cycle = self.native(loop.finish_cycle)
+        self._dissolve_all = self.native(trees.dissolve_all)
+        self._moves_ahead = self.native(trees.moves_ahead)
+        self._pass_on = self.native(streams.pass_on)
         super().__init__()
+
+    def native(self, entry: Callable[..., int]) -> Callable[..., int]:
+        """Machine code of an entry, to be called on the state of this engine."""
+        return partial(native[entry], self.state.address)
 
     @property
     def now(self) -> int:
@@ -155,3 +159,55 @@ class FastEngine(Engine):
         actor = self.by_part[part]
         actor.step()
         return self.after_step(part, actor)
+
+
+class FastTrace(Trace):
+    """Its rows are in the state until there is no more room."""
+
+    def __init__(self, engine: FastEngine):
+        super().__init__(engine)
+        self._fast = engine
+        self._full: list[Rows] = []
+
+    def record(self, event: Event, part: int, a: int = 0, b: int = 0) -> None:
+        if self._fast.state.trace_count >= self._fast.state.trace_limit:
+            self.drain()
+        self._fast.record(event, part, a, b)
+
+    def drain(self) -> None:
+        """Take the rows out of the state."""
+        state = self._fast.state
+        if sum(map(len, self._full)) >= LIMIT:
+            self.ends_at = self._fast.now if self.ends_at is None else self.ends_at
+            state.trace_count = 0
+            return
+        self._full.append(state.array("trace_rows")[: state.trace_count * ROW].reshape(-1, ROW).copy())
+        state.trace_count = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self._full)) + self._fast.state.trace_count
+
+    def since(self, first: int) -> Rows:
+        """Rows in order: moves of words in blocks are written down ahead of time."""
+        if self._fast.state.trace_count or len(self._full) != 1:
+            self.drain()
+            rows = np.concatenate(self._full)
+            time = rows[:, 0]
+            is_ordered = bool((time[1:] >= time[:-1]).all())
+            self._full = [rows if is_ordered else rows[np.argsort(time, kind="stable")]]
+        return self._full[0][first:].copy()
+
+    def forget_ahead(self, acting: int) -> None:
+        """Strike out what has not happened in the turn of the part that acts: it will be written down again."""
+        self.drain()
+        now = self._fast.now
+        for number, rows in enumerate(self._full):
+            time, part = rows[:, 0], rows[:, 2]
+            ahead = (rows[:, 1] == Event.FLOW) & ((time > now) | (time == now) & (part >= acting))
+            if ahead.any():
+                self._full[number] = rows[~ahead]
+
+    def replace(self, rows: Rows) -> None:
+        """Have these rows only."""
+        self._full = [rows]
+        self._fast.state.trace_count = 0

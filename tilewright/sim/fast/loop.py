@@ -2,19 +2,127 @@
 
 from __future__ import annotations
 
-from tilewright.native.compiled_python import CompiledFunctions
-from tilewright.sim.fast import agenda, channels, cores, locks, streams, transfers, trees
-from tilewright.sim.fast.agenda import marked_now, next_part
-from tilewright.sim.fast.channels import step_channel
-from tilewright.sim.fast.cores import step_core
-from tilewright.sim.fast.state import LATER, NONE, Exit, Kind, State
+from tilewright.native.compiled_python import call_address, load64
+from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
+from tilewright.native.lowering import CODE, CYCLES
+from tilewright.sim.fast.agenda import marked_now, next_part, record, schedule, wait_for
+from tilewright.sim.fast.channels import MOVING_ON, is_in_range, set_lock, step_channel
+from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, Kind, State, StopKind, Waiting, native
 from tilewright.sim.fast.streams import step_stream
-from tilewright.support.lazy import once
+from tilewright.sim.trace import Event
 
 BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""
 
 
+@native
+def step_core(s: State, part: int) -> int:
+    core = s.part_index[part]
+    while True:
+        step = s.core_step[core]
+        code: int = MOVING_ON
+        if step == CoreStep.START:
+            return Exit.START
+        if step == CoreStep.RESUME:
+            call_address(s.core_resume[core], s.core_handle[core])
+            code = after_stop(s, part, core)
+        elif step == CoreStep.SERVED:
+            record(s, Event.GO, part, load64(s.core_context[core] + CODE) - FIRST_WAIT, 0)
+            s.core_step[core] = CoreStep.RESUME
+        elif step == CoreStep.STOPPED:
+            code = after_stop(s, part, core)
+        elif step == CoreStep.DISPATCH:
+            code = dispatch(s, part, core)
+        elif step == CoreStep.ACQUIRE:
+            code = acquire_for_core(s, part, core)
+        if code != MOVING_ON:
+            return code
+
+
+@native
+def after_stop(s: State, part: int, core: int) -> int:
+    """The program has stopped: let the cycles pass that it took."""
+    context = s.core_context[core]
+    code = load64(context + CODE)
+    cycles = load64(context + CYCLES)
+    s.core_step[core] = CoreStep.DISPATCH
+    if code < 0:
+        s.exit_value = code
+        return Exit.TRAP
+    if code == PAUSED:
+        s.part_looks[part] = 1
+        schedule(s, part, s.now + cycles)
+        return Exit.GO_ON
+    if cycles != 0:
+        schedule(s, part, s.now + cycles)
+        return Exit.GO_ON
+    return MOVING_ON
+
+
+@native
+def dispatch(s: State, part: int, core: int) -> int:
+    """Do what the program stopped for."""
+    code = load64(s.core_context[core] + CODE)
+    if code == FINISHED:
+        s.core_step[core] = CoreStep.FINISHED
+        record(s, Event.CORE_END, part, 0, 0)
+        return Exit.CORE_DONE
+    if code == IDLE:
+        s.core_step[core] = CoreStep.IDLE
+        s.part_wait[part] = Waiting.LOOP
+        return Exit.GO_ON
+    s.core_step[core] = CoreStep.RESUME
+    if code == PAUSED:
+        return MOVING_ON
+    stop = s.core_stops[core] + code - FIRST_WAIT
+    if s.stop_kind[stop] == StopKind.SERVICE:
+        s.exit_value = code
+        return Exit.SERVE
+    if s.stop_kind[stop] == StopKind.RELEASE:
+        return release_for_core(s, core, stop)
+    s.core_waited[core] = 0
+    s.core_step[core] = CoreStep.ACQUIRE
+    return MOVING_ON
+
+
+@native
+def release_for_core(s: State, core: int, stop: int) -> int:
+    lock = s.stop_lock[stop]
+    value = s.lock_value[lock] + load64(s.core_context[core] + s.stop_slot[stop])
+    if not is_in_range(s, value):
+        s.exit_value = lock
+        return Exit.LOCK_RANGE
+    set_lock(s, lock, value)
+    return MOVING_ON
+
+
+@native
+def acquire_for_core(s: State, part: int, core: int) -> int:
+    stop = s.core_stops[core] + load64(s.core_context[core] + CODE) - FIRST_WAIT
+    lock = s.stop_lock[stop]
+    amount = load64(s.core_context[core] + s.stop_slot[stop])
+    has = s.lock_value[lock]
+    takes = s.stop_kind[stop] == StopKind.ACQUIRE_AT_LEAST
+    is_granted = (takes and has >= amount) or (not takes and has == amount)
+    if not is_granted:
+        if s.core_waited[core] == 0:
+            s.core_waited[core] = 1
+            record(s, Event.LOCK_WAIT, part, lock, 0)
+        wait_for(s, part, lock, Waiting.LOCK)
+        return Exit.GO_ON
+    if takes:
+        if not is_in_range(s, has - amount):
+            s.exit_value = lock
+            return Exit.LOCK_RANGE
+        set_lock(s, lock, has - amount)
+    if s.core_waited[core] != 0:
+        record(s, Event.LOCK_GO, part, lock, 0)
+    s.core_step[core] = CoreStep.RESUME
+    schedule(s, part, s.now + s.lock_cycles)
+    return Exit.GO_ON
+
+
+@native
 def act(s: State, part: int) -> int:
     """Let a part have its turn."""
     kind = s.part_kind[part]
@@ -30,6 +138,7 @@ def act(s: State, part: int) -> int:
     return Exit.GO_ON
 
 
+@native.entry
 def go(s: State, first: int) -> int:
     """Let `first` go on, unless it is NONE, then everybody else in turn; gives why it stopped: an `Exit`."""
     if first != NONE:
@@ -60,6 +169,7 @@ def go(s: State, first: int) -> int:
             return code
 
 
+@native.entry
 def finish_cycle(s: State, first: int) -> int:
     """`go`, but only for those who have a turn in this cycle."""
     code: int = Exit.GO_ON
@@ -73,113 +183,3 @@ def finish_cycle(s: State, first: int) -> int:
             s.part_due[part] = NONE
             code = act(s, part)
     return code
-
-
-FUNCTIONS = [
-    agenda.schedule,
-    agenda.mark,
-    agenda.push_far,
-    agenda.sift_in,
-    agenda.drop_stale,
-    agenda.pop_far,
-    agenda.marked_now,
-    agenda.slot_is_used,
-    agenda.advance,
-    agenda.next_part,
-    agenda.wait_for,
-    agenda.fire,
-    agenda.forget,
-    agenda.record,
-    streams.push_beat,
-    streams.pop_beat,
-    streams.head_is_ready,
-    streams.step_stream,
-    streams.pass_on,
-    streams.close_packet,
-    streams.find_rule,
-    agenda.unschedule,
-    agenda.record_at,
-    trees.words_before,
-    trees.block_end,
-    trees.offer_block,
-    trees.take_block,
-    trees.run_tree,
-    trees.decided_to,
-    trees.room_from,
-    trees.push_words,
-    trees.carry_words,
-    trees.pop_words,
-    trees.adopt,
-    trees.forget_times,
-    trees.adopt_node,
-    trees.adopt_leaf,
-    trees.happened,
-    trees.time_of,
-    trees.dissolve,
-    trees.tell_children,
-    trees.dissolve_node,
-    trees.dissolve_all,
-    trees.moves_ahead,
-    transfers.field_of,
-    transfers.start_of,
-    transfers.find_region,
-    transfers.move_words,
-    transfers.move_line,
-    transfers.move_pattern,
-    locks.is_in_range,
-    locks.set_lock,
-    channels.step_channel,
-    channels.one_step,
-    channels.load_descriptor,
-    channels.count_iteration,
-    channels.acquire_lock,
-    channels.begin_move,
-    channels.has_room,
-    channels.begin_access,
-    channels.are_apart,
-    channels.are_columns_apart,
-    channels.meets_others,
-    channels.gather,
-    channels.join_stream,
-    channels.send,
-    channels.take_turn,
-    channels.receive,
-    channels.scatter,
-    channels.after_scatter,
-    channels.release_lock,
-    channels.end_descriptor,
-    channels.follow_chain,
-    channels.send_token,
-    cores.step_core,
-    cores.after_stop,
-    cores.dispatch,
-    cores.release_for_core,
-    cores.acquire_for_core,
-    act,
-    go,
-    finish_cycle,
-]
-ENTRIES = [
-    go,
-    finish_cycle,
-    agenda.schedule,
-    agenda.wait_for,
-    agenda.fire,
-    agenda.forget,
-    agenda.record,
-    streams.push_beat,
-    streams.pop_beat,
-    streams.pass_on,
-    channels.after_scatter,
-    channels.end_descriptor,
-    channels.follow_chain,
-    trees.dissolve_all,
-    trees.moves_ahead,
-]
-"""What Python calls."""
-
-
-@once
-def compiled() -> CompiledFunctions:
-    """Machine code of all this, made once."""
-    return CompiledFunctions(State, FUNCTIONS, ENTRIES)

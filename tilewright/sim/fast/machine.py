@@ -13,9 +13,19 @@ from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Engine, Signal
-from tilewright.sim.fast.blocks import FastChannel, FastFifo, FastLock, FastSlave, FastStreamBlocks, NativeSignal
-from tilewright.sim.fast.circuits import find_nodes, put_nodes, receivers
-from tilewright.sim.fast.engine import FastEngine
+from tilewright.sim.fast.blocks import (
+    FastChannel,
+    FastFifo,
+    FastLock,
+    FastSlave,
+    FastStreamBlocks,
+    FastSwitch,
+    NativeSignal,
+    find_nodes,
+    put_nodes,
+    receivers,
+)
+from tilewright.sim.fast.engine import FastEngine, FastTrace
 from tilewright.sim.fast.numbering import HOST_BUFFERS, numbering_of
 from tilewright.sim.fast.services import Services
 from tilewright.sim.fast.state import (
@@ -30,17 +40,14 @@ from tilewright.sim.fast.state import (
     TreeKind,
     Waiting,
 )
-from tilewright.sim.fast.switch import FastSwitch
-from tilewright.sim.fast.trace import FastTrace
 from tilewright.sim.fast.views import Views
 from tilewright.sim.faults import Judge
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
-from tilewright.sim.ports import PortName
+from tilewright.sim.parts import PartKind
 from tilewright.sim.register_roles import RegisterRole, Role
-from tilewright.sim.roster import PartKind
-from tilewright.sim.switch import Arbiter, Slave, Switch
+from tilewright.sim.switch import Arbiter, PortName, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Trace
 

@@ -23,9 +23,8 @@ from tilewright.sim.fast.state import (
     WORD_BITS,
     State,
 )
-from tilewright.sim.ports import names_of
-from tilewright.sim.roster import Roster, roster_of
-from tilewright.sim.switch import NUM_ARBITERS
+from tilewright.sim.parts import Roster, roster_of
+from tilewright.sim.switch import NUM_ARBITERS, names_of
 
 T = TypeVar("T")
 TRACE_ROWS = 1 << 14

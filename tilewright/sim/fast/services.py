@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp
 
+from tilewright.device import LockAction
+from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
-from tilewright.sim.core_binding import CoreAsker
-from tilewright.sim.dma import Token
+from tilewright.sim.core_binding import CoreAsker, TilePort
+from tilewright.sim.core_code import Stop
+from tilewright.sim.descriptors import PAD, WORD_BYTES, Descriptor, LockUse, word_offsets
+from tilewright.sim.dma import Token, packet_header
 from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels
 from tilewright.sim.fast.blocks import FastChannel
 from tilewright.sim.fast.channels import MOVING_ON
-from tilewright.sim.fast.descriptors import descriptor_numbers
-from tilewright.sim.fast.loop import compiled
-from tilewright.sim.fast.programs import core_port, stop_kind
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
     NONE,
@@ -34,6 +34,9 @@ from tilewright.sim.trace import Event
 if TYPE_CHECKING:
     from tilewright.sim.fast.machine import FastMachine
 
+LONG = 1 << 26
+"""Words; what is longer than this does not fit into any memory, and is not looked at closely."""
+
 
 class Services:
     """Handlers for each `Exit`; they give the part that goes on at once, or NONE."""
@@ -42,10 +45,9 @@ class Services:
         self.machine, self.state, self.engine = machine, machine.state, machine.fast
         self.activations: dict[int, Activation] = {}
         """The programs of cores, by part."""
-        functions, address = compiled(), machine.state.address
-        self._after_scatter = partial(functions[channels.after_scatter], address)
-        self._end_descriptor = partial(functions[channels.end_descriptor], address)
-        self._follow_chain = partial(functions[channels.follow_chain], address)
+        self._after_scatter = self.engine.native(channels.after_scatter)
+        self._end_descriptor = self.engine.native(channels.end_descriptor)
+        self._follow_chain = self.engine.native(channels.follow_chain)
         machine.fast.handlers = {
             Exit.TASK: self.next_task,
             Exit.TASK_DONE: self.end_task,
@@ -293,3 +295,68 @@ class Services:
 
     def breathe(self, part: int, _: int) -> int:
         return NONE
+
+
+def descriptor_numbers(channel: FastChannel, descriptor: Descriptor) -> list[int]:
+    """All numbers of a descriptor, for a channel that runs it."""
+    numbers = [0] * BD_NUMBERS
+    numbers[BdField.VALID] = int(descriptor.valid)
+    numbers[BdField.LENGTH] = descriptor.length
+    numbers[BdField.BASE] = descriptor.base
+    numbers[BdField.NEXT] = NONE if descriptor.next is None else descriptor.next
+    numbers[BdField.ACQUIRE], numbers[BdField.ACQUIRE_VALUE] = _lock(channel, descriptor.acquire)
+    numbers[BdField.RELEASE], numbers[BdField.RELEASE_VALUE] = _lock(channel, descriptor.release)
+    packet = descriptor.packet
+    numbers[BdField.HEADER] = NONE if packet is None else packet_header(channel.tile.place, packet.id, packet.type)
+    numbers[BdField.SUPPRESS_LAST] = int(descriptor.suppress_tlast)
+    numbers[BdField.ITERATIONS] = descriptor.iterations
+    numbers[BdField.ITERATION_STEP] = descriptor.iteration_step
+    numbers[BdField.ITERATION] = descriptor.iteration
+    _put_pattern(numbers, descriptor)
+    return numbers
+
+
+def _lock(channel: FastChannel, use: LockUse | None) -> tuple[int, int]:
+    if use is None:
+        return NONE, 0
+    return channel.tile.dma_lock(use.number, channel.number, channel.transfer).index, use.value
+
+
+def _put_pattern(numbers: list[int], descriptor: Descriptor) -> None:
+    numbers[BdField.DIMENSIONS] = len(descriptor.dimensions)
+    for level, dimension in enumerate(descriptor.dimensions):
+        numbers[BdField.WRAP + level] = dimension.wrap
+        numbers[BdField.STEP + level] = dimension.step
+        numbers[BdField.PAD_BEFORE + level] = dimension.pad_before
+        numbers[BdField.PAD_AFTER + level] = dimension.pad_after
+        numbers[BdField.PADDED] |= dimension.pad_before | dimension.pad_after
+    _put_rows(numbers)
+    if 0 < descriptor.length < LONG:
+        offsets = word_offsets(descriptor.dimensions, descriptor.length)
+        real = offsets[offsets != PAD] if numbers[BdField.PADDED] else offsets
+        if len(real):
+            numbers[BdField.LOW] = int(real.min()) * WORD_BYTES
+            numbers[BdField.HIGH] = (int(real.max()) + 1) * WORD_BYTES
+
+
+def _put_rows(numbers: list[int]) -> None:
+    """Tell a matrix whose rows are apart, so that other columns of it are known to be elsewhere."""
+    wrap, step, pitch = numbers[BdField.WRAP], numbers[BdField.STEP], numbers[BdField.STEP + 1]
+    width, rows = (wrap - 1) * step + 1, numbers[BdField.WRAP + 1]
+    is_whole = rows == 0 or wrap * rows >= numbers[BdField.LENGTH]
+    if 0 < width <= pitch and is_whole and not numbers[BdField.PADDED]:
+        numbers[BdField.PITCH], numbers[BdField.WIDTH] = pitch * WORD_BYTES, width * WORD_BYTES
+
+
+def core_port(activation: Activation) -> TilePort:
+    assert isinstance(activation.port, TilePort)
+    return activation.port
+
+
+def stop_kind(stop: Stop) -> StopKind:
+    if not isinstance(stop.op, UseLockOp):
+        return StopKind.SERVICE
+    if not stop.op.is_acquire:
+        return StopKind.RELEASE
+    at_least = stop.op.lock_action is LockAction.AcquireGreaterEqual
+    return StopKind.ACQUIRE_AT_LEAST if at_least else StopKind.ACQUIRE_EQUAL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from tilewright.native.compiled_python import CompiledFunctions
 from tilewright.native.shared_state import Column, Number, SharedState
 
 NONE = -1
@@ -400,3 +401,7 @@ class State(SharedState):
     part_index: Column
     """Which channel, core or stream a part is."""
     trace_rows: Column
+
+
+native = CompiledFunctions(State)
+"""Marks the functions that become machine code; they call each other by name, so all modules of them share this one."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tilewright.sim.fast.agenda import fire, schedule, wait_for
-from tilewright.sim.fast.state import MAX_TARGETS, NONE, SLOTS, Exit, SlaveKind, State, Waiting
+from tilewright.sim.fast.state import MAX_TARGETS, NONE, SLOTS, Exit, SlaveKind, State, Waiting, native
 
 PACKET_ID = 31
 """The bits of a header that hold the packet's id: device/packets.py; checked by a test."""
 
 
+@native.entry
 def push_beat(s: State, fifo: int, word: int, last: int) -> int:
     at = fifo * s.ring + ((s.fifo_head[fifo] + s.fifo_count[fifo]) & (s.ring - 1))
     s.beat_word[at] = word
@@ -21,6 +22,7 @@ def push_beat(s: State, fifo: int, word: int, last: int) -> int:
     return 0
 
 
+@native.entry
 def pop_beat(s: State, fifo: int) -> int:
     s.fifo_head[fifo] = (s.fifo_head[fifo] + 1) & (s.ring - 1)
     s.fifo_count[fifo] -= 1
@@ -29,6 +31,7 @@ def pop_beat(s: State, fifo: int) -> int:
     return 0
 
 
+@native
 def head_is_ready(s: State, part: int, fifo: int) -> int:
     """Whether a word can be taken now; if not, the part gets its turn when that may have changed."""
     if s.fifo_count[fifo] == 0:
@@ -41,6 +44,7 @@ def head_is_ready(s: State, part: int, fifo: int) -> int:
     return 1
 
 
+@native
 def step_stream(s: State, part: int) -> int:
     """Pass on one word that came over a wire."""
     stream = s.part_index[part]
@@ -51,6 +55,7 @@ def step_stream(s: State, part: int) -> int:
     return pass_on(s, part, s.stream_slave[stream], s.beat_word[at], s.beat_last[at], fifo)
 
 
+@native.entry
 def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) -> int:
     """Move a word, which comes from `fifo` if that is not NONE, to wherever a slave port leads.
 
@@ -98,6 +103,7 @@ def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) ->
     return Exit.GO_ON
 
 
+@native
 def close_packet(s: State, slave: int, rule: int, last: int) -> int:
     """A word of a packet went on; the last one lets others through."""
     if last == 0:
@@ -110,6 +116,7 @@ def close_packet(s: State, slave: int, rule: int, last: int) -> int:
     return 0
 
 
+@native
 def find_rule(s: State, slave: int, header: int) -> int:
     for rule in range(slave * SLOTS, slave * SLOTS + SLOTS):
         if s.rule_on[rule] != 0 and ((header & PACKET_ID) ^ s.rule_id[rule]) & s.rule_mask[rule] == 0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, State
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, State, native
 
 
+@native
 def find_region(s: State, channel: int, address: int) -> int:
     """The memory that an address is in, as the DMA of a tile sees it; NONE where that is nobody's."""
     tile = s.channel_tile[channel]
@@ -23,17 +24,20 @@ def find_region(s: State, channel: int, address: int) -> int:
     return NONE
 
 
+@native
 def field_of(s: State, channel: int, field: int) -> int:
     """A number of the descriptor that a channel runs."""
     return s.channel_descriptor[channel * BD_NUMBERS + field]
 
 
+@native
 def start_of(s: State, channel: int) -> int:
     """Where its words begin in this iteration, in bytes."""
     steps = field_of(s, channel, BdField.ITERATION) * field_of(s, channel, BdField.ITERATION_STEP)
     return field_of(s, channel, BdField.BASE) + WORD_BYTES * steps
 
 
+@native
 def move_words(s: State, channel: int) -> int:
     """Copy what the channel's descriptor describes into the channel's words, or out of them; 0 if it is not simple."""
     start = start_of(s, channel)
@@ -49,6 +53,7 @@ def move_words(s: State, channel: int) -> int:
     return move_pattern(s, channel, start)
 
 
+@native
 def move_line(s: State, channel: int, start: int) -> int:
     length = s.channel_descriptor[channel * BD_NUMBERS + BdField.LENGTH]
     region = find_region(s, channel, start)
@@ -65,6 +70,7 @@ def move_line(s: State, channel: int, start: int) -> int:
     return 1
 
 
+@native
 def move_pattern(s: State, channel: int, start: int) -> int:
     """Up to four dimensions, each with words of padding before and after it."""
     at = channel * BD_NUMBERS

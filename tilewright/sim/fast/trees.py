@@ -19,6 +19,7 @@ from tilewright.sim.fast.state import (
     ChannelStep,
     State,
     Waiting,
+    native,
 )
 from tilewright.sim.fast.transfers import field_of
 from tilewright.sim.trace import Event
@@ -32,11 +33,13 @@ HISTORY = 64
 """Times before the first word that are looked at; at least as many as a stream has room for words."""
 
 
+@native
 def words_before(s: State, channel: int) -> int:
     """1 if a header goes before the words of a channel's descriptor."""
     return s.channel_sends[channel] != 0 and field_of(s, channel, BdField.HEADER) != NONE
 
 
+@native
 def block_end(s: State, channel: int) -> int:
     """How far, counted as `channel_at` is, a channel can go on without another turn."""
     end = field_of(s, channel, BdField.LENGTH)
@@ -45,6 +48,7 @@ def block_end(s: State, channel: int) -> int:
     return min(end + words_before(s, channel), s.channel_at[channel] + BLOCK)
 
 
+@native
 def offer_block(s: State, channel: int) -> int:
     """A sending channel has its turn: let words go."""
     tree = s.channel_tree[channel] - 1
@@ -54,6 +58,7 @@ def offer_block(s: State, channel: int) -> int:
     return run_tree(s, tree)
 
 
+@native
 def take_block(s: State, channel: int) -> int:
     """A receiving channel has its turn: let words come."""
     node = s.channel_node[channel] - 1
@@ -63,6 +68,7 @@ def take_block(s: State, channel: int) -> int:
     return run_tree(s, s.node_tree[node])
 
 
+@native
 def run_tree(s: State, tree: int) -> int:
     """Work out all moves that are decided."""
     first = s.tree_root[tree] + 1
@@ -78,6 +84,7 @@ def run_tree(s: State, tree: int) -> int:
     return 0
 
 
+@native
 def decided_to(s: State, node: int, limit: int) -> int:
     """The number of the first word for which it is not decided when there is room in all streams behind a node."""
     first = s.node_child[node]
@@ -86,6 +93,7 @@ def decided_to(s: State, node: int, limit: int) -> int:
     return limit
 
 
+@native
 def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
     """From when on there is room for a word in the streams of some nodes."""
     for node in range(first, end):
@@ -93,6 +101,7 @@ def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
     return time
 
 
+@native
 def push_words(s: State, tree: int) -> int:
     """Let the channel at the root send."""
     if s.tree_active[tree] == 0:
@@ -128,6 +137,7 @@ def push_words(s: State, tree: int) -> int:
     return sent - begin
 
 
+@native
 def carry_words(s: State, node: int) -> int:
     """Let a switch pass words on."""
     begin = s.node_moved[node]
@@ -157,6 +167,7 @@ def carry_words(s: State, node: int) -> int:
     return moved - begin
 
 
+@native
 def pop_words(s: State, tree: int, node: int) -> int:
     """Let a channel at an end receive."""
     if s.node_active[node] == 0:
@@ -189,6 +200,7 @@ def pop_words(s: State, tree: int, node: int) -> int:
 # From streams to a tree.
 
 
+@native
 def adopt(s: State, tree: int) -> int:
     """Take over streams as they are in this turn of the channel that sends."""
     root = s.tree_root[tree]
@@ -204,6 +216,7 @@ def adopt(s: State, tree: int) -> int:
     return 0
 
 
+@native
 def forget_times(s: State, node: int, moved: int) -> int:
     """All words before one have moved long ago."""
     for word in range(moved - HISTORY, moved):
@@ -211,6 +224,7 @@ def forget_times(s: State, node: int, moved: int) -> int:
     return 0
 
 
+@native
 def adopt_node(s: State, tree: int, node: int) -> int:
     fifo = s.node_fifo[node]
     above = s.node_above[node]
@@ -235,6 +249,7 @@ def adopt_node(s: State, tree: int, node: int) -> int:
     return 0
 
 
+@native
 def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
     """A channel that is receiving goes on as the end of a tree."""
     channel = s.node_leaf[node]
@@ -250,6 +265,7 @@ def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
 # From a tree to streams.
 
 
+@native
 def happened(s: State, node: int, part: int, acting: int) -> int:
     """How many words of those that will have left a node have done so, in the turn of the part that acts."""
     moved = s.node_moved[node]
@@ -260,11 +276,13 @@ def happened(s: State, node: int, part: int, acting: int) -> int:
     return moved
 
 
+@native
 def time_of(s: State, node: int, word: int) -> int:
     """When a word leaves a node."""
     return s.node_times[node * TIMES + (word & TIME_MASK)]
 
 
+@native
 def dissolve(s: State, tree: int, acting: int) -> int:
     """Put words and parts where they are now."""
     channel = s.tree_channel[tree]
@@ -285,6 +303,7 @@ def dissolve(s: State, tree: int, acting: int) -> int:
     return 0
 
 
+@native
 def tell_children(s: State, node: int, come: int) -> int:
     """So many words have come to the streams behind a node."""
     for child in range(s.node_child[node], s.node_child[node] + s.node_children[node]):
@@ -292,6 +311,7 @@ def tell_children(s: State, node: int, come: int) -> int:
     return 0
 
 
+@native
 def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
     """Gives the number of the next word that leaves its stream."""
     fifo = s.node_fifo[node]
@@ -324,6 +344,7 @@ def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
     return moved
 
 
+@native.entry
 def dissolve_all(s: State, acting: int) -> int:
     if s.adopted == 0:
         return 0
@@ -333,6 +354,7 @@ def dissolve_all(s: State, acting: int) -> int:
     return 0
 
 
+@native.entry
 def moves_ahead(s: State, channel: int, acting: int) -> int:
     """Words that a channel has been said to have moved, but has not yet."""
     node = s.channel_node[channel] - 1

@@ -10,7 +10,7 @@ from tilewright.sim.core_binding import CoreAsker
 from tilewright.sim.dma import Token
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.blocks import FastChannel
-from tilewright.sim.fast.programs import core_port, stop_kind
+from tilewright.sim.fast.services import core_port, stop_kind
 from tilewright.sim.fast.state import BdField, ChannelStep, CoreStep, Kind, StopKind, Waiting
 from tilewright.sim.locks import LockNeed
 from tilewright.sim.switch import Slave

@@ -11,7 +11,7 @@ from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireB
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.stream_switch import STEPS
-from tilewright.sim.ports import PortName, names_of
+from tilewright.sim.switch import PortName, names_of
 
 
 class PartKind(IntEnum):
