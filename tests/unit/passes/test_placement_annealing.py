@@ -14,8 +14,8 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.passes.design.place_tiles.annealing import Annealer
 from tilewright.passes.design.place_tiles.candidate import Candidate
-from tilewright.passes.design.place_tiles.design import Design
 from tilewright.passes.design.place_tiles.placers import anneal
+from tilewright.passes.design.place_tiles.problem import Design
 
 
 def device_of(text: str) -> DeviceOp:

@@ -15,7 +15,6 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
 from tilewright.passes.design.create_pathfinder_flows.check import check_routes, wants_header
 from tilewright.passes.design.create_pathfinder_flows.circuits import write_circuits
-from tilewright.passes.design.create_pathfinder_flows.congestion import Congested, Unreachable
 from tilewright.passes.design.create_pathfinder_flows.endpoints import find_clashes
 from tilewright.passes.design.create_pathfinder_flows.failure import (
     explain_bottleneck,
@@ -26,9 +25,10 @@ from tilewright.passes.design.create_pathfinder_flows.failure import (
 from tilewright.passes.design.create_pathfinder_flows.grid import Taken
 from tilewright.passes.design.create_pathfinder_flows.interconnect import Interconnect, add_wires
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, collect_nets, requests_of
-from tilewright.passes.design.create_pathfinder_flows.packet_writing import write_packets
+from tilewright.passes.design.create_pathfinder_flows.packet_switches import write_packets
+from tilewright.passes.design.create_pathfinder_flows.router import Congested, Unreachable
 from tilewright.passes.design.create_pathfinder_flows.routes import Route, find_routes
-from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import read_settings
 from tilewright.passes.design.create_pathfinder_flows.walk import walk
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tilewright.device import DeviceModel, WireBundle
 from tilewright.dialects.aie.flows import PacketFlowOp
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Request
-from tilewright.passes.design.create_pathfinder_flows.settings import Hop, Settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop, Settings
 from tilewright.passes.design.create_pathfinder_flows.walk import Walk, is_last, walk
 
 

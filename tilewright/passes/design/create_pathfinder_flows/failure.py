@@ -11,10 +11,10 @@ from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Where, fail
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
-from tilewright.passes.design.create_pathfinder_flows.congestion import Congested, Unreachable
 from tilewright.passes.design.create_pathfinder_flows.endpoints import Clash
 from tilewright.passes.design.create_pathfinder_flows.grid import Taken, make_shape
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net
+from tilewright.passes.design.create_pathfinder_flows.router import Congested, Unreachable
 
 Note = tuple[Where, str]
 FEW = 6  # as many flows, or places, as are worth naming

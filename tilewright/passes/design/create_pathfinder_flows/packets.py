@@ -10,7 +10,7 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.nets import Request
 from tilewright.passes.design.create_pathfinder_flows.routes import Route
-from tilewright.passes.design.create_pathfinder_flows.settings import Hop
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop
 
 
 class Arrival(NamedTuple):

@@ -12,7 +12,7 @@ from tilewright.device import DeviceModel, TileId, WireBundle
 from tilewright.device.stream_switch import STEPS
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
-from tilewright.passes.design.create_pathfinder_flows.settings import Hop, Settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop, Settings
 
 
 @dataclass

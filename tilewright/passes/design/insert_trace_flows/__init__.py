@@ -19,7 +19,7 @@ from tilewright.passes.design.insert_trace_flows.egress import Egress, EgressOpt
 from tilewright.passes.design.insert_trace_flows.host_buffers import host_buffers
 from tilewright.passes.design.insert_trace_flows.sequence_setup import SequenceSetup
 from tilewright.passes.design.insert_trace_flows.signals import Signals, listen_to_source
-from tilewright.passes.design.insert_trace_flows.traced import Traced, traced_units
+from tilewright.passes.design.insert_trace_flows.traced_units import Traced, traced_units
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.passes.design.insert_trace_flows.egress import Channel, Egress
 from tilewright.passes.design.insert_trace_flows.host_buffers import HostBuffer
 from tilewright.passes.design.insert_trace_flows.signals import START_EVENT, STOP_EVENT, Signals, broadcast_of
-from tilewright.passes.design.insert_trace_flows.traced import Traced
+from tilewright.passes.design.insert_trace_flows.traced_units import Traced
 from tilewright.passes.design.trace_register_writes import RegisterWriter
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from tilewright.dialects.aie.trace import TraceStartEventOp, TraceStopEventOp
 from tilewright.dialects.aie.trace_event import TraceEventAttr
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design.insert_trace_flows.traced import Traced
+from tilewright.passes.design.insert_trace_flows.traced_units import Traced
 
 START_EVENT, STOP_EVENT = "USER_EVENT_1", "USER_EVENT_0"
 """What the sequence raises in the shim tile that receives the traces."""

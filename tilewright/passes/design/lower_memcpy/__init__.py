@@ -27,9 +27,9 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.lower_memcpy.compat import lower_as_first_version
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy
 from tilewright.passes.design.lower_memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
+from tilewright.passes.design.lower_memcpy.deadlock import rehearse
 from tilewright.passes.design.lower_memcpy.overlap import overlap_loops
 from tilewright.passes.design.lower_memcpy.programs import program_copies
-from tilewright.passes.design.lower_memcpy.rehearsal import rehearse
 from tilewright.passes.design.lower_memcpy.schedule import Scheduler
 from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, place_of
 from tilewright.passes.design.lower_memcpy.streams import Streams

@@ -18,7 +18,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.access_checks import
 from tilewright.passes.design.objectfifo_stateful_transform.chains import ChainPlanner
 from tilewright.passes.design.objectfifo_stateful_transform.channels import Channels
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import CoreLowering
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design
 from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import DmaPrograms
 from tilewright.passes.design.objectfifo_stateful_transform.ends import End, Ends
 from tilewright.passes.design.objectfifo_stateful_transform.links import resolve_links

@@ -16,7 +16,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoSubviewAccessOp,
 )
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.objectfifo_stateful_transform.design import Access, placed
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Access, placed
 from tilewright.passes.design.objectfifo_stateful_transform.ends import End, Ends
 from tilewright.passes.design.objectfifo_stateful_transform.sharing import Shared, shared_memory
 

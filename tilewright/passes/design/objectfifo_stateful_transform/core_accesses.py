@@ -27,7 +27,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design.objectfifo_stateful_transform.access_checks import CoreAccesses, Use
 from tilewright.passes.design.objectfifo_stateful_transform.block_arguments import Values
-from tilewright.passes.design.objectfifo_stateful_transform.design import Access
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Access
 from tilewright.passes.design.objectfifo_stateful_transform.ends import End
 from tilewright.passes.design.objectfifo_stateful_transform.locks import pair_of
 from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage

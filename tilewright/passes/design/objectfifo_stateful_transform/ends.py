@@ -15,7 +15,7 @@ from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayout
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import TileOp
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design, placed
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design, placed
 from tilewright.passes.design.objectfifo_stateful_transform.sharing import needs_dma
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tilewright.dialects.aie.flows import (
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail, op_text
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design
 from tilewright.passes.design.objectfifo_stateful_transform.ends import Connection, End
 from tilewright.passes.design.objectfifo_stateful_transform.names import shim_allocation_name
 

@@ -9,7 +9,7 @@ from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.diagnostics import emit_op_error
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design, placed
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design, placed
 
 
 class Shared(Enum):

@@ -17,7 +17,7 @@ from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error, fail_op
 from tilewright.ir.limits import MOST_FIFO_ELEMENTS
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design, placed
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design, placed
 from tilewright.passes.design.objectfifo_stateful_transform.ends import Contents, End, Ends
 from tilewright.passes.design.objectfifo_stateful_transform.locks import locks_for
 from tilewright.passes.design.objectfifo_stateful_transform.sharing import Shared, delegate_of, serves, shared_memory

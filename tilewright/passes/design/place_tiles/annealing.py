@@ -18,7 +18,7 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import LogicalTileOp, TileOp
 from tilewright.ir.diagnostics import fail
 from tilewright.passes.design.place_tiles.candidate import Candidate, Price
-from tilewright.passes.design.place_tiles.design import Design
+from tilewright.passes.design.place_tiles.problem import Design
 from tilewright.passes.design.place_tiles.spilling import spill_fifos
 
 ROUNDS, GREEDY_ROUNDS = 60, 10

@@ -12,9 +12,9 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import LogicalTileOp
-from tilewright.passes.design.place_tiles.design import Channels, Design
 from tilewright.passes.design.place_tiles.fifo_storage import StoredFifo, stored_fifos
 from tilewright.passes.design.place_tiles.loads import Charge, Loads
+from tilewright.passes.design.place_tiles.problem import Channels, Design
 from tilewright.passes.design.place_tiles.terms import Terms
 
 Pair: TypeAlias = "tuple[TileLike, TileLike]"

@@ -17,8 +17,8 @@ from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoLinkOp
-from tilewright.passes.design.place_tiles.design import Design
 from tilewright.passes.design.place_tiles.loads import Charge
+from tilewright.passes.design.place_tiles.problem import Design
 
 Position: TypeAlias = "Callable[[TileLike], TileId | None]"
 

@@ -11,8 +11,8 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import LogicalTileOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design.place_tiles.design import Design
 from tilewright.passes.design.place_tiles.places import Places
+from tilewright.passes.design.place_tiles.problem import Design
 
 
 class OtherPlacer:

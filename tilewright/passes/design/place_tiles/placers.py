@@ -17,10 +17,10 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.passes.design.place_tiles.annealing import Annealer
-from tilewright.passes.design.place_tiles.cores import CorePlacer
-from tilewright.passes.design.place_tiles.design import Design
 from tilewright.passes.design.place_tiles.others import OtherPlacer
 from tilewright.passes.design.place_tiles.places import Places
+from tilewright.passes.design.place_tiles.problem import Design
+from tilewright.passes.design.place_tiles.sequential import CorePlacer
 
 
 class Placement(NamedTuple):

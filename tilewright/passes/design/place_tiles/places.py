@@ -8,7 +8,7 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.tiles import LogicalTileOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design.place_tiles.design import Channels, Design
+from tilewright.passes.design.place_tiles.problem import Channels, Design
 
 LOGICAL_TILE = "an LTO is a logical tile, one without coordinates: `aie.logical_tile`, or a Worker without `tile=`"
 """What upstream's notes call the tiles that are to be placed."""

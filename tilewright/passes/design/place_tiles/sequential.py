@@ -11,8 +11,8 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.tiles import LogicalTileOp
 from tilewright.ir.diagnostics import Where, fail
-from tilewright.passes.design.place_tiles.design import Channels, Design, Edges
 from tilewright.passes.design.place_tiles.places import LOGICAL_TILE, Places
+from tilewright.passes.design.place_tiles.problem import Channels, Design, Edges
 
 Note: TypeAlias = "tuple[Where, str]"
 
