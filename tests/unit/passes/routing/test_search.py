@@ -11,7 +11,7 @@ from tilewright.device import TileId, WireBundle, model
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
-from tilewright.passes.design.create_pathfinder_flows.search import NOWHERE, cheapest_tree
+from tilewright.passes.design.create_pathfinder_flows.router import NOWHERE, cheapest_tree
 
 SOURCE = Endpoint(TileId(0, 0), Port(WireBundle.DMA, 0))
 

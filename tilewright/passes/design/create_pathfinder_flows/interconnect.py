@@ -1,4 +1,6 @@
-"""The switches and multiplexers of a device, made as they are needed, and the wires between them."""
+"""Switches and shim multiplexers of a device, made as they are needed; the circuits written into them; their wires.
+
+Streams that enter or leave the array at a shim are routed by the name of their end, and run through a South port."""
 
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import TileId, TileType, WireBundle
+from tilewright.device import DeviceModel, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
-from tilewright.dialects.aie.flows import Port, WireEnds, WireOp
+from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.passes.design.create_pathfinder_flows.grid import Taken
+from tilewright.passes.design.create_pathfinder_flows.nets import Request
+from tilewright.passes.design.create_pathfinder_flows.routes import Route
 from tilewright.rewrite.device_tiles import tiles_by_place
 
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
@@ -122,3 +126,58 @@ def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
 def _result_at(ops: Mapping[TileId, SwitchboxOp | ShimMuxOp], place: TileId) -> SSAValue | None:
     op = ops.get(place)
     return None if op is None else op.result
+
+
+def write_circuits(interconnect: Interconnect, routes: Iterable[Route]) -> None:
+    """Replace the flows of circuits by their routes, in the order of the flows."""
+    by_source = {route.net.source: route for route in routes if route.net.is_circuit}
+    requests = {request.op: request for route in by_source.values() for request in route.net.requests}
+    for op in list(interconnect.device.body.ops):
+        if isinstance(op, FlowOp):
+            route = by_source.pop(requests[op].source, None)
+            if route is not None:
+                _write_circuit(interconnect, route, requests[op])
+            op.detach()
+            op.erase()
+
+
+def _write_circuit(interconnect: Interconnect, route: Route, request: Request) -> None:
+    model, location = interconnect.device.model, request.op.location
+    for tile, hops in route.hops.items():
+        switch = interconnect.switch(tile, location)
+        if tile == route.net.source.tile:
+            _enter_at_shim(interconnect, tile, route.net.source.port, location)
+        for _, source, dest in hops:
+            entry, left = input_port(model, tile, source), output_port(model, tile, dest)
+            if left != dest and interconnect.has_multiplexer(tile):
+                _multiplex(interconnect, tile, multiplexer_side(left), dest, location)
+            append(switch.connections.block, [ConnectOp(entry, left)], location)
+
+
+def _enter_at_shim(interconnect: Interconnect, tile: TileId, port: Port, location: LocationAttr) -> None:
+    entry = input_port(interconnect.device.model, tile, port)
+    if entry != port and interconnect.has_multiplexer(tile):
+        _multiplex(interconnect, tile, port, multiplexer_side(entry), location)
+
+
+def _multiplex(interconnect: Interconnect, tile: TileId, source: Port, dest: Port, location: LocationAttr) -> None:
+    multiplexer = interconnect.multiplexer(tile, location)
+    if (source, dest) not in connections_in(multiplexer):
+        append(multiplexer.connections.block, [ConnectOp(source, dest)], location)
+
+
+def input_port(model: DeviceModel, tile: TileId, port: Port) -> Port:
+    """The port of the switch through which data from some port of a tile comes in."""
+    channel = SHIM_MUX_ENTRIES.get(port) if model.is_shim_tile(*tile) else None
+    return port if channel is None else Port(WireBundle.South, channel)
+
+
+def output_port(model: DeviceModel, tile: TileId, port: Port) -> Port:
+    """The port of the switch through which data for some port of a tile goes out."""
+    channel = SHIM_MUX_EXITS.get(port) if model.is_shim_tile(*tile) else None
+    return port if channel is None else Port(WireBundle.South, channel)
+
+
+def multiplexer_side(port: Port) -> Port:
+    """A South port of the switch as its multiplexer sees it."""
+    return Port(WireBundle.North, port.channel)

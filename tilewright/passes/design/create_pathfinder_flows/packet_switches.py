@@ -1,27 +1,41 @@
-"""Writes routed packets: the arbiter selects, mastersets and packet rules of each switch on the way."""
+"""Routed packets: the arbiter selects, mastersets and packet rules of each switch on the way.
+
+An output takes its packets from one arbiter only, so outputs that get a packet together have the arbiter in common. A
+select of an arbiter stands for a set of outputs, those whose mastersets name it.
+
+A rule is a mask and a value: it takes the ids that have the value in the masked bits. Rules for some ids must leave
+alone the others that come through the same port; ids that never come there may match either way. As in Quine and
+McCluskey's method, the widest possible rules are found first, then the fewest of them that suffice, and each is
+narrowed again to what it is needed for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
 
 from xdsl.dialects.builtin import BoolAttr, UnitAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import TileId
+from tilewright.device import NUM_ARBITERS, NUM_MSELS, TileId
 from tilewright.dialects.aie.flows import PacketFlowOp, Port
 from tilewright.dialects.aie.switchbox import AmselOp, ConnectOp, MasterSetOp, PacketRuleOp, PacketRulesOp, SwitchboxOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.passes.design.create_pathfinder_flows.arbiters import Arbitration, NoSelect, Select
-from tilewright.passes.design.create_pathfinder_flows.interconnect import Interconnect, append, connections_in
-from tilewright.passes.design.create_pathfinder_flows.masks import cover
+from tilewright.passes.design.create_pathfinder_flows.interconnect import (
+    Interconnect,
+    append,
+    connections_in,
+    input_port,
+    multiplexer_side,
+    output_port,
+)
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Request
-from tilewright.passes.design.create_pathfinder_flows.packets import Arrival, PacketSwitch, packet_switches
 from tilewright.passes.design.create_pathfinder_flows.routes import Route
-from tilewright.passes.design.create_pathfinder_flows.shim import input_port, multiplexer_side, output_port
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop
 
 OVERLAY = "is_ctrl_pkt_overlay"
+Pair = tuple[int, int]
 
 
 def write_packets(interconnect: Interconnect, routes: Iterable[Route], requests: Sequence[Request]) -> None:
@@ -33,7 +47,7 @@ def write_packets(interconnect: Interconnect, routes: Iterable[Route], requests:
     for place in sorted(interconnect.tiles):
         interconnect.switch(place, interconnect.tiles[place].location, at_tile=True)
     for place, switch in switches.items():
-        _Writer(interconnect, place, switch, keeps).write()
+        _SwitchWriter(interconnect, place, switch, keeps).write()
 
 
 def _keep_header(request: Request) -> BoolAttr | None:
@@ -48,7 +62,7 @@ def _first_request(switch: PacketSwitch) -> Request:
     return next(iter(next(iter(switch.outputs.values())).values()))
 
 
-class _Writer:
+class _SwitchWriter:
     """Writes the packets of one switch."""
 
     def __init__(
@@ -171,3 +185,194 @@ class _Writer:
 
 def _select(op: AmselOp) -> Select:
     return Select(op.msel.value.data, op.arbiter)
+
+
+class Arrival(NamedTuple):
+    """Packets with one id at an input of a switch."""
+
+    port: Port
+    packet_id: int
+
+
+@dataclass
+class PacketSwitch:
+    """The packets in one switch, in the order in which the flows ask for them."""
+
+    outputs: dict[Arrival, dict[Port, Request]] = field(default_factory=dict[Arrival, dict[Port, Request]])
+    """Where packets leave, and the first flow that wants them there."""
+    with_priority: dict[tuple[Port, int], bool] = field(default_factory=dict[tuple[Port, int], bool])
+    _order: list[Arrival] = field(default_factory=list[Arrival])
+
+    def add(self, hop: Hop, request: Request) -> None:
+        assert request.packet_id is not None
+        arrival = Arrival(hop.source, request.packet_id)
+        outputs = self.outputs.setdefault(arrival, {})
+        if hop.dest not in outputs:
+            outputs[hop.dest] = request
+            self._order.append(arrival)
+        self.with_priority[hop.dest, request.packet_id] = request.has_priority
+
+    def is_control(self, arrival: Arrival) -> bool:
+        return any(self.with_priority[output, arrival.packet_id] for output in self.outputs[arrival])
+
+    def control_outputs(self) -> set[Port]:
+        return {output for (output, _), priority in self.with_priority.items() if priority}
+
+    def by_importance(self) -> list[Arrival]:
+        """Control packets, then others, by port and id."""
+        return sorted(self.outputs, key=lambda arrival: (not self.is_control(arrival), arrival))
+
+    def groups(self) -> list[list[Arrival]]:
+        """Packets at one port that leave the same way, to be matched together; those asked for last come first."""
+        groups: dict[tuple[Port, frozenset[Port]], dict[Arrival, None]] = {}
+        for arrival in reversed(self._order):
+            groups.setdefault((arrival.port, frozenset(self.outputs[arrival])), {})[arrival] = None
+        return [list(group) for group in groups.values()]
+
+
+def packet_switches(routes: Iterable[Route], requests: Iterable[Request]) -> dict[TileId, PacketSwitch]:
+    """The switches that packets pass, by place."""
+    by_request = {request: route for route in routes for request in route.net.requests}
+    switches: dict[TileId, PacketSwitch] = {}
+    for request in requests:
+        if request.packet_id is None:
+            continue
+        route = by_request[request]
+        way = set(route.ways[request.dest])
+        for tile in {hop.tile: None for hop in route.ways[request.dest]}:
+            for hop in route.hops.get(tile, ()):  # the rest of the way is that of a route which this one joins
+                if hop in way:
+                    switches.setdefault(tile, PacketSwitch()).add(hop, request)
+    return dict(sorted(switches.items()))
+
+
+class Select(NamedTuple):
+    """Ordered as upstream numbers them: the first select of every arbiter, then the second of every one."""
+
+    msel: int
+    arbiter: int
+
+
+ALL_SELECTS = [Select(msel, arbiter) for msel in range(NUM_MSELS) for arbiter in range(NUM_ARBITERS)]
+
+
+class NoSelect(Exception):
+    """All selects are taken, those of one arbiter or those of all."""
+
+    def __init__(self, arbiter: int | None, outputs: Sequence[Port]):
+        self.arbiter, self.outputs = arbiter, outputs
+        super().__init__("no select is left")
+
+
+class Arbitration:
+    """The selects of one switch."""
+
+    def __init__(self, output_sets: Collection[Sequence[Port]], reserved: Collection[Select] = ()):
+        self._partners = _partners(output_sets)
+        self._reserved = reserved
+        self._arbiter_of: dict[Port, int] = {}  # by the first output of those that go together
+        self.outputs: dict[Select, Sequence[Port]] = {}
+
+    def select_for(self, outputs: Sequence[Port], *, from_top: bool) -> Select:
+        """The select for packets that go to these outputs; a new one is the lowest free one, or the highest."""
+        leader = self._partners[outputs[0]]
+        arbiter = self._arbiter_of.get(leader)
+        overlapping = self._overlapping(outputs, arbiter)
+        if overlapping is not None and set(self.outputs[overlapping]) == set(outputs):
+            return overlapping
+        free = [select for select in ALL_SELECTS if select not in self.outputs and select not in self._reserved]
+        if arbiter is not None:
+            free = [select for select in free if select.arbiter == arbiter]
+        if free:
+            select = free[-1] if from_top and arbiter is None else free[0]
+        else:
+            select = self._same_set(outputs)
+        if select is None:
+            raise NoSelect(arbiter, outputs)
+        self.outputs[select] = outputs
+        self._arbiter_of[leader] = select.arbiter
+        return select
+
+    def _overlapping(self, outputs: Sequence[Port], arbiter: int | None) -> Select | None:
+        """The first select of an arbiter for any of the outputs: upstream looks no further for one to use again."""
+        selects = (select for select in sorted(self.outputs) if select.arbiter == arbiter)
+        return next((select for select in selects if set(self.outputs[select]) & set(outputs)), None)
+
+    def _same_set(self, outputs: Sequence[Port]) -> Select | None:
+        return next((select for select, other in self.outputs.items() if set(other) == set(outputs)), None)
+
+    def masters(self) -> Mapping[Port, list[Select]]:
+        """The selects that send packets to each output."""
+        masters: dict[Port, list[Select]] = {}
+        for select, outputs in sorted(self.outputs.items()):
+            for output in outputs:
+                masters.setdefault(output, []).append(select)
+        return masters
+
+
+def _partners(output_sets: Collection[Sequence[Port]]) -> dict[Port, Port]:
+    """For each output, the first of all that get some packet together with it, directly or through others."""
+    leader: dict[Port, Port] = {}
+
+    def find(port: Port) -> Port:
+        while leader.setdefault(port, port) != port:
+            port = leader[port]
+        return port
+
+    for outputs in output_sets:
+        first, *others = (find(port) for port in outputs)
+        for other in others:
+            leader[find(other)] = find(first)
+    return {port: find(port) for port in leader}
+
+
+def cover(wanted: Sequence[int], others: Collection[int], bits: int) -> list[Pair]:
+    """The fewest (mask, value) pairs that match every wanted id and none of the others."""
+    wanted = list(dict.fromkeys(wanted))
+    widest = _widest(wanted, others, bits)
+    matched = [frozenset(id for id in wanted if id & mask == value) for mask, value in widest]
+    chosen = [widest[number] for number in _fewest(matched, frozenset(wanted), len(wanted) + 1) or ()]
+    taken: dict[Pair, list[int]] = {}
+    for id in wanted:
+        taken.setdefault(next(pair for pair in chosen if id & pair[0] == pair[1]), []).append(id)
+    return [_narrowed(taken[pair], bits) for pair in chosen if pair in taken]
+
+
+def _widest(wanted: Sequence[int], others: Collection[int], bits: int) -> list[Pair]:
+    """Pairs that match a wanted id and no other one, and would match another without any one bit of their mask."""
+
+    def is_clear(mask: int, value: int) -> bool:
+        return all(id & mask != value for id in others)
+
+    found: list[Pair] = []
+    for mask in range(1 << bits):
+        for value in sorted({id & mask for id in wanted}):
+            fewer = ((mask & ~bit, value & ~bit) for bit in (1 << n for n in range(bits)) if mask & bit)
+            if is_clear(mask, value) and not any(is_clear(*pair) for pair in fewer):
+                found.append((mask, value))
+    return found
+
+
+def _fewest(matched: Sequence[frozenset[int]], left: frozenset[int], limit: int) -> list[int] | None:
+    """The first smallest choice of sets, below a limit, that together contain what is left."""
+    if not left:
+        return [] if limit > 0 else None
+    if limit <= 1:
+        return None
+    scarcest = min(sorted(left), key=lambda id: sum(id in ids for ids in matched))
+    best: list[int] | None = None
+    for number, ids in enumerate(matched):
+        if scarcest in ids:
+            rest = _fewest(matched, left - ids, limit - 1)
+            if rest is not None:
+                best = [number, *rest]
+                limit = len(best)
+    return best
+
+
+def _narrowed(ids: Sequence[int], bits: int) -> Pair:
+    """The pair with the most masked bits that matches these ids."""
+    mask = (1 << bits) - 1
+    for id in ids:
+        mask &= ~(id ^ ids[0])
+    return mask, ids[0] & mask

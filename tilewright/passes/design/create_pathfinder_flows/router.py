@@ -3,20 +3,21 @@
 Every round starts over, until no edge carries more than it can. An edge that is in use costs more for the nets that
 follow, one that was overused costs more in all later rounds. Numbers and their order are upstream's, so that the same
 design gets the same routes.
-"""
+
+Among paths of equal cost `cheapest_tree` finds upstream's: neighbours are visited in the same order, and candidates
+wait in the same heap, four children to a parent, in which a node keeps its place when its distance shrinks, and the
+source waits a second time if it leads to itself."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net
-from tilewright.passes.design.create_pathfinder_flows.search import LEAST_DEMAND, NOWHERE, cheapest_tree
-from tilewright.passes.design.create_pathfinder_flows.sharing import Occupancy, kept_apart, same_packets
 
 OVERUSED = 0.1  # dearer by this for every round in which nets met here
 OVERUSED_FAITHFUL = 0.5  # where upstream's routes are not to be had, nets get out of each other's way sooner
@@ -25,6 +26,9 @@ CROWDED = 1.1  # times dearer for every net here in this round
 RESERVED = float(2**31 - 1)  # the same where a net with priority runs
 DEAREST = 1e300  # so that sums stay finite
 MAX_PACKET_NETS = 32  # on one edge
+UNREACHED = float("inf")
+LEAST_DEMAND = 1.0  # no edge costs less, so a node cannot improve ports that are less than this farther away
+NOWHERE = -1
 
 
 @dataclass
@@ -199,3 +203,130 @@ def _meetings(grid: Grid, trees: Sequence[Tree], overused: Sequence[int]) -> lis
         for edge in edges & meetings.keys():
             meetings[edge].nets.append(tree.net)
     return list(meetings.values())
+
+
+def kept_apart(nets: Sequence[Net], *, with_itself: bool) -> list[int]:
+    """For each net, as bits, those with the same first packet id: a switch could not tell them apart.
+
+    That is exact for nets of one id each. Upstream applies it to nets of several, and to the branches of one.
+    """
+    alike: dict[int | None, int] = {}
+    for number, net in enumerate(nets):
+        alike[net.first_id] = alike.get(net.first_id, 0) | 1 << number
+    return [alike[net.first_id] & ~(0 if with_itself else 1 << number) for number, net in enumerate(nets)]
+
+
+def same_packets(nets: Sequence[Net]) -> dict[int, int]:
+    """Nets of packets to a single place, and the first of them that sends the same packets to the same place."""
+    first: dict[object, int] = {}
+    return {
+        number: first.setdefault((net.first_id, net.dests[0]), number)
+        for number, net in enumerate(nets)
+        if len(net.dests) == 1 and not net.is_circuit
+    }
+
+
+class Occupancy:
+    """The packet nets at each port, and the group that came there last."""
+
+    def __init__(self, nets: Sequence[Net], apart: Sequence[int]):
+        self._nets, self._apart = nets, apart
+        self._present: dict[int, int] = {}
+        self._group: dict[int, tuple[int, int]] = {}
+        self._time = 0
+
+    def join(self, number: int, ports: Sequence[int]) -> bool:
+        """Let a net use ports at which only its group is, and nobody it must be kept apart from."""
+        group, present = self._nets[number].group, 0
+        for port in ports:
+            present |= self._present.get(port, 0)
+        _, holder = max((self._group[port] for port in ports if port in self._group), default=(0, group))
+        if holder != group or present & self._apart[number]:
+            return False
+        self._time += 1
+        for port in ports:
+            self._present[port] = self._present.get(port, 0) | 1 << number
+            self._group[port] = self._time, group
+        return True
+
+
+class Search(NamedTuple):
+    """The node before each node on the cheapest path from the source, as far as targets need it."""
+
+    before: list[int]
+    last: int  # the target that was found last
+
+
+def cheapest_tree(
+    grid: Grid, demand: Sequence[float], source: int, targets: Collection[int], *, only_nearest: bool = False
+) -> Search:
+    """Search until all targets are found, or the one that costs least."""
+    size = len(grid.tile_of)
+    distance = [UNREACHED] * size
+    before = [NOWHERE] * size
+    settled = bytearray(size)
+    farthest = [UNREACHED] * len(grid.tiles)  # of the outputs of a tile, when they were last looked at
+    tile_of, outputs_of, links, arcs_of = grid.tile_of, grid.outputs_of, grid.links, grid.arcs
+    missing, last = set(targets), NOWHERE
+    distance[source] = 0.0
+    heap, keys = [source], [0.0]  # keys are the distances of what is in the heap
+    is_first = True
+    while heap and missing:
+        node, moved, weight = heap[0], heap.pop(), keys.pop()
+        length = len(heap)
+        if length:
+            index, child = 0, 1
+            while child < length:
+                children = keys[child : child + 4]
+                least = min(children)
+                if least >= weight:
+                    break
+                best = child + children.index(least)
+                heap[index], keys[index] = heap[best], least
+                index, child = best, 4 * best + 1
+            heap[index], keys[index] = moved, weight
+        settled[node] = 1
+        if node in missing:
+            missing.discard(node)
+            last = node
+            if only_nearest:
+                break
+        here = distance[node]
+        tile = tile_of[node]
+        all_known = here + LEAST_DEMAND >= farthest[tile]
+        if all_known:
+            link = links[node]
+            arcs = () if link is None else (link,)
+        else:
+            arcs = arcs_of(node)
+        for following, edge in arcs:
+            there = here + demand[edge]
+            known = distance[following]
+            if there < known and not settled[following]:
+                distance[following] = there
+                before[following] = node
+                if known == UNREACHED:
+                    _push(heap, keys, following, there)
+                else:
+                    keys[heap.index(following)] = there
+            elif is_first and following == source:
+                _push(heap, keys, source, 0.0)
+        is_first = False
+        if not all_known:
+            first, after = outputs_of[tile]
+            farthest[tile] = max(distance[first:after])
+    return Search(before, last)
+
+
+def _push(heap: list[int], keys: list[float], node: int, weight: float) -> None:
+    """Add a node at the end; it rises above larger ones."""
+    index = len(heap)
+    heap.append(node)
+    keys.append(weight)
+    while index:
+        parent = (index - 1) >> 2
+        if weight >= keys[parent]:
+            break
+        heap[index], keys[index] = heap[parent], keys[parent]
+        index = parent
+    heap[index], keys[index] = node, weight

@@ -9,11 +9,10 @@ from itertools import pairwise
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import check_capacity
-from tilewright.passes.design.create_pathfinder_flows.check import check_routes
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid, Taken
 from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net, split_by_id
 from tilewright.passes.design.create_pathfinder_flows.router import Congested, Router, Tree
-from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop, Rule, Settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop, Rule, Settings, check_routes
 
 ALL_BITS = -1
 PATIENCE = 20  # rounds before it is asked whether there is a routing at all

@@ -1,16 +1,21 @@
-"""The settings of all stream switches as plain data, and how they are read from a design."""
+"""Settings of all stream switches as plain data: read from a design, followed from port to port, checked.
+
+`read_settings` takes them out of a design, `walk` follows data through them, from where it enters to everywhere it
+comes out, and `check_routes` compares that with what was asked for. Following needs the device's grid and the settings,
+nothing else: settings from elsewhere can be followed too."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from tilewright.device import TileId, WireBundle
-from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
-from tilewright.dialects.aie.flows import Port
+from tilewright.device import DeviceModel, TileId, WireBundle
+from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS, STEPS
+from tilewright.dialects.aie.flows import PacketFlowOp, Port
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.switchbox import (
     AmselOp,
@@ -23,7 +28,7 @@ from tilewright.dialects.aie.switchbox import (
 )
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
+from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Request
 
 
 class Hop(NamedTuple):
@@ -122,3 +127,164 @@ def _at(op: TileElement, port: Port) -> Endpoint:
     if op.place is None:
         fail_op(op, "belongs to a tile that is not placed")
     return Endpoint(op.place, port)
+
+
+@dataclass
+class Walk:
+    """Where data came out and whether its packet header came along, through which connections, and what went wrong."""
+
+    arrivals: dict[Endpoint, bool] = field(default_factory=dict[Endpoint, bool])
+    hops: set[Hop] = field(default_factory=set[Hop])
+    faults: list[str] = field(default_factory=list[str])
+
+
+def walk(
+    settings: Settings, model: DeviceModel, source: Endpoint, packet_id: int | None, ends: Collection[Endpoint] = ()
+) -> Walk:
+    """Follow a circuit (no packet id) or the packets with one id that are sent into a port.
+
+    Data comes out where nothing leads on, and at `ends`, behind which something else may begin.
+    """
+    result = Walk()
+    waiting = [settings.entries.get(source, source)]
+    while waiting:
+        entry = waiting.pop()
+        for output in _outputs(settings, entry, packet_id, result):
+            hop = Hop(entry.tile, entry.port, output)
+            if hop in result.hops:
+                result.faults.append(f"data reaches {entry} twice")
+                continue
+            result.hops.add(hop)
+            left = Endpoint(entry.tile, output)
+            onward = None if left in ends else neighbour(model, left)
+            keeps = packet_id is not None and keeps_header(settings, left)
+            if onward is None or not settings.is_set(onward):
+                result.arrivals[left if left in ends else settings.exits.get(left, left)] = keeps
+            elif packet_id is not None and not keeps:
+                result.faults.append(f"packets lose their header at {left}, halfway")
+            else:
+                waiting.append(onward)
+    return result
+
+
+def _outputs(settings: Settings, entry: Endpoint, packet_id: int | None, result: Walk) -> Iterator[Port]:
+    if entry in settings.circuits:
+        yield from settings.circuits[entry]
+    elif packet_id is None:
+        result.faults.append(f"no circuit leads on from {entry}")
+    else:
+        rule = next((rule for rule in settings.rules.get(entry, ()) if rule.matches(packet_id)), None)
+        if rule is None:
+            result.faults.append(f"no rule at {entry} matches packet {packet_id}")
+        else:
+            yield from rule.outputs
+
+
+def neighbour(model: DeviceModel, output: Endpoint) -> Endpoint | None:
+    """The port of the next tile that an output faces."""
+    step = STEPS.get(output.port.bundle)
+    if step is None:
+        return None
+    tile = TileId(output.tile.column + step[0], output.tile.row + step[1])
+    return (
+        Endpoint(tile, Port(output.port.bundle.opposite, output.port.channel)) if model.is_valid_tile(*tile) else None
+    )
+
+
+def keeps_header(settings: Settings, output: Endpoint) -> bool:
+    """Unless told otherwise a switch takes the header off what goes to a DMA or out of the array.
+
+    Source: `configureSwitches` in AIERT.cpp of mlir-aie at 3ca0193cea9e.
+    """
+    said = settings.keeps_header.get(output)
+    return not is_last(output) if said is None else said
+
+
+def is_last(output: Endpoint) -> bool:
+    """Whether a port is one of a DMA, or one below the array by whichever name."""
+    below = output.tile.row == 0 and output.port.bundle in (WireBundle.South, WireBundle.NOC, WireBundle.PLIO)
+    return below or output.port.bundle is WireBundle.DMA
+
+
+class Problem(NamedTuple):
+    """What is wrong with the way of a request; `misses` if its data does not get there."""
+
+    request: Request
+    text: str
+    misses: bool = False
+
+
+def check_routes(
+    settings: Settings, model: DeviceModel, requests: Iterable[Request], *, headers: bool = True
+) -> list[Problem]:
+    """All that is wrong with how these requests are carried out; `headers` are looked at where they arrive."""
+    by_sender: dict[tuple[Endpoint, int | None], list[Request]] = defaultdict(list)
+    for request in requests:
+        by_sender[request.source, request.packet_id].append(request)
+    walks = {
+        sender: walk(settings, model, *sender, {request.dest for request in wanted})
+        for sender, wanted in by_sender.items()
+    }
+    problems: list[Problem] = []
+    for sender, wanted in by_sender.items():
+        problems += _check_sender(walks[sender], wanted, headers)
+    return problems + list(_check_disjoint(walks, by_sender))
+
+
+def _check_sender(walked: Walk, wanted: list[Request], headers: bool) -> Iterator[Problem]:
+    dests = {request.dest for request in wanted}
+    for request in wanted:
+        if request.dest not in walked.arrivals:
+            yield Problem(request, "; ".join(["does not arrive", *walked.faults]), misses=True)
+        elif headers and request.packet_id is not None and not _is_right(request, walked.arrivals[request.dest]):
+            yield Problem(request, f"arrives {'without' if wants_header(request) else 'with'} its packet header")
+    for other in sorted(walked.arrivals.keys() - dests):
+        yield Problem(wanted[0], f"also arrives at {other}")
+    yield from (Problem(wanted[0], fault) for fault in walked.faults)
+
+
+def wants_header(request: Request) -> bool:
+    keep = request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None
+    return not is_last(request.dest) if keep is None else bool(keep.value.data)
+
+
+def _is_right(request: Request, has_header: bool) -> bool:
+    """Whether packets may arrive with, or without, a header.
+
+    What leaves the array at a shim's South port is not written into memory, so where nobody asks for anything the
+    header may stay: completion tokens, which are nothing but a header, share the port with flows that keep theirs.
+    """
+    keep = request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None
+    may_stay = keep is None and request.dest.port.bundle is WireBundle.South
+    return has_header == wants_header(request) or (has_header and may_stay)
+
+
+def _check_disjoint(
+    walks: dict[tuple[Endpoint, int | None], Walk], by_sender: dict[tuple[Endpoint, int | None], list[Request]]
+) -> Iterator[Problem]:
+    """A circuit has its connections to itself, and so has the output of each."""
+    users: dict[object, tuple[Endpoint, int | None]] = {}
+    circuits_first = sorted(walks, key=lambda sender: sender[1] is not None)
+    for sender in circuits_first:
+        for hop in sorted(walks[sender].hops):
+            for part in _parts(hop):
+                other = users.setdefault(part, sender) if sender[1] is None else users.get(part, sender)
+                if other != sender:
+                    yield Problem(by_sender[sender][0], f"meets {by_sender[other][0]} at {hop.tile} {hop.dest}")
+
+
+def _parts(hop: Hop) -> tuple[object, object]:
+    return (hop.tile, hop.source, "in"), (hop.tile, hop.dest, "out")
+
+
+def unused_hops(settings: Settings, model: DeviceModel, requests: Iterable[Request]) -> set[Hop]:
+    """Connections that carry none of the requests."""
+    requests = list(requests)
+    ends = {request.dest for request in requests}
+    used: set[Hop] = set()
+    for source, packet_id in {(request.source, request.packet_id) for request in requests}:
+        used |= walk(settings, model, source, packet_id, ends).hops
+    every = {Hop(*entry, output) for entry, outputs in settings.circuits.items() for output in outputs}
+    for entry, rules in settings.rules.items():
+        every |= {Hop(*entry, output) for rule in rules for output in rule.outputs}
+    return every - used
