@@ -3,7 +3,8 @@
 `nets` reads what is wanted; `grid` has the ports of all switches, `router` finds paths that fit beside each other,
 `routes` has it search for all nets of a design, and `bottleneck` proves where none can exist. `interconnect` writes
 circuits and `packet_switches` packets as operations of the switches. `switch_settings` follows finished settings,
-knowing nothing of their origin, so that what was written is checked against what was wanted."""
+knowing nothing of their origin, so that what was written is checked against what was wanted.
+"""
 
 from __future__ import annotations
 

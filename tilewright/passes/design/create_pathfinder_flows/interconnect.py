@@ -1,6 +1,7 @@
 """Switches and shim multiplexers of a device, made as they are needed; the circuits written into them; their wires.
 
-Streams that enter or leave the array at a shim are routed by the name of their end, and run through a South port."""
+Streams that enter or leave the array at a shim are routed by the name of their end, and run through a South port.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ select of an arbiter stands for a set of outputs, those whose mastersets name it
 A rule is a mask and a value: it takes the ids that have the value in the masked bits. Rules for some ids must leave
 alone the others that come through the same port; ids that never come there may match either way. As in Quine and
 McCluskey's method, the widest possible rules are found first, then the fewest of them that suffice, and each is
-narrowed again to what it is needed for."""
+narrowed again to what it is needed for.
+"""
 
 from __future__ import annotations
 

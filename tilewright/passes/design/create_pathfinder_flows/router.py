@@ -6,7 +6,8 @@ design gets the same routes.
 
 Among paths of equal cost `cheapest_tree` finds upstream's: neighbours are visited in the same order, and candidates
 wait in the same heap, four children to a parent, in which a node keeps its place when its distance shrinks, and the
-source waits a second time if it leads to itself."""
+source waits a second time if it leads to itself.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 `read_settings` takes them out of a design, `walk` follows data through them, from where it enters to everywhere it
 comes out, and `check_routes` compares that with what was asked for. Following needs the device's grid and the settings,
-nothing else: settings from elsewhere can be followed too."""
+nothing else: settings from elsewhere can be followed too.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,14 @@
-"""How the data of FIFOs gets from tile to tile: a circuit for each consumer, or packets with one id for all of them."""
+"""Flows of FIFOs from tile to tile, and the names under which runtime sequences find their shim channels.
+
+A connection is a circuit for each consumer, or packets with one id for all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NoReturn
 
-from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.builtin import IntAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,12 +24,26 @@ from tilewright.dialects.aie.flows import (
     Port,
     ShimDmaAllocationOp,
 )
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
+from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoLinkOp, ObjectFifoReleaseOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail, op_text
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design
 from tilewright.passes.design.objectfifo_stateful_transform.ends import Connection, End
-from tilewright.passes.design.objectfifo_stateful_transform.names import shim_allocation_name
+from tilewright.rewrite.symbols import replace_references
+
+KEPT = (
+    ObjectFifoOp,
+    ObjectFifoLinkOp,
+    ObjectFifoAllocateOp,
+    ObjectFifoRegisterExternalBuffersOp,
+    ObjectFifoAcquireOp,
+    ObjectFifoReleaseOp,
+    DmaChannelResetForOp,
+)
 
 
 class PacketIds:
@@ -115,3 +133,24 @@ def _dma_port(channel: Channel) -> Port:
 def _insert_behind(end: End, op: Operation) -> None:
     op.location = end.fifo.location
     Rewriter.insert_op(op, InsertPoint.after(end.fifo))
+
+
+def shim_allocation_name(fifo: str) -> str:
+    return f"{fifo}_shim_alloc"
+
+
+def rename_to_allocations(device: DeviceOp, fifos: Collection[str]) -> None:
+    """Runtime sequences refer to FIFOs; from now on they refer to the shim channels of those.
+
+    What is about the FIFOs themselves keeps its references, to be lowered with them.
+    """
+
+    def rename(reference: SymbolRefAttr) -> SymbolRefAttr:
+        name = reference.root_reference.data
+        if name not in fifos:
+            return reference
+        return SymbolRefAttr(StringAttr(shim_allocation_name(name)), reference.nested_references)
+
+    for op in device.body.walk():
+        if not isinstance(op, KEPT):
+            replace_references(op, rename)
