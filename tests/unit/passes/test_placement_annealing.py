@@ -12,9 +12,8 @@ from tilewright.device import TileType
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.design.place_tiles.annealing import Annealer
-from tilewright.passes.design.place_tiles.candidate import Candidate
-from tilewright.passes.design.place_tiles.placers import anneal
+from tilewright.passes.design.place_tiles import anneal
+from tilewright.passes.design.place_tiles.annealing import Annealer, Candidate
 from tilewright.passes.design.place_tiles.problem import Design
 
 

@@ -1,18 +1,28 @@
-"""Turns logical tiles into tiles of the array."""
+"""Turns logical tiles into tiles of the array.
+
+`problem` reads which tiles belong together and how many DMA channels each needs. Places are found in one of two ways:
+one tile after the other (`sequential`), or by simulated annealing (`annealing`), which considers everything at once,
+memory too (`loads`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
+from tilewright.device import TileId
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
-from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.place_tiles.placers import Placement, anneal, place_sequentially
+from tilewright.passes.design.place_tiles.annealing import Annealer
+from tilewright.passes.design.place_tiles.problem import Design
+from tilewright.passes.design.place_tiles.sequential import CorePlacer, OtherPlacer, Places
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.insertion import building
 
@@ -57,3 +67,25 @@ class PlaceTilesPass(Pass):
         return place_sequentially(
             device, self.cores_per_col if self.cores_per_col >= 0 else None, self.merge_logical_tiles
         )
+
+
+class Placement(NamedTuple):
+    """Where each logical tile goes, in the order of the program, and which FIFOs have their buffers elsewhere."""
+
+    places: dict[LogicalTileOp, TileId]
+    storage: list[tuple[ObjectFifoOp, TileId]]
+
+
+def anneal(device: DeviceOp, seed: int) -> Placement:
+    """A placement by chance and patience; the same for the same seed, unless that is 0."""
+    annealer = Annealer(Design(device), seed)
+    return Placement(annealer.place(), annealer.spilled())
+
+
+def place_sequentially(device: DeviceOp, cores_per_column: int | None = None, merge: bool = True) -> Placement:
+    """One choice after the other; `merge` lets mem and shim tiles share a place."""
+    design = Design(device)
+    places = Places(design)
+    CorePlacer(design, places, cores_per_column).place()
+    OtherPlacer(design, places, merge).place()
+    return Placement({tile: places.placed[tile] for tile in design.tiles}, [])
