@@ -12,8 +12,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.trace_register_writes import RegisterWriter
-from tilewright.passes.design.trace_units import unit_at
+from tilewright.passes.design.trace_units import RegisterWriter, unit_at
 
 
 class InlineTraceConfigPass(Pass):

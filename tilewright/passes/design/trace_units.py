@@ -1,14 +1,20 @@
-"""Which trace unit an operation means, and the numbers of the events it names."""
+"""Trace units, the numbers of their events, and writes of their registers in a runtime sequence."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
+from tilewright.device import TileId
 from tilewright.device.event_unit import EventUnit
 from tilewright.dialects.aie.lookup import device_model, tile_of
+from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.ir.diagnostics import fail
+from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.insertion import building
 
 
 def unit_at(op: Operation, tile: SSAValue, *, memory: bool) -> EventUnit:
@@ -34,3 +40,20 @@ def _advice(unit: EventUnit, name: str) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"`tilewright.device.events` lists those that the {unit.module} module raises"
+
+
+class RegisterWriter:
+    """Puts instructions at a point of a sequence, for one place in the source."""
+
+    def __init__(self, at: InsertPoint, location: LocationAttr):
+        self.builder = building(at, location)
+
+    def constant(self, value: int) -> SSAValue:
+        return self.builder.insert(i32_constant(value)).results[0]
+
+    def write(self, tile: TileId, offset: int, value: int) -> None:
+        self.builder.insert(NpuWrite32Op(self.constant(offset), self.constant(value), *tile))
+
+    def write_masked(self, tile: TileId, offset: int, value: int, mask: int) -> None:
+        operands = [self.constant(number) for number in (offset, value, mask)]
+        self.builder.insert(NpuMaskWrite32Op(operands[0], operands[1], operands[2], *tile))

@@ -16,12 +16,8 @@ from tilewright.dialects.aie.dma import MemTileDmaOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_warning, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.assign_buffer_addresses.schemes import (
-    TileMemory,
-    allocate_in_banks,
-    allocate_sequentially,
-    shown_name,
-)
+from tilewright.passes.design.assign_buffer_addresses.schemes import allocate_in_banks, allocate_sequentially
+from tilewright.passes.design.assign_buffer_addresses.tile_memory import TileMemory, shown_name
 
 
 @dataclass(frozen=True)

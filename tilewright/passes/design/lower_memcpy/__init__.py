@@ -1,26 +1,33 @@
 """Lowers token-gated copies: tokens become locks, copies become streams and DMA tasks on both sides.
 
+`copies` reads what a program wants, `sites` puts tokens on tiles, `streams` finds channels, `schedule` writes tasks and
+places the waits, `cores` has cores use locks, and `deadlock` simulates the result before it is believed.
+
 That is for devices with counting locks. On the older ones copies stand in the device itself, become programs of the
-DMAs and keep their tokens, as in mlir-aie.
+DMAs and keep their tokens, as in mlir-aie. `compat` writes what the first version of this lowering wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 
 from xdsl.context import Context
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import Arch
+from tilewright.device import Arch, DmaDirection, LockAction, WireBundle
 from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.dma import Channel, DmaStartOp, MemOp, NextBdOp
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.flows import FlowOp, Port
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
@@ -28,15 +35,15 @@ from tilewright.passes.design.lower_memcpy.compat import lower_as_first_version
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy
 from tilewright.passes.design.lower_memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
 from tilewright.passes.design.lower_memcpy.deadlock import rehearse
-from tilewright.passes.design.lower_memcpy.overlap import overlap_loops
-from tilewright.passes.design.lower_memcpy.programs import program_copies
-from tilewright.passes.design.lower_memcpy.schedule import Scheduler
-from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, place_of
+from tilewright.passes.design.lower_memcpy.schedule import Scheduler, overlap_loops
+from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, check_tokens, place_of
 from tilewright.passes.design.lower_memcpy.streams import Streams
-from tilewright.passes.design.lower_memcpy.token_checks import check_tokens
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
+
+CHANNEL = 0
+MOST_ARRIVALS = 2
 
 
 @dataclass(frozen=True)
@@ -157,3 +164,42 @@ def _erase_tokens(device: DeviceOp, sites: TokenSites) -> None:
         Rewriter.erase_op(use)  # of nothing
     for token in sites.tokens.values():
         Rewriter.erase_op(token)
+
+
+def program_copies(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
+    """Give each copy a flow, and a descriptor at both ends."""
+    programs = {op.tile: op for op in device.body.ops if isinstance(op, MemOp)}
+    arrivals = Counter[SSAValue]()
+    for op in copies:
+        source, destination = op.ends
+        if arrivals[destination.tile] == MOST_ARRIVALS:
+            fail_op(op, f"is the third copy to its tile, whose DMA has {MOST_ARRIVALS} channels for that")
+        ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.tile]))
+        building_before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
+        arrivals[destination.tile] += 1
+    for op in copies:
+        source, destination = op.ends
+        for end, direction in ((source, DmaDirection.MM2S), (destination, DmaDirection.S2MM)):
+            if end.tile not in programs:
+                fail_op(op, "is between tiles of which one has no aie.mem", (end.tile, "this one"))
+            _add_descriptor(programs[end.tile], op, end, direction)
+        Rewriter.erase_op(op)
+
+
+def _add_descriptor(program: MemOp, op: MemcpyOp, end: CopyEnd, direction: DmaDirection) -> None:
+    last = program.body.last_block
+    assert last is not None, "a DMA's program ends with a block"
+    descriptor = Block(_descriptor_ops(op, end, last))
+    start = Block([DmaStartOp(Channel(direction, CHANNEL), descriptor, last)])
+    for block in (start, descriptor):
+        for new in block.ops:
+            new.location = op.location
+    program.body.insert_block_before([start, descriptor], last)
+
+
+def _descriptor_ops(op: MemcpyOp, end: CopyEnd, last: Block) -> Iterator[Operation]:
+    name = op.token_name
+    yield UseTokenOp(name, LockAction.Acquire, op.acquire_value)
+    yield DmaBdOp(end.buffer, end.offset, end.length)
+    yield UseTokenOp(name, LockAction.Release, op.release_value)
+    yield NextBdOp(last)

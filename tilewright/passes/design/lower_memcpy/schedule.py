@@ -1,33 +1,50 @@
-"""When a sequence waits for its copies: when their channels, queues or descriptors are needed again, and at its end.
+"""Copies of a sequence as DMA tasks, and when it waits for them.
 
-A copy is done when its destinations are. The tokens of a channel come in the order of its tasks and all look the same,
-so copies are awaited in the order in which they were started on each channel.
+It waits when channels, queues or descriptors are needed again, and at its end. A copy is done when its destinations
+are. The tokens of a channel come in the order of its tasks and all look the same, so copies are awaited in the order in
+which they were started on each channel.
+
+Iterations of a loop overlap where they can: one starts its copies while those of the one before still run. The first
+iteration is put before the loop, and what it started is handed on from iteration to iteration. So the loop must do
+nothing but copies, few enough for two iterations to be under way at once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.builder import Builder
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerType, i32, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, TileId
-from tilewright.dialects.aie.core import INDEX
+from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, LockAction, TileId
+from tilewright.dialects import arith
+from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.dma import DmaBody
 from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
-from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
+from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, LockName, LockUse, Side
 from tilewright.passes.design.lower_memcpy.streams import Streams
-from tilewright.passes.design.lower_memcpy.tasks import Locks, check_lengths, configure_side
-from tilewright.rewrite.folding.regions import only_block, recreate
+from tilewright.rewrite.emitter import Number, constant_of, known
+from tilewright.rewrite.folding.regions import only_block, recreate, terminator
 from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.unrolling import loops_innermost_first
+
+Locks = Mapping[LockName, LockOp]
+AT_ONCE = 2
+"""Iterations that are under way at the same time."""
 
 
 @dataclass(frozen=True)
@@ -195,3 +212,155 @@ def _programmed_descriptors(device: DeviceOp) -> dict[TileId, int]:
         for op in device.body.ops
         if isinstance(op, DmaBody) and op.place is not None
     }
+
+
+def configure_side(build: Builder, side: Side, locks: Locks, packet: PacketInfoAttr | None) -> DmaConfigureTaskOp:
+    """Write down what the DMA of a tile does for a copy. Destinations tell when they are done."""
+    sizes = [_wide(build, size) for size in side.end.sizes]
+    strides = [_wide(build, stride) for stride in side.end.strides]
+    offset, length, repeats = _count(build, side.end.offset), _count(build, side.end.length), None
+    if side.repeats_outermost:
+        length, repeats = _product(build, sizes[1:]), _less_one(build, sizes[0])
+    bd = DmaBdOp(side.end.buffer, offset, length, list(zip(sizes, strides, strict=True)))
+    task = DmaConfigureTaskOp(
+        side.tile.result,
+        side.direction,
+        side.number,
+        Region(Block([*_locked(bd, side, locks), EndOp()])),
+        issue_token=side.direction is DmaDirection.S2MM,
+        repeat_count=repeats if isinstance(repeats, int) else 0,
+        repeat_count_val=repeats if isinstance(repeats, SSAValue) else None,
+        packet=packet if side.direction is DmaDirection.MM2S else None,
+    )
+    for op in task.walk():
+        op.location = side.op.location
+    return build.insert(task)
+
+
+def check_lengths(build: Builder, copy: Copy) -> None:
+    """Have lengths that are not known compared when they are."""
+    source = copy.source
+    for side in copy.destinations:
+        is_same = source.end.length is side.end.length and source.element_bytes == side.element_bytes
+        if None in (source.length_bytes, side.length_bytes) and not is_same:
+            sent, received = (_bytes(build, end) for end in (source, side))
+            excess = build.insert(arith.SubiOp(sent, received)).results[0]
+            build.insert(NpuAssertRangeOp(excess, 0, 0, "length of the source less that of the destination, in bytes,"))
+
+
+def _bytes(build: Builder, side: Side) -> SSAValue:
+    length = _value(build, _wide(build, side.end.length), i64)
+    return build.insert(arith.MuliOp(length, _value(build, side.element_bytes, i64))).results[0]
+
+
+def _locked(bd: DmaBdOp, side: Side, locks: Locks) -> Iterator[Operation]:
+    yield from _use(side.acquired, LockAction.AcquireGreaterEqual, locks)
+    yield bd
+    yield from _use(side.released, LockAction.Release, locks)
+
+
+def _use(uses: Sequence[LockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
+    for name, amount in uses:
+        constant = constant_of(amount, i32)
+        yield constant
+        yield UseLockOp(locks[name].result, action, constant.results[0])
+
+
+def _count(build: Builder, number: Number) -> Number:
+    """An offset or a length, as descriptors take them."""
+    if (value := known(number)) is not None:
+        return value
+    assert isinstance(number, SSAValue)
+    return _wide(build, number) if isinstance(number.type, IndexType) else number
+
+
+def _wide(build: Builder, number: Number) -> Number:
+    """A size or a stride, in 64 bits."""
+    if (value := known(number)) is not None:
+        return value
+    assert isinstance(number, SSAValue)
+    if isinstance(number.type, IndexType):
+        return build.insert(arith.IndexCastOp(number, i64)).results[0]
+    return number if number.type == i64 else build.insert(arith.ExtSIOp(number, i64)).results[0]
+
+
+def _product(build: Builder, numbers: Sequence[Number]) -> Number:
+    result: Number = 1
+    for number in numbers:
+        if isinstance(result, int) and isinstance(number, int):
+            result *= number
+        elif number != 1:
+            factors = _value(build, result, i64), _value(build, number, i64)
+            result = number if result == 1 else build.insert(arith.MuliOp(*factors)).results[0]
+    return result
+
+
+def _less_one(build: Builder, number: Number) -> Number:
+    if isinstance(number, int):
+        return number - 1
+    short = build.insert(arith.TruncIOp(number, i32)).results[0]
+    return build.insert(arith.SubiOp(short, _value(build, 1, i32))).results[0]
+
+
+def _value(build: Builder, number: Number, type: IntegerType) -> SSAValue:
+    return build.insert(constant_of(number, type)).results[0] if isinstance(number, int) else number
+
+
+def overlap_loops(sequence: RuntimeSequenceOp) -> set[scf.ForOp]:
+    """Put the first iteration before each loop for which that is possible. Returns these loops."""
+    loops = [loop for loop in loops_innermost_first(sequence) if _can_overlap(loop)]
+    for loop in loops:
+        _peel(loop)
+    return set(loops)
+
+
+def _can_overlap(loop: scf.ForOp) -> bool:
+    end = terminator(loop.body)
+    ops = [op for op in only_block(loop.body).ops if op is not end]
+    copies = [op for op in ops if isinstance(op, MemcpyOp)]
+    if not copies or loop.results or not all(_is_harmless(op) for op in ops):
+        return False
+    return _fits_queues(copies) and _has_one_sender_each(copies)
+
+
+def _is_harmless(op: Operation) -> bool:
+    return isinstance(op, MemcpyOp) or (not op.regions and op.name.startswith("arith."))
+
+
+def _fits_queues(copies: Sequence[MemcpyOp]) -> bool:
+    """Whether the queues hold what two iterations start, even if all of a tile goes through one channel."""
+    tasks = Counter[tuple[SSAValue, DmaDirection]]()
+    for op in copies:
+        source, *destinations = op.ends
+        tasks[source.tile, DmaDirection.MM2S] += 1
+        tasks.update((end.tile, DmaDirection.S2MM) for end in destinations)
+    return max(tasks.values()) * AT_ONCE <= TASK_QUEUE_DEPTH
+
+
+def _has_one_sender_each(copies: Sequence[MemcpyOp]) -> bool:
+    """Whether each tile gets all its data along one route, so that they come in order whatever channels there are."""
+    routes: dict[SSAValue, tuple[SSAValue, ...]] = {}
+    for op in copies:
+        route = tuple(end.tile for end in op.ends)
+        if any(routes.setdefault(tile, route) != route for tile in route[1:]):
+            return False
+    return True
+
+
+def _peel(loop: scf.ForOp) -> None:
+    """`if any iteration { the first one; the loop over the others }`"""
+    build = building_before(loop)
+    order = "ult" if "unsignedCmp" in loop.properties else "slt"
+    has_any = build.insert(arith.CmpiOp(loop.lb, loop.ub, order)).results[0]
+    block, end = Block(), terminator(loop.body)
+    branch = build.insert(scf.IfOp(has_any, [], Region(block)))
+    inside = building(InsertPoint.at_end(block), loop.location)
+    copies: dict[SSAValue, SSAValue] = {only_block(loop.body).args[0]: loop.lb}
+    for op in only_block(loop.body).ops:
+        if op is not end:
+            inside.insert(op.clone(copies))
+    second = inside.insert(arith.AddiOp(loop.lb, loop.step)).results[0]
+    inside.insert(scf.YieldOp())
+    loop.detach()
+    Rewriter.insert_op(loop, InsertPoint.before(terminator(branch.true_region)))
+    loop.operands = [second, loop.ub, loop.step]

@@ -1,9 +1,11 @@
-"""Where tokens live. A token is a counter, a lock, on each tile where somebody takes from it or gives to it.
+"""Sites of tokens. A token is a counter, a lock, on each tile where something takes from it or gives to it.
 
 A core uses the lock of its own tile. A copy takes a token where it reads and gives it where it writes, except that the
 host has no locks. So a token that a copy between tiles both takes and gives goes along with the data. Any other has one
 lock for all of its users if some tile is in reach of them all: then a copy may also take a token where it writes (there
 is room in the destination) or give it where it reads (the source may be overwritten).
+
+Some uses are wrong whatever a program does: waiting for what is never given, or being alone with a token.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from tilewright.dialects.aie.lookup import parent_tile_element, symbol_name
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
-from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
 from tilewright.passes.design.lower_memcpy.copies import Copy, LockName, LockUse, Side
 
 NEIGHBOUR_COST = 16
@@ -210,3 +212,74 @@ def check_sides(copies: Sequence[Copy]) -> None:
                         "one lock for that",
                         (copy.op, "let one token stand for all of them, with a value that is the sum"),
                     )
+
+
+def check_tokens(sites: TokenSites) -> None:
+    for name, token in sites.tokens.items():
+        demands = sites.demands[name]
+        _check_value(token, sites.limit)
+        _check_partners(name, token, demands)
+        _check_given(name, token, demands)
+        _warn_of_untaken(name, token, demands)
+        _warn_of_rivals(name, token, demands)
+
+
+def _check_value(token: TokenOp, limit: int) -> None:
+    value = token.value.value.data
+    if not 0 <= value <= limit:
+        fail_op(token, f"starts with {value}, but a lock holds 0 to {limit}")
+
+
+def _check_partners(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+    """A token tells one from another: what a core does with it all alone tells nobody."""
+    holders: set[Operation | None] = {parent_tile_element(demand.op) for demand in demands}
+    if len(holders) == 1 and None not in holders:
+        fail_op(
+            demands[0].op,
+            f"uses @{name}, which no copy and no other core uses",
+            (token, f"name @{name} in the copy that is to wait for this core, or to be waited for"),
+        )
+
+
+def _check_given(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+    """Whoever takes more than there is at first needs somebody who gives, on the same tile."""
+    given = {place: demand for demand in demands if not demand.is_acquire for place in demand.site}
+    for demand in demands:
+        if demand.is_acquire and demand.amount > token.value.value.data and not demand.site <= given.keys():
+            elsewhere = next(iter(given.values()), None)
+            where = " there" if elsewhere is not None else ""
+            notes = [(elsewhere.op, "it is given here, on another tile")] if elsewhere is not None else []
+            fail_op(
+                demand.op,
+                f"waits for {demand.amount} of @{name} on tile {_tiles(demand)}, which nobody gives{where}",
+                (token, f"it starts with {token.value.value.data}"),
+                *notes,
+            )
+
+
+def _tiles(demand: Demand) -> str:
+    return ", ".join(str(tuple(place)) for place in sorted(demand.site))
+
+
+def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+    """A lock that is only given to would overflow after some runs."""
+    taken = {place for demand in demands if demand.is_acquire for place in demand.site}
+    for demand in demands:
+        if not demand.is_acquire and not demand.site <= taken:
+            text = op_text(demand.op, f"gives @{name} on tile {_tiles(demand)}, where nobody takes it")
+            emit_warning(demand.op, text).note(token, "so it is not given")
+
+
+def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+    """A core and a copy that take the same rarely mean it: the copy may get what was meant for the core."""
+    takers = [demand for demand in demands if demand.is_acquire]
+    for copy in (demand for demand in takers if isinstance(demand.op, MemcpyOp)):
+        rival = next((d for d in takers if d.op is not copy.op and _is_rival(d, copy)), None)
+        if rival is not None:
+            text = op_text(copy.op, f"takes @{name} on tile {_tiles(copy)}, and so does a core: whoever comes first")
+            warning = emit_warning(copy.op, text).note(rival.op, "the core takes it here")
+            warning.note(token, "let one of them wait for another token")
+
+
+def _is_rival(core: Demand, copy: Demand) -> bool:
+    return isinstance(core.op, UseTokenOp) and not set(core.locks).isdisjoint(copy.locks)
