@@ -22,7 +22,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 
 
-class Descriptor(NamedTuple):
+class ChannelBd(NamedTuple):
     """A descriptor of a DMA, the number of the channel that runs it, and the descriptor that follows it, if any."""
 
     bd: DmaBdOp
@@ -52,20 +52,20 @@ def _dmas(device: DeviceOp) -> Iterator[DmaBody]:
         yield from (op for op in device.body.ops if isinstance(op, kind))
 
 
-def _descriptors(dma: DmaBody) -> Iterator[Descriptor]:
+def _descriptors(dma: DmaBody) -> Iterator[ChannelBd]:
     """All descriptors of a DMA, from regions if it has some, else from blocks."""
     regions = [op for op in dma.ops if isinstance(op, DmaOp)]
     for op in regions:
         bds = [bd for region in op.bds if (bd := _descriptor_in(region.block)) is not None]
         after = [*bds[1:], *(bds[:1] if op.loop.value.data else ())]
-        yield from (Descriptor(bd, op.channel.number, next) for bd, next in zip_longest(bds, after))
+        yield from (ChannelBd(bd, op.channel.number, next) for bd, next in zip_longest(bds, after))
     if regions:
         return
     channels = _channels_of_blocks(dma)
     for block in dma.body.blocks:
         bd = _descriptor_in(block)
         if bd is not None:  # one that no channel runs may have any number
-            yield Descriptor(bd, channels.get(block, 0), _descriptor_after(block))
+            yield ChannelBd(bd, channels.get(block, 0), _descriptor_after(block))
 
 
 def _descriptor_in(block: Block) -> DmaBdOp | None:
@@ -96,7 +96,7 @@ def _channels_of_blocks(dma: DmaBody) -> dict[Block, int]:
     return channels
 
 
-def _number(descriptors: Sequence[Descriptor], model: DeviceModel, place: TileId) -> None:
+def _number(descriptors: Sequence[ChannelBd], model: DeviceModel, place: TileId) -> None:
     taken: dict[int, DmaBdOp] = {}
     for bd, channel, _ in descriptors:
         if bd.bd_id is None:
@@ -122,7 +122,7 @@ def _number(descriptors: Sequence[Descriptor], model: DeviceModel, place: TileId
         bd.bd_id = IntegerAttr(number, i32)
 
 
-def _link(descriptors: Sequence[Descriptor]) -> None:
+def _link(descriptors: Sequence[ChannelBd]) -> None:
     for bd, _, following in descriptors:
         if _is_linked(bd):
             bd.next_bd_id = following.bd_id if following is not None else None

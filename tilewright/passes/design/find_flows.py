@@ -30,25 +30,25 @@ Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
 FROM_TILES = (WireBundle.Core, WireBundle.DMA)
 
 
-class Ids(NamedTuple):
+class MaskedIds(NamedTuple):
     """The packet ids that have a value in masked bits; all of them, or a circuit, if no bit is masked."""
 
     mask: int = 0
     value: int = 0
 
-    def narrowed(self, other: Ids) -> Ids | None:
+    def narrowed(self, other: MaskedIds) -> MaskedIds | None:
         both = self.mask & other.mask
         if self.value & both != other.value & both:
             return None
-        return Ids(self.mask | other.mask, self.value | other.value & other.mask)
+        return MaskedIds(self.mask | other.mask, self.value | other.value & other.mask)
 
 
-class Place(NamedTuple):
+class ReachedPort(NamedTuple):
     """A port of a component, and the packets that get there."""
 
     component: Operation
     port: Port
-    ids: Ids
+    ids: MaskedIds
 
 
 class FindFlowsPass(Pass):
@@ -85,7 +85,7 @@ def _num_sources(tile: TileOp, bundle: WireBundle) -> int:
     )
 
 
-def _flow(tile: TileOp, source: Port, arrival: Place) -> Operation:
+def _flow(tile: TileOp, source: Port, arrival: ReachedPort) -> Operation:
     dest = arrival.component.results[0]
     if arrival.ids.mask == 0:
         return FlowOp(tile.result, source, dest, arrival.port)
@@ -97,7 +97,7 @@ class _Streams:
 
     def __init__(self, device: DeviceOp):
         self._wires: dict[tuple[Operation, WireBundle], tuple[Operation, WireBundle]] = {}
-        self._exits: dict[tuple[Operation, Port], list[tuple[Port, Ids]]] = {}
+        self._exits: dict[tuple[Operation, Port], list[tuple[Port, MaskedIds]]] = {}
         for op in device.body.ops:
             if isinstance(op, WireOp):
                 self._add_wire(op)
@@ -114,7 +114,7 @@ class _Streams:
     def _add_circuits(self, switch: Switch) -> None:
         for op in switch.connections.ops:
             if isinstance(op, ConnectOp):
-                self._exits.setdefault((switch, op.source), []).append((op.dest, Ids()))
+                self._exits.setdefault((switch, op.source), []).append((op.dest, MaskedIds()))
 
     def _add_packets(self, switch: Switch) -> None:
         masters = [op for op in switch.connections.ops if isinstance(op, MasterSetOp)]
@@ -123,18 +123,18 @@ class _Streams:
                 continue
             of_port = [rule for rule in rules.rules.ops if isinstance(rule, PacketRuleOp)]
             self._exits.setdefault((switch, rules.source), []).extend(
-                (master.dest, Ids(rule.mask.value.data, rule.value.value.data))
+                (master.dest, MaskedIds(rule.mask.value.data, rule.value.value.data))
                 for master in masters
                 for amsel in master.amsels
                 for rule in of_port
                 if rule.amsel is amsel
             )
 
-    def arrivals(self, tile: TileOp, source: Port) -> Iterator[Place]:
+    def arrivals(self, tile: TileOp, source: Port) -> Iterator[ReachedPort]:
         """Where data from a port of a tile gets to, last branches first."""
-        start = self._along_wire(tile, source, Ids())
+        start = self._along_wire(tile, source, MaskedIds())
         waiting = [] if start is None else [start]
-        passed: set[Place] = set()
+        passed: set[ReachedPort] = set()
         while waiting:
             place = waiting.pop()
             if isinstance(place.component, Tile):
@@ -143,13 +143,13 @@ class _Streams:
                 passed.add(place)
                 waiting += self._through_switch(place)
 
-    def _through_switch(self, place: Place) -> Iterator[Place]:
+    def _through_switch(self, place: ReachedPort) -> Iterator[ReachedPort]:
         for port, ids in self._exits.get((place.component, place.port), ()):
             remaining = place.ids.narrowed(ids)
             onward = None if remaining is None else self._along_wire(place.component, port, remaining)
             if onward is not None:
                 yield onward
 
-    def _along_wire(self, component: Operation, port: Port, ids: Ids) -> Place | None:
+    def _along_wire(self, component: Operation, port: Port, ids: MaskedIds) -> ReachedPort | None:
         wire = self._wires.get((component, port.bundle))
-        return None if wire is None else Place(wire[0], Port(wire[1], port.channel), ids)
+        return None if wire is None else ReachedPort(wire[0], Port(wire[1], port.channel), ids)

@@ -23,7 +23,7 @@ def shown_name(buffer: BufferOp) -> str:
 
 
 @dataclass
-class Placed:
+class PlacedBuffer:
     """A buffer and where it begins."""
 
     buffer: BufferOp
@@ -71,9 +71,9 @@ class TileMemory:
     def is_misplaced(self, buffer: BufferOp, address: int) -> bool:
         return self.aligned(buffer, address) != address
 
-    def placed(self) -> list[Placed]:
+    def placed(self) -> list[PlacedBuffer]:
         """The buffers that have an address, the lowest first."""
-        placed = [Placed(b, b.address_bytes) for b in self.buffers if b.address_bytes is not None]
+        placed = [PlacedBuffer(b, b.address_bytes) for b in self.buffers if b.address_bytes is not None]
         return sorted(placed, key=lambda each: each.address)
 
 
@@ -116,11 +116,11 @@ def fits(memory: TileMemory) -> bool:
     return False
 
 
-def _where(placed: Placed) -> str:
+def _where(placed: PlacedBuffer) -> str:
     return f"buffer '{shown_name(placed.buffer)}' at address 0x{placed.address:X}"
 
 
-def _is_above_stack(memory: TileMemory, placed: Placed) -> bool:
+def _is_above_stack(memory: TileMemory, placed: PlacedBuffer) -> bool:
     if placed.address >= memory.stack_bytes:
         return True
     error = emit_op_error(placed.buffer, f"{_where(placed)} overlaps with stack (size: {memory.stack_bytes} bytes)")
@@ -128,7 +128,7 @@ def _is_above_stack(memory: TileMemory, placed: Placed) -> bool:
     return False
 
 
-def _is_on_bus(memory: TileMemory, placed: Placed) -> bool:
+def _is_on_bus(memory: TileMemory, placed: PlacedBuffer) -> bool:
     if not memory.is_misplaced(placed.buffer, placed.address):
         return True
     bits = memory.resources.bus_bits
@@ -136,7 +136,7 @@ def _is_on_bus(memory: TileMemory, placed: Placed) -> bool:
     return False
 
 
-def _is_apart(lower: Placed, upper: Placed) -> bool:
+def _is_apart(lower: PlacedBuffer, upper: PlacedBuffer) -> bool:
     if lower.end <= upper.address:
         return True
     error = emit_op_error(
@@ -167,7 +167,7 @@ def _bank_lines(memory: TileMemory) -> Iterator[str]:
         yield from (_buffer_line("\t\t", each) for each in placed if bank_of(each.buffer) == number)
 
 
-def _buffer_line(indent: str, placed: Placed) -> str:
+def _buffer_line(indent: str, placed: PlacedBuffer) -> str:
     name = placed.buffer.sym_name
     return _line(indent, name.data if name is not None else "", placed.address, placed.size)
 

@@ -23,7 +23,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Where, fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
-from tilewright.passes.design.create_pathfinder_flows.grid import Taken, make_shape
+from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts, make_shape
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     Interconnect,
     add_wires,
@@ -31,10 +31,10 @@ from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     output_port,
     write_circuits,
 )
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net, Request, collect_nets, requests_of
+from tilewright.passes.design.create_pathfinder_flows.nets import Net, Request, StreamPort, collect_nets, requests_of
 from tilewright.passes.design.create_pathfinder_flows.packet_switches import write_packets
 from tilewright.passes.design.create_pathfinder_flows.router import Congested, Unreachable
-from tilewright.passes.design.create_pathfinder_flows.routes import Route, find_routes
+from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute, find_routes
 from tilewright.passes.design.create_pathfinder_flows.switch_settings import (
     check_routes,
     read_settings,
@@ -78,7 +78,7 @@ def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Reque
     return [request for request, there in zip(requests, arrivals, strict=True) if request.dest not in there]
 
 
-def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[TileId, Taken]) -> list[Route]:
+def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[TileId, TakenPorts]) -> list[NetRoute]:
     clashes = list(find_clashes(device.model, requests))
     if clashes:
         explain_clashes(device, clashes)
@@ -122,16 +122,18 @@ class Clash(NamedTuple):
 
 def find_clashes(model: DeviceModel, requests: Iterable[Request]) -> Iterator[Clash]:
     """All pairs of a request and the first one before it that it clashes with, at a source or at a destination."""
-    entering: dict[Endpoint, list[Request]] = defaultdict(list)
-    leaving: dict[Endpoint, list[Request]] = defaultdict(list)
+    entering: dict[StreamPort, list[Request]] = defaultdict(list)
+    leaving: dict[StreamPort, list[Request]] = defaultdict(list)
     for request in requests:
         tile, port = request.source
-        yield from _clash_at(Endpoint(tile, input_port(model, tile, port)), entering, request, _enter_together)
+        yield from _clash_at(StreamPort(tile, input_port(model, tile, port)), entering, request, _enter_together)
         tile, port = request.dest
-        yield from _clash_at(Endpoint(tile, output_port(model, tile, port)), leaving, request, _leave_together)
+        yield from _clash_at(StreamPort(tile, output_port(model, tile, port)), leaving, request, _leave_together)
 
 
-def _clash_at(where: Endpoint, present: dict[Endpoint, list[Request]], request: Request, fits: Fits) -> Iterator[Clash]:
+def _clash_at(
+    where: StreamPort, present: dict[StreamPort, list[Request]], request: Request, fits: Fits
+) -> Iterator[Clash]:
     other = next((other for other in present[where] if not fits(other, request)), None)
     present[where].append(request)
     if other is not None:
@@ -160,27 +162,27 @@ def explain_clashes(device: DeviceOp, clashes: Sequence[Clash]) -> NoReturn:
     )
 
 
-def explain_unreachable(device: DeviceOp, error: Unreachable, taken: Mapping[TileId, Taken]) -> NoReturn:
+def explain_unreachable(device: DeviceOp, error: Unreachable, taken: Mapping[TileId, TakenPorts]) -> NoReturn:
     request = next(request for request in error.net.requests if request.dest == error.dest)
     source, dest, model = request.source, request.dest, device.model
     notes: list[Note] = [(request.op, f"no way for {request}")]
     reasons = [
         *_missing_port(model, source, "enters", make_shape(model, source.tile, compact=False).inputs),
         *_missing_port(model, dest, "leaves", make_shape(model, dest.tile, compact=False).outputs),
-        *_taken_port(source, taken.get(source.tile, Taken()).inputs),
-        *_taken_port(dest, taken.get(dest.tile, Taken()).outputs),
+        *_taken_port(source, taken.get(source.tile, TakenPorts()).inputs),
+        *_taken_port(dest, taken.get(dest.tile, TakenPorts()).outputs),
     ]
     reasons = reasons or [f"no connections of the switches lead from {source} to {dest}"]
     fail(device.location, NO_ROUTING, *notes, *((request.op, reason) for reason in reasons))
 
 
-def _missing_port(model: DeviceModel, end: Endpoint, verb: str, ports: Collection[Port]) -> Iterator[str]:
+def _missing_port(model: DeviceModel, end: StreamPort, verb: str, ports: Collection[Port]) -> Iterator[str]:
     if end.port not in ports:
         kind = model.tile_type(*end.tile)
         yield f"nothing {verb} the streams at {end}: a {kind} has {_list_ports(ports)}"
 
 
-def _taken_port(end: Endpoint, ports: Collection[Port]) -> Iterator[str]:
+def _taken_port(end: StreamPort, ports: Collection[Port]) -> Iterator[str]:
     if end.port in ports:
         yield f"{end} is used by switch settings that the design has already"
 
@@ -207,7 +209,7 @@ def explain_bottleneck(device: DeviceOp, error: Bottleneck) -> NoReturn:
 
 def explain_congestion(device: DeviceOp, error: Congested) -> NoReturn:
     notes: list[Note] = []
-    for (source, dest), nets in error.meetings[:FEW]:
+    for (source, dest), nets in error.overused[:FEW]:
         notes.append((device.location, f"the way from {source} to {dest} is wanted by {len(nets)} flows"))
         notes += _name_nets(nets)
     fail(device.location, NO_ROUTING, *notes, (device.location, SPREAD_OUT))

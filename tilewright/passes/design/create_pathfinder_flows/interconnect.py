@@ -16,9 +16,9 @@ from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
 from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design.create_pathfinder_flows.grid import Taken
+from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts
 from tilewright.passes.design.create_pathfinder_flows.nets import Request
-from tilewright.passes.design.create_pathfinder_flows.routes import Route
+from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.rewrite.device_tiles import tiles_by_place
 
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
@@ -64,12 +64,12 @@ class Interconnect:
     def has_multiplexer(self, place: TileId) -> bool:
         return self.device.model.tile_type(*place) is TileType.ShimNOCTile
 
-    def taken(self) -> dict[TileId, Taken]:
+    def taken(self) -> dict[TileId, TakenPorts]:
         """The ports that switches already use, by all the names they go by."""
         return {place: _taken(op, self.device.model.is_shim_tile(*place)) for place, op in self.switches.items()}
 
 
-def _taken(switch: SwitchboxOp, is_shim: bool) -> Taken:
+def _taken(switch: SwitchboxOp, is_shim: bool) -> TakenPorts:
     inputs: set[Port] = set()
     outputs: set[Port] = set()
     for op in switch.connections.ops:
@@ -80,7 +80,7 @@ def _taken(switch: SwitchboxOp, is_shim: bool) -> Taken:
     if is_shim:
         inputs |= {Port(*port) for port, channel in SHIM_MUX_ENTRIES.items() if Port(South, channel) in inputs}
         outputs |= {Port(*port) for port, channel in SHIM_MUX_EXITS.items() if Port(South, channel) in outputs}
-    return Taken(inputs, outputs)
+    return TakenPorts(inputs, outputs)
 
 
 def append(block: Block, ops: Iterable[Operation], location: LocationAttr) -> None:
@@ -129,7 +129,7 @@ def _result_at(ops: Mapping[TileId, SwitchboxOp | ShimMuxOp], place: TileId) -> 
     return None if op is None else op.result
 
 
-def write_circuits(interconnect: Interconnect, routes: Iterable[Route]) -> None:
+def write_circuits(interconnect: Interconnect, routes: Iterable[NetRoute]) -> None:
     """Replace the flows of circuits by their routes, in the order of the flows."""
     by_source = {route.net.source: route for route in routes if route.net.is_circuit}
     requests = {request.op: request for route in by_source.values() for request in route.net.requests}
@@ -142,7 +142,7 @@ def write_circuits(interconnect: Interconnect, routes: Iterable[Route]) -> None:
             op.erase()
 
 
-def _write_circuit(interconnect: Interconnect, route: Route, request: Request) -> None:
+def _write_circuit(interconnect: Interconnect, route: NetRoute, request: Request) -> None:
     model, location = interconnect.device.model, request.op.location
     for tile, hops in route.hops.items():
         switch = interconnect.switch(tile, location)

@@ -31,15 +31,15 @@ from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     multiplexer_side,
     output_port,
 )
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Request
-from tilewright.passes.design.create_pathfinder_flows.routes import Route
-from tilewright.passes.design.create_pathfinder_flows.switch_settings import Hop
+from tilewright.passes.design.create_pathfinder_flows.nets import Request, StreamPort
+from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import SwitchHop
 
 OVERLAY = "is_ctrl_pkt_overlay"
 Pair = tuple[int, int]
 
 
-def write_packets(interconnect: Interconnect, routes: Iterable[Route], requests: Sequence[Request]) -> None:
+def write_packets(interconnect: Interconnect, routes: Iterable[NetRoute], requests: Sequence[Request]) -> None:
     """Configure switches for the packet flows, which stay in the design, and give every tile a switch."""
     switches = packet_switches(routes, requests)
     keeps = {request.dest: keep for request in requests if (keep := _keep_header(request)) is not None}
@@ -67,7 +67,7 @@ class _SwitchWriter:
     """Writes the packets of one switch."""
 
     def __init__(
-        self, interconnect: Interconnect, place: TileId, packets: PacketSwitch, keeps: Mapping[Endpoint, BoolAttr]
+        self, interconnect: Interconnect, place: TileId, packets: PacketSwitch, keeps: Mapping[StreamPort, BoolAttr]
     ):
         self.interconnect, self.place, self.packets, self.keeps = interconnect, place, packets, keeps
         self.model = interconnect.device.model
@@ -113,7 +113,7 @@ class _SwitchWriter:
         if left != output:
             self.joined.append(ConnectOp(multiplexer_side(left), output))
         op = MasterSetOp(left, [amsel.result for amsel in amsels])
-        op.keep_pkt_header = self.keeps.get(Endpoint(self.place, output))
+        op.keep_pkt_header = self.keeps.get(StreamPort(self.place, output))
         if output in self.packets.control_outputs():
             op.attributes[OVERLAY] = UnitAttr()
         return op
@@ -166,7 +166,7 @@ class _SwitchWriter:
             f"slave port packet rules exceed the {limit}-slot limit ({present} + {more}).",
             (
                 self.interconnect.tiles[self.place],
-                f"packets that enter {Endpoint(self.place, port)} leave in too many ways: {', '.join(ways)}",
+                f"packets that enter {StreamPort(self.place, port)} leave in too many ways: {', '.join(ways)}",
             ),
             (op.location, "give packets that leave together ids that share bits, or send some from another port"),
         )
@@ -204,7 +204,7 @@ class PacketSwitch:
     with_priority: dict[tuple[Port, int], bool] = field(default_factory=dict[tuple[Port, int], bool])
     _order: list[Arrival] = field(default_factory=list[Arrival])
 
-    def add(self, hop: Hop, request: Request) -> None:
+    def add(self, hop: SwitchHop, request: Request) -> None:
         assert request.packet_id is not None
         arrival = Arrival(hop.source, request.packet_id)
         outputs = self.outputs.setdefault(arrival, {})
@@ -231,7 +231,7 @@ class PacketSwitch:
         return [list(group) for group in groups.values()]
 
 
-def packet_switches(routes: Iterable[Route], requests: Iterable[Request]) -> dict[TileId, PacketSwitch]:
+def packet_switches(routes: Iterable[NetRoute], requests: Iterable[Request]) -> dict[TileId, PacketSwitch]:
     """The switches that packets pass, by place."""
     by_request = {request: route for route in routes for request in route.net.requests}
     switches: dict[TileId, PacketSwitch] = {}

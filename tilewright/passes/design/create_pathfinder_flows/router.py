@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net
+from tilewright.passes.design.create_pathfinder_flows.nets import Net, StreamPort
 
 OVERUSED = 0.1  # dearer by this for every round in which nets met here
 OVERUSED_FAITHFUL = 0.5  # where upstream's routes are not to be had, nets get out of each other's way sooner
@@ -33,35 +33,35 @@ NOWHERE = -1
 
 
 @dataclass
-class Tree:
+class NetTree:
     """How a net runs: the pairs of nodes it connects inside switches, and the nodes on the way to each destination."""
 
     net: Net
     crossings: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    paths: dict[Endpoint, list[int]] = field(default_factory=dict[Endpoint, list[int]])
+    paths: dict[StreamPort, list[int]] = field(default_factory=dict[StreamPort, list[int]])
 
 
 class Unreachable(Exception):
     """There is no path to a destination, whatever the other nets do."""
 
-    def __init__(self, net: Net, dest: Endpoint):
+    def __init__(self, net: Net, dest: StreamPort):
         self.net, self.dest = net, dest
         super().__init__(f"{net.source} does not reach {dest}")
 
 
-class Meeting(NamedTuple):
+class OverusedEdge(NamedTuple):
     """An edge between two ports that several nets use."""
 
-    ends: tuple[Endpoint, Endpoint]
+    ends: tuple[StreamPort, StreamPort]
     nets: list[Net]
 
 
 class Congested(Exception):
     """Nets still met, between these ports, when the rounds were over."""
 
-    def __init__(self, meetings: list[Meeting]):
-        self.meetings = meetings
-        super().__init__(f"{len(meetings)} edges are overused")
+    def __init__(self, overused: list[OverusedEdge]):
+        self.overused = overused
+        super().__init__(f"{len(overused)} edges are overused")
 
 
 class Router:
@@ -81,9 +81,9 @@ class Router:
         self._reserved: dict[int, bool] = {}
         self._leaders = {} if grid.compact else same_packets(nets)
 
-    def route(self, rounds: int) -> list[Tree]:
+    def route(self, rounds: int) -> list[NetTree]:
         """Try for some rounds, or for some more after earlier ones."""
-        trees: list[Tree] = []
+        trees: list[NetTree] = []
         overused: list[int] = []
         for _ in range(rounds):
             trees = self._round()
@@ -92,9 +92,9 @@ class Router:
                 return trees
             for edge in overused:
                 self._overused[edge] += 1
-        raise Congested(_meetings(self.grid, trees, overused))
+        raise Congested(_overused_edges(self.grid, trees, overused))
 
-    def _round(self) -> list[Tree]:
+    def _round(self) -> list[NetTree]:
         self._demand = [LEAST_DEMAND] * self.grid.num_edges
         for edge in self._used.keys() | self._overused.keys():
             history = 1.0 + self._memory * self._overused.get(edge, 0)
@@ -102,7 +102,7 @@ class Router:
         self._used = {}
         self._occupancy = Occupancy(self.nets, self._apart)
         self._trunks: dict[int, dict[int, list[int]]] = {}
-        trees: dict[int, Tree] = {}
+        trees: dict[int, NetTree] = {}
         for numbers in self._groups.values():
             self._sharing: dict[int, int] = {}
             for number in numbers:
@@ -111,12 +111,12 @@ class Router:
             self._close_group()
         return [trees[number] for number in range(len(self.nets))]
 
-    def _route_net(self, number: int) -> Tree:
+    def _route_net(self, number: int) -> NetTree:
         net, grid, targets = self.nets[number], self.grid, self._targets[number]
         source = grid.input(net.source)
         wanted = {target for target in targets.values() if target is not None}
         before = [] if source is None else cheapest_tree(grid, self._demand, source, wanted).before
-        tree, traced = Tree(net), {source}
+        tree, traced = NetTree(net), {source}
         for dest, target in targets.items():
             if source is None or target is None or (before[target] == NOWHERE and target != source):
                 raise Unreachable(net, dest)
@@ -126,7 +126,7 @@ class Router:
             tree.paths[dest] = _path(source, target, before)
         return tree
 
-    def _join(self, number: int) -> Tree | None:
+    def _join(self, number: int) -> NetTree | None:
         """Lead a net to the nearest output of one that sends the same packets to the same place, if there is one."""
         net, trunk = self.nets[number], self._trunks.get(self._leaders.get(number, number))
         source = self.grid.input(net.source)
@@ -135,19 +135,19 @@ class Router:
         found = cheapest_tree(self.grid, self._demand, source, trunk.keys(), only_nearest=True)
         if found.last == NOWHERE:
             return None
-        tree = Tree(net)
+        tree = NetTree(net)
         self._trace(number, tree, found.last, found.before, {source})
         tree.paths[net.dests[0]] = _path(source, found.last, found.before) + trunk[found.last]
         return tree
 
-    def _extend_trunk(self, number: int, tree: Tree) -> None:
+    def _extend_trunk(self, number: int, tree: NetTree) -> None:
         """Remember what follows on each output of a net that others may join."""
         if number in self._leaders:
             path = tree.paths[tree.net.dests[0]]
             trunk = self._trunks.setdefault(self._leaders[number], {})
             trunk |= {node: path[index + 1 :] for index, node in enumerate(path) if index % 2}
 
-    def _trace(self, number: int, tree: Tree, node: int, before: list[int], traced: set[int | None]) -> None:
+    def _trace(self, number: int, tree: NetTree, node: int, before: list[int], traced: set[int | None]) -> None:
         """Take the edges between a node and what is already part of the tree, last one first."""
         grid = self.grid
         while node not in traced:
@@ -197,13 +197,13 @@ def _path(source: int, node: int, before: Sequence[int]) -> list[int]:
     return path[::-1]
 
 
-def _meetings(grid: Grid, trees: Sequence[Tree], overused: Sequence[int]) -> list[Meeting]:
-    meetings = {edge: Meeting(grid.ends(edge), []) for edge in overused}
+def _overused_edges(grid: Grid, trees: Sequence[NetTree], overused: Sequence[int]) -> list[OverusedEdge]:
+    found = {edge: OverusedEdge(grid.ends(edge), []) for edge in overused}
     for tree in trees:
         edges = {grid.edge(*step) for path in tree.paths.values() for step in pairwise(path)}
-        for edge in edges & meetings.keys():
-            meetings[edge].nets.append(tree.net)
-    return list(meetings.values())
+        for edge in edges & found.keys():
+            found[edge].nets.append(tree.net)
+    return list(found.values())
 
 
 def kept_apart(nets: Sequence[Net], *, with_itself: bool) -> list[int]:
@@ -251,7 +251,7 @@ class Occupancy:
         return True
 
 
-class Search(NamedTuple):
+class ShortestPaths(NamedTuple):
     """The node before each node on the cheapest path from the source, as far as targets need it."""
 
     before: list[int]
@@ -260,7 +260,7 @@ class Search(NamedTuple):
 
 def cheapest_tree(
     grid: Grid, demand: Sequence[float], source: int, targets: Collection[int], *, only_nearest: bool = False
-) -> Search:
+) -> ShortestPaths:
     """Search until all targets are found, or the one that costs least."""
     size = len(grid.tile_of)
     distance = [UNREACHED] * size
@@ -316,7 +316,7 @@ def cheapest_tree(
         if not all_known:
             first, after = outputs_of[tile]
             farthest[tile] = max(distance[first:after])
-    return Search(before, last)
+    return ShortestPaths(before, last)
 
 
 def _push(heap: list[int], keys: list[float], node: int, weight: float) -> None:

@@ -29,10 +29,10 @@ from tilewright.dialects.aie.switchbox import (
 )
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Request
+from tilewright.passes.design.create_pathfinder_flows.nets import Request, StreamPort
 
 
-class Hop(NamedTuple):
+class SwitchHop(NamedTuple):
     """A connection in a switch."""
 
     tile: TileId
@@ -40,7 +40,7 @@ class Hop(NamedTuple):
     dest: Port
 
 
-class Rule(NamedTuple):
+class PacketRule(NamedTuple):
     """Packets whose masked id has this value leave through these ports."""
 
     mask: int
@@ -52,24 +52,24 @@ class Rule(NamedTuple):
 
 
 @dataclass
-class Settings:
+class SwitchSettings:
     """What every switch does with what enters it. A port is circuit switched or has rules, the first match deciding."""
 
-    circuits: dict[Endpoint, list[Port]] = field(default_factory=lambda: defaultdict(list))
-    rules: dict[Endpoint, list[Rule]] = field(default_factory=lambda: defaultdict(list))
-    keeps_header: dict[Endpoint, bool] = field(default_factory=dict[Endpoint, bool])  # outputs that say so
-    entries: dict[Endpoint, Endpoint] = field(default_factory=dict[Endpoint, Endpoint])
+    circuits: dict[StreamPort, list[Port]] = field(default_factory=lambda: defaultdict(list))
+    rules: dict[StreamPort, list[PacketRule]] = field(default_factory=lambda: defaultdict(list))
+    keeps_header: dict[StreamPort, bool] = field(default_factory=dict[StreamPort, bool])  # outputs that say so
+    entries: dict[StreamPort, StreamPort] = field(default_factory=dict[StreamPort, StreamPort])
     """From a shim's DMA, NoC or PL port, through the multiplexer, to the switch."""
-    exits: dict[Endpoint, Endpoint] = field(default_factory=dict[Endpoint, Endpoint])
+    exits: dict[StreamPort, StreamPort] = field(default_factory=dict[StreamPort, StreamPort])
     """The other way round."""
 
-    def is_set(self, entry: Endpoint) -> bool:
+    def is_set(self, entry: StreamPort) -> bool:
         return entry in self.circuits or entry in self.rules
 
 
-def read_settings(device: DeviceOp) -> Settings:
+def read_settings(device: DeviceOp) -> SwitchSettings:
     """The settings that the switches and multiplexers of a design describe."""
-    settings = Settings()
+    settings = SwitchSettings()
     for op in device.body.ops:
         if isinstance(op, SwitchboxOp):
             _read_switch(op, settings)
@@ -80,7 +80,7 @@ def read_settings(device: DeviceOp) -> Settings:
     return settings
 
 
-def _read_switch(switch: SwitchboxOp, settings: Settings) -> None:
+def _read_switch(switch: SwitchboxOp, settings: SwitchSettings) -> None:
     outputs: dict[Operation, list[Port]] = defaultdict(list)  # by select
     for op in switch.connections.ops:
         match op:
@@ -97,23 +97,23 @@ def _read_switch(switch: SwitchboxOp, settings: Settings) -> None:
     for op in switch.connections.ops:
         if isinstance(op, PacketRulesOp):
             settings.rules[_at(switch, op.source)] += [
-                Rule(rule.mask.value.data, rule.value.value.data, tuple(outputs[rule.amsel.owner]))
+                PacketRule(rule.mask.value.data, rule.value.value.data, tuple(outputs[rule.amsel.owner]))
                 for rule in op.rules.ops
                 if isinstance(rule, PacketRuleOp) and isinstance(rule.amsel.owner, AmselOp)
             ]
 
 
-def _read_logic_ports(tile: TileId, settings: Settings) -> None:
+def _read_logic_ports(tile: TileId, settings: SwitchSettings) -> None:
     """A shim without a multiplexer has the PL's ports where others have it."""
     for (bundle, channel), south in SHIM_MUX_ENTRIES.items():
         if bundle is WireBundle.PLIO:
-            settings.entries[Endpoint(tile, Port(bundle, channel))] = Endpoint(tile, Port(WireBundle.South, south))
+            settings.entries[StreamPort(tile, Port(bundle, channel))] = StreamPort(tile, Port(WireBundle.South, south))
     for (bundle, channel), south in SHIM_MUX_EXITS.items():
         if bundle is WireBundle.PLIO:
-            settings.exits[Endpoint(tile, Port(WireBundle.South, south))] = Endpoint(tile, Port(bundle, channel))
+            settings.exits[StreamPort(tile, Port(WireBundle.South, south))] = StreamPort(tile, Port(bundle, channel))
 
 
-def _read_multiplexer(multiplexer: ShimMuxOp, settings: Settings) -> None:
+def _read_multiplexer(multiplexer: ShimMuxOp, settings: SwitchSettings) -> None:
     """In a multiplexer North is the side of the switch, whose South ports are there."""
     for op in multiplexer.connections.ops:
         if not isinstance(op, ConnectOp):
@@ -124,23 +124,27 @@ def _read_multiplexer(multiplexer: ShimMuxOp, settings: Settings) -> None:
             settings.exits[_at(multiplexer, Port(WireBundle.South, op.source.channel))] = _at(multiplexer, op.dest)
 
 
-def _at(op: TileElement, port: Port) -> Endpoint:
+def _at(op: TileElement, port: Port) -> StreamPort:
     if op.place is None:
         fail_op(op, "belongs to a tile that is not placed")
-    return Endpoint(op.place, port)
+    return StreamPort(op.place, port)
 
 
 @dataclass
 class Walk:
     """Where data came out and whether its packet header came along, through which connections, and what went wrong."""
 
-    arrivals: dict[Endpoint, bool] = field(default_factory=dict[Endpoint, bool])
-    hops: set[Hop] = field(default_factory=set[Hop])
+    arrivals: dict[StreamPort, bool] = field(default_factory=dict[StreamPort, bool])
+    hops: set[SwitchHop] = field(default_factory=set[SwitchHop])
     faults: list[str] = field(default_factory=list[str])
 
 
 def walk(
-    settings: Settings, model: DeviceModel, source: Endpoint, packet_id: int | None, ends: Collection[Endpoint] = ()
+    settings: SwitchSettings,
+    model: DeviceModel,
+    source: StreamPort,
+    packet_id: int | None,
+    ends: Collection[StreamPort] = (),
 ) -> Walk:
     """Follow a circuit (no packet id) or the packets with one id that are sent into a port.
 
@@ -151,12 +155,12 @@ def walk(
     while waiting:
         entry = waiting.pop()
         for output in _outputs(settings, entry, packet_id, result):
-            hop = Hop(entry.tile, entry.port, output)
+            hop = SwitchHop(entry.tile, entry.port, output)
             if hop in result.hops:
                 result.faults.append(f"data reaches {entry} twice")
                 continue
             result.hops.add(hop)
-            left = Endpoint(entry.tile, output)
+            left = StreamPort(entry.tile, output)
             onward = None if left in ends else neighbour(model, left)
             keeps = packet_id is not None and keeps_header(settings, left)
             if onward is None or not settings.is_set(onward):
@@ -168,7 +172,7 @@ def walk(
     return result
 
 
-def _outputs(settings: Settings, entry: Endpoint, packet_id: int | None, result: Walk) -> Iterator[Port]:
+def _outputs(settings: SwitchSettings, entry: StreamPort, packet_id: int | None, result: Walk) -> Iterator[Port]:
     if entry in settings.circuits:
         yield from settings.circuits[entry]
     elif packet_id is None:
@@ -181,18 +185,18 @@ def _outputs(settings: Settings, entry: Endpoint, packet_id: int | None, result:
             yield from rule.outputs
 
 
-def neighbour(model: DeviceModel, output: Endpoint) -> Endpoint | None:
+def neighbour(model: DeviceModel, output: StreamPort) -> StreamPort | None:
     """The port of the next tile that an output faces."""
     step = STEPS.get(output.port.bundle)
     if step is None:
         return None
     tile = TileId(output.tile.column + step[0], output.tile.row + step[1])
     return (
-        Endpoint(tile, Port(output.port.bundle.opposite, output.port.channel)) if model.is_valid_tile(*tile) else None
+        StreamPort(tile, Port(output.port.bundle.opposite, output.port.channel)) if model.is_valid_tile(*tile) else None
     )
 
 
-def keeps_header(settings: Settings, output: Endpoint) -> bool:
+def keeps_header(settings: SwitchSettings, output: StreamPort) -> bool:
     """Unless told otherwise a switch takes the header off what goes to a DMA or out of the array.
 
     Source: `configureSwitches` in AIERT.cpp of mlir-aie at 3ca0193cea9e.
@@ -201,13 +205,13 @@ def keeps_header(settings: Settings, output: Endpoint) -> bool:
     return not is_last(output) if said is None else said
 
 
-def is_last(output: Endpoint) -> bool:
+def is_last(output: StreamPort) -> bool:
     """Whether a port is one of a DMA, or one below the array by whichever name."""
     below = output.tile.row == 0 and output.port.bundle in (WireBundle.South, WireBundle.NOC, WireBundle.PLIO)
     return below or output.port.bundle is WireBundle.DMA
 
 
-class Problem(NamedTuple):
+class RouteProblem(NamedTuple):
     """What is wrong with the way of a request; `misses` if its data does not get there."""
 
     request: Request
@@ -216,32 +220,32 @@ class Problem(NamedTuple):
 
 
 def check_routes(
-    settings: Settings, model: DeviceModel, requests: Iterable[Request], *, headers: bool = True
-) -> list[Problem]:
+    settings: SwitchSettings, model: DeviceModel, requests: Iterable[Request], *, headers: bool = True
+) -> list[RouteProblem]:
     """All that is wrong with how these requests are carried out; `headers` are looked at where they arrive."""
-    by_sender: dict[tuple[Endpoint, int | None], list[Request]] = defaultdict(list)
+    by_sender: dict[tuple[StreamPort, int | None], list[Request]] = defaultdict(list)
     for request in requests:
         by_sender[request.source, request.packet_id].append(request)
     walks = {
         sender: walk(settings, model, *sender, {request.dest for request in wanted})
         for sender, wanted in by_sender.items()
     }
-    problems: list[Problem] = []
+    problems: list[RouteProblem] = []
     for sender, wanted in by_sender.items():
         problems += _check_sender(walks[sender], wanted, headers)
     return problems + list(_check_disjoint(walks, by_sender))
 
 
-def _check_sender(walked: Walk, wanted: list[Request], headers: bool) -> Iterator[Problem]:
+def _check_sender(walked: Walk, wanted: list[Request], headers: bool) -> Iterator[RouteProblem]:
     dests = {request.dest for request in wanted}
     for request in wanted:
         if request.dest not in walked.arrivals:
-            yield Problem(request, "; ".join(["does not arrive", *walked.faults]), misses=True)
+            yield RouteProblem(request, "; ".join(["does not arrive", *walked.faults]), misses=True)
         elif headers and request.packet_id is not None and not _is_right(request, walked.arrivals[request.dest]):
-            yield Problem(request, f"arrives {'without' if wants_header(request) else 'with'} its packet header")
+            yield RouteProblem(request, f"arrives {'without' if wants_header(request) else 'with'} its packet header")
     for other in sorted(walked.arrivals.keys() - dests):
-        yield Problem(wanted[0], f"also arrives at {other}")
-    yield from (Problem(wanted[0], fault) for fault in walked.faults)
+        yield RouteProblem(wanted[0], f"also arrives at {other}")
+    yield from (RouteProblem(wanted[0], fault) for fault in walked.faults)
 
 
 def wants_header(request: Request) -> bool:
@@ -261,31 +265,31 @@ def _is_right(request: Request, has_header: bool) -> bool:
 
 
 def _check_disjoint(
-    walks: dict[tuple[Endpoint, int | None], Walk], by_sender: dict[tuple[Endpoint, int | None], list[Request]]
-) -> Iterator[Problem]:
+    walks: dict[tuple[StreamPort, int | None], Walk], by_sender: dict[tuple[StreamPort, int | None], list[Request]]
+) -> Iterator[RouteProblem]:
     """A circuit has its connections to itself, and so has the output of each."""
-    users: dict[object, tuple[Endpoint, int | None]] = {}
+    users: dict[object, tuple[StreamPort, int | None]] = {}
     circuits_first = sorted(walks, key=lambda sender: sender[1] is not None)
     for sender in circuits_first:
         for hop in sorted(walks[sender].hops):
             for part in _parts(hop):
                 other = users.setdefault(part, sender) if sender[1] is None else users.get(part, sender)
                 if other != sender:
-                    yield Problem(by_sender[sender][0], f"meets {by_sender[other][0]} at {hop.tile} {hop.dest}")
+                    yield RouteProblem(by_sender[sender][0], f"meets {by_sender[other][0]} at {hop.tile} {hop.dest}")
 
 
-def _parts(hop: Hop) -> tuple[object, object]:
+def _parts(hop: SwitchHop) -> tuple[object, object]:
     return (hop.tile, hop.source, "in"), (hop.tile, hop.dest, "out")
 
 
-def unused_hops(settings: Settings, model: DeviceModel, requests: Iterable[Request]) -> set[Hop]:
+def unused_hops(settings: SwitchSettings, model: DeviceModel, requests: Iterable[Request]) -> set[SwitchHop]:
     """Connections that carry none of the requests."""
     requests = list(requests)
     ends = {request.dest for request in requests}
-    used: set[Hop] = set()
+    used: set[SwitchHop] = set()
     for source, packet_id in {(request.source, request.packet_id) for request in requests}:
         used |= walk(settings, model, source, packet_id, ends).hops
-    every = {Hop(*entry, output) for entry, outputs in settings.circuits.items() for output in outputs}
+    every = {SwitchHop(*entry, output) for entry, outputs in settings.circuits.items() for output in outputs}
     for entry, rules in settings.rules.items():
-        every |= {Hop(*entry, output) for rule in rules for output in rule.outputs}
+        every |= {SwitchHop(*entry, output) for rule in rules for output in rule.outputs}
     return every - used

@@ -30,18 +30,18 @@ from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.insert_trace_flows.egress import (
-    Channel,
     Egress,
     EgressOptions,
-    HostBuffer,
+    TraceChannel,
+    TraceHostBuffer,
     choose_egress,
     host_buffers,
 )
 from tilewright.passes.design.insert_trace_flows.traced_units import (
     START_EVENT,
     STOP_EVENT,
-    Signals,
-    Traced,
+    TracedUnit,
+    TraceSignals,
     broadcast_of,
     listen_to_source,
     traced_units,
@@ -78,7 +78,7 @@ class InsertTraceFlowsPass(Pass):
             fail(op, f"traces on {op.model} cannot be lowered: the registers of its trace units are not known")
         buffers = host_buffers(op)
         units = traced_units(op, traces, self.packet_id_start)
-        signals = Signals.of(units)
+        signals = TraceSignals.of(units)
         egress = choose_egress(op, self._wishes(buffers[0].egress_column), len(units))
         for traced in units:
             traced.write_packet()
@@ -109,7 +109,7 @@ def _require_places(device: DeviceOp) -> None:
         raise CompileError([diagnose(Severity.ERROR, tile, text) for tile in unplaced])
 
 
-def _add_flows(device: DeviceOp, units: Sequence[Traced], egress: Egress) -> None:
+def _add_flows(device: DeviceOp, units: Sequence[TracedUnit], egress: Egress) -> None:
     end = device.body.last_op
     assert end is not None
     for index, traced in enumerate(units):
@@ -125,10 +125,10 @@ def _add_flows(device: DeviceOp, units: Sequence[Traced], egress: Egress) -> Non
 class SequenceSetup:
     """The instructions for the traces of one sequence."""
 
-    buffer: HostBuffer
-    units: Sequence[Traced]
+    buffer: TraceHostBuffer
+    units: Sequence[TracedUnit]
     egress: Egress
-    signals: Signals
+    signals: TraceSignals
     burst_bytes: int
 
     @property
@@ -162,7 +162,7 @@ class SequenceSetup:
     def _reset_timer(self, writer: RegisterWriter, tile: TileId, unit: EventUnit, event: str) -> None:
         writer.write(tile, _register(unit, "Timer_Control"), _field(unit, "Timer_Control", "Reset_Event", event))
 
-    def _receive(self, writer: RegisterWriter, channel: Channel, offset_bytes: int) -> None:
+    def _receive(self, writer: RegisterWriter, channel: TraceChannel, offset_bytes: int) -> None:
         """Let a channel of the shim's DMA write what comes in to the host, until the buffer is full."""
         column, row = place = self.egress.shim.place
         registers = self.model.registers(column, row)

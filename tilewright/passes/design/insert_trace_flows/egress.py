@@ -23,7 +23,7 @@ from tilewright.rewrite.device_tiles import tile_at
 
 
 @dataclass(frozen=True)
-class Channel:
+class TraceChannel:
     """One S2MM channel of the shim tile, with its descriptor; channels write one behind the other."""
 
     number: int
@@ -37,9 +37,9 @@ class Channel:
 @dataclass(frozen=True)
 class Egress:
     shim: TileOp
-    channels: Sequence[Channel]
+    channels: Sequence[TraceChannel]
 
-    def channel_of(self, index: int) -> Channel:
+    def channel_of(self, index: int) -> TraceChannel:
         """The channel of a trace: they take turns."""
         return self.channels[index % len(self.channels)]
 
@@ -66,7 +66,7 @@ def choose_egress(device: DeviceOp, options: EgressOptions, traces: int) -> Egre
         fail(device, f"shim-channel {options.channel} is not one of the {len(numbers)} S2MM channels of a shim tile")
     free = sorted(set(numbers) - used[column], key=lambda number: (number != options.channel, number))
     count = 2 if options.distribute and traces > 1 and options.bd_id > 0 else 1
-    channels = [Channel(number, options.bd_id - position) for position, number in enumerate(free[:count])]
+    channels = [TraceChannel(number, options.bd_id - position) for position, number in enumerate(free[:count])]
     return Egress(tile_at(device, column, 0), channels)
 
 
@@ -131,7 +131,7 @@ def _used_channels(device: DeviceOp) -> defaultdict[int, set[int]]:
 
 
 @dataclass(frozen=True)
-class HostBuffer:
+class TraceHostBuffer:
     """The part of a sequence's host buffers that its traces are written to, for each channel that writes them."""
 
     sequence: RuntimeSequenceOp
@@ -154,7 +154,7 @@ class HostBuffer:
         Rewriter.erase_op(self.config)
 
 
-def host_buffers(device: DeviceOp) -> list[HostBuffer]:
+def host_buffers(device: DeviceOp) -> list[TraceHostBuffer]:
     """One for every sequence that has traces."""
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     if not sequences:
@@ -180,7 +180,7 @@ def _starts_traces(sequence: RuntimeSequenceOp) -> bool:
     return any(isinstance(op, TraceStartConfigOp) for op in sequence.body.block.ops)
 
 
-def _buffer_of(sequence: RuntimeSequenceOp) -> HostBuffer:
+def _buffer_of(sequence: RuntimeSequenceOp) -> TraceHostBuffer:
     config = _config(sequence)
     if config is None:
         fail(
@@ -194,7 +194,7 @@ def _buffer_of(sequence: RuntimeSequenceOp) -> HostBuffer:
     types = sequence.body.block.arg_types
     count = sum(isinstance(type, MemRefType) for type in types)
     if not config.reuse_output_buffer.value.data:
-        return HostBuffer(sequence, config, count, 0)
+        return TraceHostBuffer(sequence, config, count, 0)
     if not types:
         fail(
             sequence,
@@ -209,7 +209,7 @@ def _buffer_of(sequence: RuntimeSequenceOp) -> HostBuffer:
             "runtime transfer size, so trace data would be written past the output buffer. Use a separate trace buffer "
             "instead (reuse_output_buffer=false)",
         )
-    return HostBuffer(sequence, config, count - 1, _size_bytes(sequence, types[-1]))
+    return TraceHostBuffer(sequence, config, count - 1, _size_bytes(sequence, types[-1]))
 
 
 def _size_bytes(sequence: RuntimeSequenceOp, buffer: Attribute) -> int:

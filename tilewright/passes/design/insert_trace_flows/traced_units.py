@@ -29,7 +29,7 @@ START_EVENT, STOP_EVENT = "USER_EVENT_1", "USER_EVENT_0"
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedUnit:
     """One trace with its tile and its packets."""
 
     trace: TraceOp
@@ -64,11 +64,11 @@ class Traced:
         packet.id = IntegerAttr(self.packet_id, i32)
 
 
-def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> list[Traced]:
+def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> list[TracedUnit]:
     """The traces, complete; each unit of a tile has at most one."""
     ids = _packet_ids(device, traces, first_id)
     seen: dict[tuple[TileId, TracePacketType], TraceOp] = {}
-    found: list[Traced] = []
+    found: list[TracedUnit] = []
     for trace in traces:
         tile, packet = _tile(trace), trace.packet
         packet_type = PACKET_TYPES[tile.tile_type] if packet is None else packet.packet_type
@@ -81,7 +81,7 @@ def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> 
                 "trace configuration",
                 (first, "the other trace is here; move its events into one of the two"),
             )
-        found.append(Traced(trace, tile, packet_type, ids[trace], *_limits(trace)))
+        found.append(TracedUnit(trace, tile, packet_type, ids[trace], *_limits(trace)))
     return found
 
 
@@ -132,21 +132,21 @@ def _require_distinct(ids: dict[TraceOp, int]) -> None:
             )
 
 
-class Signals(NamedTuple):
+class TraceSignals(NamedTuple):
     """The broadcast channels on which traces wait for their start, and for their end."""
 
     starts: list[int]
     stops: list[int]
 
     @classmethod
-    def of(cls, units: Sequence[Traced]) -> Signals:
+    def of(cls, units: Sequence[TracedUnit]) -> TraceSignals:
         return cls(
             starts=_distinct(broadcast_of(traced, traced.start) for traced in units),
             stops=_distinct(broadcast_of(traced, traced.stop) for traced in units),
         )
 
 
-def broadcast_of(traced: Traced, limit: TraceStartEventOp | TraceStopEventOp) -> int | None:
+def broadcast_of(traced: TracedUnit, limit: TraceStartEventOp | TraceStopEventOp) -> int | None:
     """The channel that a trace listens to, if it does not wait for an event of its own tile."""
     if limit.broadcast is None:
         return None
@@ -161,7 +161,7 @@ def _distinct(channels: Iterable[int | None]) -> list[int]:
     return list(dict.fromkeys(channel for channel in channels if channel is not None))
 
 
-def listen_to_source(traced: Traced) -> None:
+def listen_to_source(traced: TracedUnit) -> None:
     """Let the trace of the shim tile that raises the events wait for these: it does not hear its own broadcasts."""
     for limit, event in ((traced.start, START_EVENT), (traced.stop, STOP_EVENT)):
         if limit.broadcast is not None:

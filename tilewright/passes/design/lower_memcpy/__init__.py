@@ -34,10 +34,10 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.lower_memcpy.compat import lower_as_first_version
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy
 from tilewright.passes.design.lower_memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
-from tilewright.passes.design.lower_memcpy.deadlock import rehearse
-from tilewright.passes.design.lower_memcpy.schedule import Scheduler, overlap_loops
+from tilewright.passes.design.lower_memcpy.deadlock import check_for_deadlock
+from tilewright.passes.design.lower_memcpy.schedule import CopyScheduler, overlap_loops
 from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, check_tokens, place_of
-from tilewright.passes.design.lower_memcpy.streams import Streams
+from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
@@ -86,15 +86,15 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     sites.settle()
     check_sides(list(copies.values()))
     locks = _make_locks(device, sites)
-    streams = Streams(device, list(copies.values()))
+    streams = CopyStreams(device, list(copies.values()))
     streams.connect()
     cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
     moving = [sequence for sequence in sequences if any(isinstance(op, MemcpyOp) for op in sequence.walk())]
     starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
-    steps = [Scheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
+    steps = [CopyScheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
     if len(moving) == 1 and steps[0] is not None:  # who runs several decides about their order
-        rehearse(locks, starts, cores, steps[0])
+        check_for_deadlock(locks, starts, cores, steps[0])
     for op in ops:
         Rewriter.erase_op(op)
     _erase_tokens(device, sites)

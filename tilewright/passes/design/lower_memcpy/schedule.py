@@ -35,8 +35,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
-from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, LockName, LockUse, Side
-from tilewright.passes.design.lower_memcpy.streams import Streams
+from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
+from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.emitter import Number, constant_of, known
 from tilewright.rewrite.folding.regions import only_block, recreate, terminator
 from tilewright.rewrite.insertion import building, building_before
@@ -48,10 +48,10 @@ AT_ONCE = 2
 
 
 @dataclass(frozen=True)
-class Step:
+class ScheduleStep:
     """What a sequence does next: start a copy, or wait until one is done."""
 
-    copy: Copy
+    copy: TokenCopy
     is_start: bool
 
 
@@ -59,36 +59,36 @@ Pool: TypeAlias = tuple[TileId, int, int]
 """Descriptors that the same channels reach: of a tile, from one number to another."""
 
 
-class Running:
+class RunningCopy:
     """A copy that has been started. Its tasks are those of the source, then of the destinations."""
 
-    def __init__(self, copy: Copy, tasks: Sequence[SSAValue], pools: Iterable[Pool]):
+    def __init__(self, copy: TokenCopy, tasks: Sequence[SSAValue], pools: Iterable[Pool]):
         self.copy, self.tasks, self.pools = copy, tasks, set(pools)
         self.channels: set[Channel] = {side.channel for side in copy.sides}
         self.destinations: set[Channel] = {side.channel for side in copy.destinations}
         self.places: set[TileId] = {side.place for side in copy.sides}
 
 
-class Scheduler:
+class CopyScheduler:
     """Puts tasks and waits before the copies of a sequence, which do nothing themselves then."""
 
     def __init__(
         self,
         device: DeviceOp,
-        streams: Streams,
+        streams: CopyStreams,
         locks: Locks,
-        copies: Mapping[MemcpyOp, Copy],
+        copies: Mapping[MemcpyOp, TokenCopy],
         overlapping: Container[Operation] = (),
     ):
         self.model: DeviceModel = device.model
         self.streams, self.locks, self.copies, self.overlapping = streams, locks, copies, overlapping
         self.programmed = _programmed_descriptors(device)
         self.pools: dict[Channel, Pool] = {}
-        self.running: list[Running] = []
-        self.steps: list[Step] = []
+        self.running: list[RunningCopy] = []
+        self.steps: list[ScheduleStep] = []
         self.is_straight = True
 
-    def run(self, sequence: RuntimeSequenceOp) -> list[Step] | None:
+    def run(self, sequence: RuntimeSequenceOp) -> list[ScheduleStep] | None:
         """Returns all that happens, in order; none if loops or branches decide about it."""
         for block in sequence.body.blocks:
             self._walk(block)
@@ -129,7 +129,7 @@ class Scheduler:
         assert end is not None, "a loop's body ends with a terminator"
         end.operands = [task for running in self.running for task in running.tasks]
         results = _shared_out(new.results, self.running)
-        self.running = [Running(r.copy, tasks, r.pools) for r, tasks in zip(self.running, results, strict=True)]
+        self.running = [RunningCopy(r.copy, tasks, r.pools) for r, tasks in zip(self.running, results, strict=True)]
 
     def _settle(self, op: Operation, places: set[TileId]) -> None:
         """Wait for what runs on tiles that a loop or a branch uses: what it awaits itself must be its own."""
@@ -137,21 +137,21 @@ class Scheduler:
             if running.places & places and running in self.running:
                 self._await(running, InsertPoint.before(op))
 
-    def _start(self, copy: Copy) -> None:
+    def _start(self, copy: TokenCopy) -> None:
         op = copy.op
         for side in copy.sides:
             self._make_room(side, InsertPoint.before(op))
         build, stream = building_before(op), self.streams.of[copy]
-        tasks = dict[Side, DmaConfigureTaskOp]()
+        tasks = dict[CopySide, DmaConfigureTaskOp]()
         check_lengths(build, copy)
         for side in (*copy.destinations, copy.source):
             tasks[side] = configure_side(build, side, self.locks, stream.packet)
             build.insert(DmaStartTaskOp(tasks[side].result))
         pools = map(self._pool, copy.sides)
-        self.running.append(Running(copy, [tasks[side].result for side in copy.sides], pools))
-        self.steps.append(Step(copy, is_start=True))
+        self.running.append(RunningCopy(copy, [tasks[side].result for side in copy.sides], pools))
+        self.steps.append(ScheduleStep(copy, is_start=True))
 
-    def _make_room(self, side: Side, at: InsertPoint) -> None:
+    def _make_room(self, side: CopySide, at: InsertPoint) -> None:
         """Wait until the queue has a place and the tile a descriptor, and nobody else's data are on their way here."""
         channel, pool = side.channel, self._pool(side)
         stream = self.streams.of[self.copies[side.op]]
@@ -166,14 +166,14 @@ class Scheduler:
         while len(owners := [r for r in self.running if pool in r.pools]) >= count:
             self._await(owners[0], at)
 
-    def _pool(self, side: Side) -> Pool:
+    def _pool(self, side: CopySide) -> Pool:
         channel = side.channel
         if channel not in self.pools:
             reached = self.model.accessible_bds(*side.place, side.number)
             self.pools[channel] = side.place, reached[0], reached[-1] + 1
         return self.pools[channel]
 
-    def _await(self, running: Running, at: InsertPoint) -> None:
+    def _await(self, running: RunningCopy, at: InsertPoint) -> None:
         """Wait for a copy, and before it for all whose tokens come earlier."""
         for earlier in self.running[: self.running.index(running)]:
             if earlier in self.running and earlier.destinations & running.destinations:
@@ -181,16 +181,16 @@ class Scheduler:
         self._wait(running.copy, running.tasks, at)
         self.running.remove(running)
 
-    def _wait(self, copy: Copy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
+    def _wait(self, copy: TokenCopy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
         build = building(at, copy.op.location)
         for task in tasks[1:]:
             build.insert(DmaAwaitTaskOp(task))
         for task in tasks:
             build.insert(DmaFreeTaskOp(task))
-        self.steps.append(Step(copy, is_start=False))
+        self.steps.append(ScheduleStep(copy, is_start=False))
 
 
-def _shared_out(values: Sequence[SSAValue], among: Sequence[Running]) -> list[Sequence[SSAValue]]:
+def _shared_out(values: Sequence[SSAValue], among: Sequence[RunningCopy]) -> list[Sequence[SSAValue]]:
     """As many of the values for each as it has tasks, in order."""
     remaining = iter(values)
     return [[next(remaining) for _ in running.tasks] for running in among]
@@ -214,7 +214,7 @@ def _programmed_descriptors(device: DeviceOp) -> dict[TileId, int]:
     }
 
 
-def configure_side(build: Builder, side: Side, locks: Locks, packet: PacketInfoAttr | None) -> DmaConfigureTaskOp:
+def configure_side(build: Builder, side: CopySide, locks: Locks, packet: PacketInfoAttr | None) -> DmaConfigureTaskOp:
     """Write down what the DMA of a tile does for a copy. Destinations tell when they are done."""
     sizes = [_wide(build, size) for size in side.end.sizes]
     strides = [_wide(build, stride) for stride in side.end.strides]
@@ -237,7 +237,7 @@ def configure_side(build: Builder, side: Side, locks: Locks, packet: PacketInfoA
     return build.insert(task)
 
 
-def check_lengths(build: Builder, copy: Copy) -> None:
+def check_lengths(build: Builder, copy: TokenCopy) -> None:
     """Have lengths that are not known compared when they are."""
     source = copy.source
     for side in copy.destinations:
@@ -248,18 +248,18 @@ def check_lengths(build: Builder, copy: Copy) -> None:
             build.insert(NpuAssertRangeOp(excess, 0, 0, "length of the source less that of the destination, in bytes,"))
 
 
-def _bytes(build: Builder, side: Side) -> SSAValue:
+def _bytes(build: Builder, side: CopySide) -> SSAValue:
     length = _value(build, _wide(build, side.end.length), i64)
     return build.insert(arith.MuliOp(length, _value(build, side.element_bytes, i64))).results[0]
 
 
-def _locked(bd: DmaBdOp, side: Side, locks: Locks) -> Iterator[Operation]:
+def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
     yield from _use(side.acquired, LockAction.AcquireGreaterEqual, locks)
     yield bd
     yield from _use(side.released, LockAction.Release, locks)
 
 
-def _use(uses: Sequence[LockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
+def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
     for name, amount in uses:
         constant = constant_of(amount, i32)
         yield constant

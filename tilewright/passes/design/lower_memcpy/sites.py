@@ -24,7 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
-from tilewright.passes.design.lower_memcpy.copies import Copy, LockName, LockUse, Side
+from tilewright.passes.design.lower_memcpy.copies import CopySide, LockName, TokenCopy, TokenLockUse
 
 NEIGHBOUR_COST = 16
 Site: TypeAlias = frozenset[TileId]
@@ -32,7 +32,7 @@ Site: TypeAlias = frozenset[TileId]
 
 
 @dataclass(eq=False)
-class Demand:
+class TokenDemand:
     """Somebody who takes some of a token, or gives some."""
 
     op: Operation
@@ -41,7 +41,7 @@ class Demand:
     is_acquire: bool
     sites: Sequence[Site]
     """Where that can be done; the best first."""
-    meet: Callable[[LockUse], None]
+    meet: Callable[[TokenLockUse], None]
     """Have it done with a lock."""
     is_settled: bool = True
     """Whether only the first site will do, unless all can meet elsewhere."""
@@ -65,10 +65,10 @@ class Demand:
 class TokenSites:
     """Finds the tiles of all tokens, and tells copies which side takes or gives which."""
 
-    def __init__(self, device: DeviceOp, copies: Sequence[Copy]):
+    def __init__(self, device: DeviceOp, copies: Sequence[TokenCopy]):
         self.device, self.limit = device, device.model.max_lock_value
         self.tokens = {symbol_name(op) or "": op for op in device.body.ops if isinstance(op, TokenOp)}
-        self.demands: dict[str, list[Demand]] = {name: [] for name in self.tokens}
+        self.demands: dict[str, list[TokenDemand]] = {name: [] for name in self.tokens}
         self.uses: dict[UseTokenOp, LockName] = {}
         """The lock that each use in a core means."""
         for copy in copies:
@@ -97,9 +97,9 @@ class TokenSites:
         for demand in (demand for demands in self.demands.values() for demand in demands):
             for name in demand.locks:
                 if name in locks:
-                    demand.meet(LockUse(name, demand.amount))
+                    demand.meet(TokenLockUse(name, demand.amount))
 
-    def _add_copy(self, copy: Copy) -> None:
+    def _add_copy(self, copy: TokenCopy) -> None:
         source, targets = [copy.source], list(copy.destinations)
         for use in copy.op.token_uses:
             goes_along = use.acquired > 0 and use.released > 0
@@ -107,14 +107,20 @@ class TokenSites:
             self._add(copy, use, [targets, source], goes_along, is_acquire=False)
 
     def _add(
-        self, copy: Copy, use: TokenUse, groups: Sequence[Sequence[Side]], goes_along: bool, *, is_acquire: bool
+        self,
+        copy: TokenCopy,
+        use: TokenUse,
+        groups: Sequence[Sequence[CopySide]],
+        goes_along: bool,
+        *,
+        is_acquire: bool,
     ) -> None:
         amount = use.acquired if is_acquire else use.released
         if not self._check(copy.op, use.name, amount):
             return
         sides = {side.place: side for group in groups for side in group}
 
-        def meet(lock: LockUse) -> None:
+        def meet(lock: TokenLockUse) -> None:
             side = sides[lock.name.place]
             (side.acquired if is_acquire else side.released).append(lock)
 
@@ -122,7 +128,7 @@ class TokenSites:
         sites = [site for site in tiles if site]
         has_choice = len(sites) > 1
         is_going = goes_along and has_choice
-        demand = Demand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
+        demand = TokenDemand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
         self.demands[use.name].append(demand)
 
     def _add_use(self, use: UseTokenOp) -> None:
@@ -133,12 +139,12 @@ class TokenSites:
         if holder is None or home is None:
             fail_op(use, "is not in a core, so that nobody can tell which tile it is for")
 
-        def meet(lock: LockUse) -> None:
+        def meet(lock: TokenLockUse) -> None:
             self.uses[use] = lock.name
 
         is_acquire = use.lock_action is not LockAction.Release
         sites = [frozenset({place}) for place in self._reached(holder, home)]
-        self.demands[token].append(Demand(use, token, amount, is_acquire, sites, meet))
+        self.demands[token].append(TokenDemand(use, token, amount, is_acquire, sites, meet))
 
     def _reached(self, holder: TileElement, home: TileId) -> list[TileId]:
         """Tiles whose locks a core reaches, its own first; a DMA has only its own here."""
@@ -162,7 +168,7 @@ def place_of(use: UseTokenOp) -> TileId | None:
     return None if holder is None else holder.place
 
 
-def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
+def meeting_sites(demands: Sequence[TokenDemand]) -> list[Site]:
     """A site for each demand on a token: one tile for all of them, or else each where the token is on its way."""
     common = [site for site in dict.fromkeys(site for d in demands for site in d.sites) if _is_common(site, demands)]
     if common and not any(demand.goes_along for demand in demands):
@@ -175,18 +181,18 @@ def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
     return [_nearest_site(demand, settled[not demand.is_acquire]) for demand in demands]
 
 
-def _is_common(site: Site, demands: Sequence[Demand]) -> bool:
+def _is_common(site: Site, demands: Sequence[TokenDemand]) -> bool:
     return len(site) == 1 and all(site in demand.sites for demand in demands)
 
 
-def _nearest_site(demand: Demand, partners: set[TileId]) -> Site:
+def _nearest_site(demand: TokenDemand, partners: set[TileId]) -> Site:
     """Where somebody is who does the opposite; the best one if that does not decide."""
     if demand.is_settled or demand.goes_along:
         return demand.sites[0]
     return next((site for site in demand.sites if site & partners), demand.sites[0])
 
 
-def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[Demand], place: TileId) -> bool:
+def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[TokenDemand], place: TileId) -> bool:
     """Whether values of a token stand for steps: a core takes one and gives another, which it must not take itself.
 
     Then whoever takes a value means those who give the same.
@@ -199,7 +205,7 @@ def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[Dema
     return any(isinstance(holder, CoreOp) for holder in takers & givers)
 
 
-def check_sides(copies: Sequence[Copy]) -> None:
+def check_sides(copies: Sequence[TokenCopy]) -> None:
     """A descriptor waits for one lock and tells one."""
     for copy in copies:
         for side in copy.sides:
@@ -230,7 +236,7 @@ def _check_value(token: TokenOp, limit: int) -> None:
         fail_op(token, f"starts with {value}, but a lock holds 0 to {limit}")
 
 
-def _check_partners(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+def _check_partners(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
     """A token tells one from another: what a core does with it all alone tells nobody."""
     holders: set[Operation | None] = {parent_tile_element(demand.op) for demand in demands}
     if len(holders) == 1 and None not in holders:
@@ -241,7 +247,7 @@ def _check_partners(name: str, token: TokenOp, demands: Sequence[Demand]) -> Non
         )
 
 
-def _check_given(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+def _check_given(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
     """Whoever takes more than there is at first needs somebody who gives, on the same tile."""
     given = {place: demand for demand in demands if not demand.is_acquire for place in demand.site}
     for demand in demands:
@@ -257,11 +263,11 @@ def _check_given(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
             )
 
 
-def _tiles(demand: Demand) -> str:
+def _tiles(demand: TokenDemand) -> str:
     return ", ".join(str(tuple(place)) for place in sorted(demand.site))
 
 
-def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
     """A lock that is only given to would overflow after some runs."""
     taken = {place for demand in demands if demand.is_acquire for place in demand.site}
     for demand in demands:
@@ -270,7 +276,7 @@ def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[Demand]) -> No
             emit_warning(demand.op, text).note(token, "so it is not given")
 
 
-def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[Demand]) -> None:
+def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
     """A core and a copy that take the same rarely mean it: the copy may get what was meant for the core."""
     takers = [demand for demand in demands if demand.is_acquire]
     for copy in (demand for demand in takers if isinstance(demand.op, MemcpyOp)):
@@ -281,5 +287,5 @@ def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[Demand]) -> Non
             warning.note(token, "let one of them wait for another token")
 
 
-def _is_rival(core: Demand, copy: Demand) -> bool:
+def _is_rival(core: TokenDemand, copy: TokenDemand) -> bool:
     return isinstance(core.op, UseTokenOp) and not set(core.locks).isdisjoint(copy.locks)

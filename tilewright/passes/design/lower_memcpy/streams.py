@@ -31,17 +31,17 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
+from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
 from tilewright.rewrite.insertion import building
 
 DATA_PACKET = 0
 
 
 @dataclass(eq=False)
-class Stream:
+class CopyStream:
     """All copies from one tile to the same others."""
 
-    copies: list[Copy] = field(default_factory=list[Copy])
+    copies: list[TokenCopy] = field(default_factory=list[TokenCopy])
     packet: PacketInfoAttr | None = None
 
     @property
@@ -49,18 +49,18 @@ class Stream:
         return [side.channel for side in self.copies[0].sides]
 
 
-class Streams:
+class CopyStreams:
     """The streams of a design, by the copies that use them."""
 
-    def __init__(self, device: DeviceOp, copies: Sequence[Copy]):
+    def __init__(self, device: DeviceOp, copies: Sequence[TokenCopy]):
         self.device, self.model = device, device.model
         self.taken: dict[Channel, Operation] = dict(used_channels(device))
         """Channels that the rest of the design uses."""
-        self.shared: dict[Channel, list[Stream]] = {}
+        self.shared: dict[Channel, list[CopyStream]] = {}
         """Streams on each of the other channels."""
-        routes: dict[tuple[TileId, ...], Stream] = {}
+        routes: dict[tuple[TileId, ...], CopyStream] = {}
         for copy in copies:
-            routes.setdefault(copy.route, Stream()).copies.append(copy)
+            routes.setdefault(copy.route, CopyStream()).copies.append(copy)
         self.streams = list(routes.values())
         self.of = {copy: stream for stream in self.streams for copy in stream.copies}
 
@@ -79,7 +79,7 @@ class Streams:
             self._add_flow(stream)
         self._name_shim_channels()
 
-    def _find(self, side: Side) -> int:
+    def _find(self, side: CopySide) -> int:
         """A free channel; else the one of ours with the fewest streams."""
         count = self.model.num_dma_channels(*side.place, side.direction)
         channels: list[Channel] = [(side.place, side.direction, number) for number in range(count)]
@@ -88,14 +88,14 @@ class Streams:
             self._refuse(side, channels)
         return min(ours, key=lambda channel: len(self.shared.get(channel, ())))[-1]
 
-    def _refuse(self, side: Side, channels: Sequence[Channel]) -> NoReturn:
+    def _refuse(self, side: CopySide, channels: Sequence[Channel]) -> NoReturn:
         fail_op(
             side.op,
             f"needs a {side.direction.name} channel of tile {tuple(side.place)}, and all {len(channels)} are in use",
             *((self.taken[channel], f"{side.direction.name} {channel[-1]} is used here") for channel in channels),
         )
 
-    def _packet(self, stream: Stream, packet_id: int | None) -> PacketInfoAttr:
+    def _packet(self, stream: CopyStream, packet_id: int | None) -> PacketInfoAttr:
         if packet_id is None:
             fail_op(
                 stream.copies[0].op,
@@ -104,7 +104,7 @@ class Streams:
             )
         return PacketInfoAttr.new([IntAttr(DATA_PACKET), IntAttr(packet_id)])
 
-    def _add_flow(self, stream: Stream) -> None:
+    def _add_flow(self, stream: CopyStream) -> None:
         copy, end = stream.copies[0], self.device.body.last_op
         assert end is not None, "a device ends with a terminator"
         build = building(InsertPoint.before(end), copy.op.location)
@@ -135,7 +135,7 @@ class Streams:
                     building(InsertPoint.before(end), copy.op.location).insert(allocation)
 
 
-def _port(side: Side) -> Port:
+def _port(side: CopySide) -> Port:
     return Port(WireBundle.DMA, side.number)
 
 

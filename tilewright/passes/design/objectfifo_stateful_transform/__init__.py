@@ -32,15 +32,15 @@ from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.free_names import FreeNames
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.objectfifo_stateful_transform.channels import Channels
+from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (
     CoreAccesses,
     CoreLowering,
     add_unroll_hints,
 )
-from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
 from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, DmaPrograms
-from tilewright.passes.design.objectfifo_stateful_transform.ends import End, Ends, resolve_links
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, resolve_links
 from tilewright.passes.design.objectfifo_stateful_transform.routes import (
     PacketIds,
     add_circuits,
@@ -65,21 +65,21 @@ class ObjectFifoStatefulTransformPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        design = Design(op)
+        design = DeviceFifos(op)
         if not design.is_sound():
             return
         rename_to_allocations(op, design.fifos)
-        ends = Ends(design)
+        ends = FifoEnds(design)
         resolve_links(ends)
         StorageBuilder(ends).build()
-        channels = Channels(op).assign(ends.connections)
+        channels = ChannelAllocator(op).assign(ends.connections)
         self._connect(ends, channels)
         self._lower_accesses(ends)
         add_rearm_bindings(ends, channels)
         for declaration in [child for child in op.body.ops if isinstance(child, DECLARATIONS)]:
             Rewriter.erase_op(declaration)
 
-    def _connect(self, ends: Ends, channels: dict[End, Channel]) -> None:
+    def _connect(self, ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:
         device = ends.design.device
         planner, programs, packets = ChainPlanner(device.model), DmaPrograms(device), PacketIds(device)
         for connection in ends.connections:
@@ -98,7 +98,7 @@ class ObjectFifoStatefulTransformPass(Pass):
             else:
                 add_circuits(connection, channels)
 
-    def _lower_accesses(self, ends: Ends) -> None:
+    def _lower_accesses(self, ends: FifoEnds) -> None:
         accesses = CoreAccesses(ends)
         accesses.check()
         add_unroll_hints(accesses)
@@ -107,7 +107,7 @@ class ObjectFifoStatefulTransformPass(Pass):
             CoreLowering(core, operations, accesses, uses_semaphores).run()
 
 
-def add_rearm_bindings(ends: Ends, channels: dict[End, Channel]) -> None:
+def add_rearm_bindings(ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:
     """Give each FIFO that is started again a binding, and let those who start it refer to that.
 
     The shim ends of a FIFO belong to the host, which pushes their descriptors itself.
@@ -131,10 +131,10 @@ def _users_by_name(device: DeviceOp) -> dict[str, list[DmaChannelResetForOp]]:
 
 
 def _bind_rearm(
-    ends: Ends,
+    ends: FifoEnds,
     fifo: ObjectFifoOp,
-    resident: Sequence[End],
-    channels: dict[End, Channel],
+    resident: Sequence[FifoEnd],
+    channels: dict[FifoEnd, Channel],
     users: Sequence[DmaChannelResetForOp],
 ) -> None:
     moving = [end for end in resident if end in channels and end.stream_port is None]
@@ -164,7 +164,7 @@ def _bind_rearm(
         user.objfifo = SymbolRefAttr(name)
 
 
-def _resident_locks(resident: Sequence[End]) -> Iterator[LockOp]:
+def _resident_locks(resident: Sequence[FifoEnd]) -> Iterator[LockOp]:
     for end in resident:
         if end.own_storage is not None and not end.own_storage.tile.is_shim:
             yield from end.own_storage.locks

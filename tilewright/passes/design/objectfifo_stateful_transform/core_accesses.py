@@ -29,8 +29,13 @@ from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoSubviewAccessOp,
 )
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Access, Shared, placed, shared_memory
-from tilewright.passes.design.objectfifo_stateful_transform.ends import End, Ends, Storage
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import (
+    Access,
+    SharedMemory,
+    placed,
+    shared_memory,
+)
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading, Values
 from tilewright.rewrite.emitter import i32_constant
@@ -38,7 +43,7 @@ from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_o
 from tilewright.rewrite.insertion import building, building_before
 
 Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
-Key: TypeAlias = tuple[End, ObjectFifoPort]
+Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
 
 VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
 INDEX = IndexType()
@@ -49,7 +54,7 @@ UNROLL_HINT = "aie.unroll_hint"
 class CoreAccesses:
     """The accesses of all cores to FIFOs, each with the end that it means."""
 
-    def __init__(self, ends: Ends):
+    def __init__(self, ends: FifoEnds):
         self.ends = ends
         self.by_core = {core: accesses for core, accesses in ends.design.accesses.items() if accesses}
         self.keys: dict[Use, Key] = {}
@@ -86,7 +91,7 @@ class CoreAccesses:
         if end.link.branches:
             fail_op(op, f"{text} it is a distribute or join link", (end.link.op, "linked here"))
         others = [placed(tile) for tile in end.fifo.consumers] if end.is_producer else []
-        if any(shared_memory(self.ends.design, end.tile, other) is Shared.NONE for other in others):
+        if any(shared_memory(self.ends.design, end.tile, other) is SharedMemory.NONE for other in others):
             fail_op(op, f"{text} the tiles don't share memory", (end.link.op, "linked here"))
 
     def _check_balance(self, loop: scf.ForOp, uses: list[Use]) -> None:
@@ -125,7 +130,7 @@ def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
     return found
 
 
-class What(Enum):
+class CounterKind(Enum):
     OLDEST = "oldest"
     """The number of the oldest buffer that the core may hold."""
     HELD = "held"
@@ -133,9 +138,9 @@ class What(Enum):
 
 
 class Counter(NamedTuple):
-    end: End
+    end: FifoEnd
     port: ObjectFifoPort
-    what: What
+    what: CounterKind
 
 
 class CoreLowering:
@@ -160,17 +165,17 @@ class CoreLowering:
         """First where each end stands that is acquired, then what is held: the order of loop-carried values."""
         acquires = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoAcquireOp)]
         releases = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoReleaseOp)]
-        counters = [Counter(*key, What.OLDEST) for key in acquires]
+        counters = [Counter(*key, CounterKind.OLDEST) for key in acquires]
         if self.uses_semaphores:
-            counters += [Counter(*key, What.HELD) for key in (*acquires, *releases)]
+            counters += [Counter(*key, CounterKind.HELD) for key in (*acquires, *releases)]
         return list(dict.fromkeys(counters))
 
     def _changes(self, op: Access) -> set[Counter]:
         match op:
             case ObjectFifoAcquireOp():
-                changed = [Counter(*self.keys[op], What.HELD)]
+                changed = [Counter(*self.keys[op], CounterKind.HELD)]
             case ObjectFifoReleaseOp():
-                changed = [Counter(*self.keys[op], what) for what in What]
+                changed = [Counter(*self.keys[op], what) for what in CounterKind]
             case ObjectFifoSubviewAccessOp():
                 changed = []
         return {counter for counter in changed if counter in self.known}
@@ -189,9 +194,9 @@ class CoreLowering:
     def _acquire(self, op: ObjectFifoAcquireOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
         if not self.uses_semaphores:
-            self._use_each(op, values[Counter(end, port, What.OLDEST)], LockAction.Acquire)
+            self._use_each(op, values[Counter(end, port, CounterKind.OLDEST)], LockAction.Acquire)
             return
-        build, held = building_before(op), Counter(end, port, What.HELD)
+        build, held = building_before(op), Counter(end, port, CounterKind.HELD)
         wanted, zero = (build.insert(i32_constant(number)).result for number in (op.count, 0))
         lacking = build.insert(integer_op("arith.subi", wanted, values[held])).results[0]
         missing = build.insert(integer_op("arith.maxsi", lacking, zero, flags=None)).results[0]
@@ -207,7 +212,7 @@ class CoreLowering:
 
     def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
-        oldest, held = (Counter(end, port, what) for what in What)
+        oldest, held = (Counter(end, port, what) for what in CounterKind)
         build, locks = building_before(op), _storage(op, end).locks
         if not self.uses_semaphores:
             if oldest not in values:
@@ -244,12 +249,14 @@ class CoreLowering:
         end, port = self.keys[acquire]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
         build = building_before(op)
-        oldest = build.insert(cast_op("arith.index_cast", values[Counter(end, port, What.OLDEST)], INDEX)).results[0]
+        oldest = build.insert(
+            cast_op("arith.index_cast", values[Counter(end, port, CounterKind.OLDEST)], INDEX)
+        ).results[0]
         chosen = build.insert(_choose(oldest, buffers, op.index.value.data, op)).results[0]
         op.output.replace_all_uses_with(chosen)
 
 
-def _storage(op: Access, end: End) -> Storage:
+def _storage(op: Access, end: FifoEnd) -> Storage:
     storage = end.storage
     if storage is None:
         fail_op(op, "cannot use an objectFifo without elements", (end.fifo, f"the depth of @{end.name} is 0"))

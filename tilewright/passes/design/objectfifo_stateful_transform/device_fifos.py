@@ -27,7 +27,7 @@ Access: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp | ObjectFifoSubvie
 NOT_PLACED = "is not a placed aie.tile; run --aie-place-tiles before this pass"
 
 
-class Design:
+class DeviceFifos:
     """The FIFOs of a device by name, and everything that refers to them."""
 
     def __init__(self, device: DeviceOp):
@@ -106,11 +106,11 @@ class Design:
 
 def placed(tile: SSAValue) -> TileOp:
     """The tile that a value stands for, in a design whose tiles all have a place."""
-    assert isinstance(tile.owner, TileOp), "checked by Design.is_sound"
+    assert isinstance(tile.owner, TileOp), "checked by DeviceFifos.is_sound"
     return tile.owner
 
 
-class Shared(Enum):
+class SharedMemory(Enum):
     """Whose memory two tiles both reach; where both do, the producer's is used."""
 
     NONE = "none"
@@ -118,20 +118,20 @@ class Shared(Enum):
     CONSUMER = "consumer"
 
 
-def reaches(design: Design, user: TileOp, owner: TileOp) -> bool:
+def reaches(design: DeviceFifos, user: TileOp, owner: TileOp) -> bool:
     """Whether a tile uses the memory of another of its kind directly."""
     model = design.model
     is_same_kind = all(kind(*user.place) == kind(*owner.place) for kind in (model.is_shim_tile, model.is_mem_tile))
     return is_same_kind and model.is_legal_memory_affinity(*user.place, *owner.place)
 
 
-def shared_memory(design: Design, producer: TileOp, consumer: TileOp) -> Shared:
+def shared_memory(design: DeviceFifos, producer: TileOp, consumer: TileOp) -> SharedMemory:
     if reaches(design, consumer, producer):
-        return Shared.PRODUCER
-    return Shared.CONSUMER if reaches(design, producer, consumer) else Shared.NONE
+        return SharedMemory.PRODUCER
+    return SharedMemory.CONSUMER if reaches(design, producer, consumer) else SharedMemory.NONE
 
 
-def delegate_of(design: Design, fifo: ObjectFifoOp) -> ObjectFifoAllocateOp | None:
+def delegate_of(design: DeviceFifos, fifo: ObjectFifoOp) -> ObjectFifoAllocateOp | None:
     """Where the program wants the buffers of a FIFO to be."""
     allocations = design.allocations.get(fifo.sym_name.data, [])
     if len(allocations) > 1:
@@ -141,14 +141,14 @@ def delegate_of(design: Design, fifo: ObjectFifoOp) -> ObjectFifoAllocateOp | No
     return allocations[-1] if allocations else None
 
 
-def serves(design: Design, delegate: ObjectFifoAllocateOp, fifo: ObjectFifoOp) -> bool:
+def serves(design: DeviceFifos, delegate: ObjectFifoAllocateOp, fifo: ObjectFifoOp) -> bool:
     """Whether both ends of a FIFO reach the tile that is to keep its buffers."""
     owner = placed(delegate.tile)
     return all(reaches(design, placed(tile), owner) for tile in (fifo.producer, fifo.consumers[0]))
 
 
 def needs_dma(
-    design: Design, fifo: ObjectFifoOp, link: ObjectFifoLinkOp | None, *, ends_in_stream: bool | None = None
+    design: DeviceFifos, fifo: ObjectFifoOp, link: ObjectFifoLinkOp | None, *, ends_in_stream: bool | None = None
 ) -> bool:
     """Whether data has to be moved between the ends of a FIFO, or the consumer just uses the producer's buffers.
 
@@ -159,12 +159,12 @@ def needs_dma(
         return True
     if len(fifo.consumers) != 1 or len(fifo.dimensions_to_stream) or len(fifo.consumer_dimensions[0]):
         return True
-    if shared_memory(design, placed(fifo.producer), placed(fifo.consumers[0])) is Shared.NONE:
+    if shared_memory(design, placed(fifo.producer), placed(fifo.consumers[0])) is SharedMemory.NONE:
         return True
     return link is not None and not _is_delegated(design, fifo, link)
 
 
-def _is_delegated(design: Design, fifo: ObjectFifoOp, link: ObjectFifoLinkOp) -> bool:
+def _is_delegated(design: DeviceFifos, fifo: ObjectFifoOp, link: ObjectFifoLinkOp) -> bool:
     """Whether the program says where the buffers of a plain link are, so that no copy is needed to link."""
     if link.is_join or link.is_distribute:
         return False

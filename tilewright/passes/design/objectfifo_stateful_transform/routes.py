@@ -31,8 +31,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail, op_text
-from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import Design
-from tilewright.passes.design.objectfifo_stateful_transform.ends import Connection, End
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, SplitFifo
 from tilewright.rewrite.symbols import replace_references
 
 KEPT = (
@@ -54,7 +54,7 @@ class PacketIds:
         used = [op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)]
         self.next_id = max(used, default=-1) + 1
 
-    def take(self, connection: Connection) -> PacketInfoAttr:
+    def take(self, connection: SplitFifo) -> PacketInfoAttr:
         limit = self.device.model.max_packet_id
         if self.next_id > limit:
             fail(
@@ -70,7 +70,7 @@ class PacketIds:
         return PacketInfoAttr.new([IntAttr(0), IntAttr(self.next_id - 1)])
 
 
-def add_circuits(connection: Connection, channels: dict[End, Channel]) -> None:
+def add_circuits(connection: SplitFifo, channels: dict[FifoEnd, Channel]) -> None:
     """A flow to each consumer, behind the FIFO."""
     producer = connection.producer
     for consumer in connection.consumers:
@@ -79,7 +79,7 @@ def add_circuits(connection: Connection, channels: dict[End, Channel]) -> None:
         _insert_behind(producer, flow)
 
 
-def add_packet_flow(connection: Connection, channels: dict[End, Channel], packet: PacketInfoAttr) -> None:
+def add_packet_flow(connection: SplitFifo, channels: dict[FifoEnd, Channel], packet: PacketInfoAttr) -> None:
     """One flow of packets to all consumers, behind the FIFO."""
     producer = connection.producer
     for end in connection.ends:
@@ -94,7 +94,7 @@ def add_packet_flow(connection: Connection, channels: dict[End, Channel], packet
     _insert_behind(producer, PacketFlowOp(packet.pkt_id.data, ports))
 
 
-def _refuse_stream(end: End) -> NoReturn:
+def _refuse_stream(end: FifoEnd) -> NoReturn:
     fail(
         end.fifo,
         op_text(end.fifo, "cannot send packets through a stream port of a core"),
@@ -102,7 +102,7 @@ def _refuse_stream(end: End) -> NoReturn:
     )
 
 
-def name_shim_channel(design: Design, end: End, channel: Channel, packet: PacketInfoAttr | None) -> None:
+def name_shim_channel(design: DeviceFifos, end: FifoEnd, channel: Channel, packet: PacketInfoAttr | None) -> None:
     """Give the shim channel of a FIFO a name, under which the runtime sequence finds it."""
     name, fifo = shim_allocation_name(end.fifo.sym_name.data), end.fifo
     if name in design.symbols:
@@ -119,7 +119,7 @@ def name_shim_channel(design: Design, end: End, channel: Channel, packet: Packet
     insert_operation(allocation, before=terminator)
 
 
-def _port(end: End, channel: Channel) -> Port:
+def _port(end: FifoEnd, channel: Channel) -> Port:
     """Where an end meets the streams: at its DMA, at a port of its core, or at the edge of the programmable logic."""
     if end.fifo.plio.value.data:
         return Port(WireBundle.PLIO if end.is_shim else WireBundle.DMA, channel.number)
@@ -130,7 +130,7 @@ def _dma_port(channel: Channel) -> Port:
     return Port(WireBundle.DMA, channel.number)
 
 
-def _insert_behind(end: End, op: Operation) -> None:
+def _insert_behind(end: FifoEnd, op: Operation) -> None:
     op.location = end.fifo.location
     Rewriter.insert_op(op, InsertPoint.after(end.fifo))
 

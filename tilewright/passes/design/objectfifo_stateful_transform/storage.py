@@ -22,14 +22,14 @@ from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error, fail_op
 from tilewright.ir.limits import MOST_FIFO_ELEMENTS
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import (
-    Design,
-    Shared,
+    DeviceFifos,
+    SharedMemory,
     delegate_of,
     placed,
     serves,
     shared_memory,
 )
-from tilewright.passes.design.objectfifo_stateful_transform.ends import Contents, End, Ends, Storage
+from tilewright.passes.design.objectfifo_stateful_transform.ends import Contents, FifoEnd, FifoEnds, Storage
 
 MOST_ELEMENTS = (1 << 31) - 1
 """What the length of `aie.dma_bd` holds."""
@@ -38,7 +38,7 @@ MOST_ELEMENTS = (1 << 31) - 1
 class StorageBuilder:
     """Makes buffers and locks right behind the last tile of a device, so that those of a later FIFO stand first."""
 
-    def __init__(self, ends: Ends):
+    def __init__(self, ends: FifoEnds):
         self.design, self.ends = ends.design, ends
         self.used_bytes: dict[TileOp, int] = defaultdict(int)
         self.tiles = {tile.place: tile for tile in reversed(list(self.design.device.tiles))}
@@ -61,7 +61,7 @@ class StorageBuilder:
                 op.detach()
                 insert_operation(op, before=first)
 
-    def _build(self, end: End) -> None:
+    def _build(self, end: FifoEnd) -> None:
         tile, following = self._home(end), self._insertion_point()
         _check_size(end)
         buffers = [] if tile.is_shim else [self._buffer(end, tile, number, following) for number in range(end.depth)]
@@ -79,7 +79,7 @@ class StorageBuilder:
         assert following is not None, "a device ends with a terminator"
         return following
 
-    def _home(self, end: End) -> TileOp:
+    def _home(self, end: FifoEnd) -> TileOp:
         """The tile that keeps an end's buffers: the one that the program names, else one that all users reach."""
         delegate = delegate_of(self.design, end.fifo) if end.is_producer else None
         if delegate is not None and is_usable(delegate, end, self.design):
@@ -87,9 +87,9 @@ class StorageBuilder:
         if end.is_split:
             return end.tile
         consumer = placed(end.fifo.consumers[0])
-        return consumer if shared_memory(self.design, end.tile, consumer) is Shared.CONSUMER else end.tile
+        return consumer if shared_memory(self.design, end.tile, consumer) is SharedMemory.CONSUMER else end.tile
 
-    def _buffer(self, end: End, home: TileOp, number: int, following: Operation) -> BufferOp:
+    def _buffer(self, end: FifoEnd, home: TileOp, number: int, following: Operation) -> BufferOp:
         tile = self._tile_with_room(home, end.element_bytes, following)
         self.used_bytes[tile] += end.element_bytes
         buffer = BufferOp(tile.result, end.element_type, f"{end.name}_buff_{number}")
@@ -136,7 +136,7 @@ def _of_buffer(contents: Contents, type: MemRefType) -> Contents:
     return DenseIntOrFPElementsAttr.new([tensor, contents.data])
 
 
-def is_usable(delegate: ObjectFifoAllocateOp, end: End, design: Design) -> bool:
+def is_usable(delegate: ObjectFifoAllocateOp, end: FifoEnd, design: DeviceFifos) -> bool:
     """Whether the buffers of an end can be where the program wants them; says so if not."""
     fits = serves(design, delegate, end.fifo)
     if fits and (not end.is_split or end.is_mem or placed(delegate.tile) is end.tile):
@@ -151,13 +151,13 @@ def is_usable(delegate: ObjectFifoAllocateOp, end: End, design: Design) -> bool:
     return False
 
 
-def in_building_order(ends: Sequence[End]) -> list[End]:
+def in_building_order(ends: Sequence[FifoEnd]) -> list[FifoEnd]:
     """Ends in mem tiles take turns among themselves, the biggest elements first: those are the hardest to place."""
     largest_first = iter(sorted((end for end in ends if end.is_mem), key=lambda end: -end.element_bytes))
     return [next(largest_first) if end.is_mem else end for end in ends]
 
 
-def _check_size(end: End) -> None:
+def _check_size(end: FifoEnd) -> None:
     """What no tile has room for is refused before it is made."""
     if end.depth > MOST_FIFO_ELEMENTS and not end.is_shim:
         note = (end.fifo, "as many are acquired at once, or its depth says so")
@@ -178,7 +178,7 @@ def pair_of(locks: list[LockOp], branch: int = 0) -> LockPair:
     return LockPair(*locks[2 * branch : 2 * branch + 2])
 
 
-def locks_for(end: End, tile: TileOp, model: DeviceModel) -> list[LockOp]:
+def locks_for(end: FifoEnd, tile: TileOp, model: DeviceModel) -> list[LockOp]:
     """New locks for the buffers of an end, in a tile."""
     if not end.is_synchronized or is_replayed(end):
         return []
@@ -189,13 +189,13 @@ def locks_for(end: End, tile: TileOp, model: DeviceModel) -> list[LockOp]:
     return [LockOp(tile.result, init=init, sym_name=f"{end.name}_lock_{number}") for number in range(count)]
 
 
-def is_replayed(end: End) -> bool:
+def is_replayed(end: FifoEnd) -> bool:
     """Whether the DMA sends contents given from the start several times: nobody refills them, so nobody counts them."""
     values, iterations = end.init_values, end.iter_count
     return values is not None and len(values) == end.depth and (iterations or 1) > 1 and end.link is None
 
 
-def _semaphores(end: End, tile: TileOp, count: int, model: DeviceModel) -> list[LockOp]:
+def _semaphores(end: FifoEnd, tile: TileOp, count: int, model: DeviceModel) -> list[LockOp]:
     repeats, branches = end.repeat_count or 1, 1
     if end.link is not None:
         repeats = end.link.repeat_count or repeats
@@ -209,7 +209,7 @@ def _semaphores(end: End, tile: TileOp, count: int, model: DeviceModel) -> list[
     return locks
 
 
-def _check_count(end: End, tile: TileOp, count: int, repeats: int, limit: int) -> None:
+def _check_count(end: FifoEnd, tile: TileOp, count: int, repeats: int, limit: int) -> None:
     if count * repeats > limit:
         fail_op(
             end.fifo,

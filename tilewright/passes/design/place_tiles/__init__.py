@@ -21,13 +21,13 @@ from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.place_tiles.annealing import Annealer
-from tilewright.passes.design.place_tiles.problem import Design
-from tilewright.passes.design.place_tiles.sequential import CorePlacer, OtherPlacer, Places
+from tilewright.passes.design.place_tiles.problem import PlacementProblem
+from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.insertion import building
 
 
-class Placer(StrEnum):
+class PlacerKind(StrEnum):
     SEQUENTIAL = "sequential_placer"
     ANNEALING = "sa_placer"
 
@@ -37,7 +37,7 @@ class PlaceTilesPass(Pass):
     name = "aie-place-tiles"
     anchor = "aie.device"
 
-    placer: Placer = field(default=Placer.SEQUENTIAL, metadata={"help": "how places are found"})
+    placer: PlacerKind = field(default=PlacerKind.SEQUENTIAL, metadata={"help": "how places are found"})
     cores_per_col: int = field(default=-1, metadata={"help": "most cores to put into one column; -1: no limit"})
     merge_logical_tiles: bool = field(
         default=True, metadata={"help": "let several logical mem or shim tiles become one tile"}
@@ -61,31 +61,31 @@ class PlaceTilesPass(Pass):
             allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(op, *place).result)
             building(InsertPoint.after(fifo), fifo.location).insert(allocate)
 
-    def _find_places(self, device: DeviceOp) -> Placement:
-        if self.placer is Placer.ANNEALING:
+    def _find_places(self, device: DeviceOp) -> TilePlacement:
+        if self.placer is PlacerKind.ANNEALING:
             return anneal(device, self.sa_seed)
         return place_sequentially(
             device, self.cores_per_col if self.cores_per_col >= 0 else None, self.merge_logical_tiles
         )
 
 
-class Placement(NamedTuple):
+class TilePlacement(NamedTuple):
     """Where each logical tile goes, in the order of the program, and which FIFOs have their buffers elsewhere."""
 
     places: dict[LogicalTileOp, TileId]
     storage: list[tuple[ObjectFifoOp, TileId]]
 
 
-def anneal(device: DeviceOp, seed: int) -> Placement:
+def anneal(device: DeviceOp, seed: int) -> TilePlacement:
     """A placement by chance and patience; the same for the same seed, unless that is 0."""
-    annealer = Annealer(Design(device), seed)
-    return Placement(annealer.place(), annealer.spilled())
+    annealer = Annealer(PlacementProblem(device), seed)
+    return TilePlacement(annealer.place(), annealer.spilled())
 
 
-def place_sequentially(device: DeviceOp, cores_per_column: int | None = None, merge: bool = True) -> Placement:
+def place_sequentially(device: DeviceOp, cores_per_column: int | None = None, merge: bool = True) -> TilePlacement:
     """One choice after the other; `merge` lets mem and shim tiles share a place."""
-    design = Design(device)
-    places = Places(design)
-    CorePlacer(design, places, cores_per_column).place()
-    OtherPlacer(design, places, merge).place()
-    return Placement({tile: places.placed[tile] for tile in design.tiles}, [])
+    problem = PlacementProblem(device)
+    places = PlacedTiles(problem)
+    CorePlacer(problem, places, cores_per_column).place()
+    MemShimPlacer(problem, places, merge).place()
+    return TilePlacement({tile: places.placed[tile] for tile in problem.tiles}, [])

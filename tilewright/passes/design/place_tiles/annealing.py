@@ -21,7 +21,7 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import LogicalTileOp, TileOp
 from tilewright.ir.diagnostics import fail
 from tilewright.passes.design.place_tiles.loads import Charge, Loads, StoredFifo, stored_fifos
-from tilewright.passes.design.place_tiles.problem import Channels, Design
+from tilewright.passes.design.place_tiles.problem import ChannelCount, PlacementProblem
 
 ROUNDS, GREEDY_ROUNDS = 60, 10
 COOLING = 0.9  # the last of the rounds is at 1/500 of the first temperature
@@ -36,12 +36,12 @@ ValueT = TypeVar("ValueT")
 
 
 class Annealer:
-    def __init__(self, design: Design, seed: int):
-        self.design = design
+    def __init__(self, problem: PlacementProblem, seed: int):
+        self.problem = problem
         self.random = Random(seed if seed else None)
-        self.allowed = _allowed_places(design)
-        self.state = Candidate(design, self._first_places())
-        self.movable = [tile for tile in design.tiles if len(self.allowed[tile]) > 1]
+        self.allowed = _allowed_places(problem)
+        self.state = Candidate(problem, self._first_places())
+        self.movable = [tile for tile in problem.tiles if len(self.allowed[tile]) > 1]
 
     def place(self) -> dict[LogicalTileOp, TileId]:
         """The best places that were found; it is an error if they break a limit that placement has to keep."""
@@ -54,7 +54,7 @@ class Annealer:
                     best, best_price = dict(self.state.places), price
         self.state.move(best)
         self._require_legal()
-        return {tile: best[tile] for tile in self.design.tiles}
+        return {tile: best[tile] for tile in self.problem.tiles}
 
     def spilled(self) -> list[tuple[ObjectFifoOp, TileId]]:
         """FIFOs whose buffers have to be elsewhere, because those of their tile are too many for its memory."""
@@ -103,7 +103,7 @@ class Annealer:
     def _first_places(self) -> dict[LogicalTileOp, TileId]:
         """Tiles with few places to choose from first; cores apart from each other, other tiles in turns."""
         places: dict[LogicalTileOp, TileId] = {}
-        for tile in sorted(self.design.tiles, key=lambda tile: len(self.allowed[tile])):
+        for tile in sorted(self.problem.tiles, key=lambda tile: len(self.allowed[tile])):
             taken = set(places.values()) if tile.is_core else set[TileId]()
             free = [place for place in self.allowed[tile] if place not in taken]
             if not free:
@@ -141,12 +141,12 @@ class Annealer:
         )
 
 
-def _allowed_places(design: Design) -> dict[LogicalTileOp, Sequence[TileId]]:
+def _allowed_places(problem: PlacementProblem) -> dict[LogicalTileOp, Sequence[TileId]]:
     """Where each tile may go, by its kind and its wishes; not where a core is already. Cores: those apart first."""
-    occupied = {core.place for core in design.ops(CoreOp) if isinstance(core.tile_like, TileOp)}
-    model, allowed = design.model, dict[LogicalTileOp, Sequence[TileId]]()
+    occupied = {core.place for core in problem.ops(CoreOp) if isinstance(core.tile_like, TileOp)}
+    model, allowed = problem.model, dict[LogicalTileOp, Sequence[TileId]]()
     places = sorted(model.tiles, key=lambda place: (sum(place) % 2, place.row, place.column))
-    for tile in design.tiles:
+    for tile in problem.tiles:
         column, row = (None if number is None else number.value.data for number in (tile.col, tile.row))
         allowed[tile] = [
             place
@@ -173,21 +173,21 @@ class Price(NamedTuple):
 class Candidate:
     """A placement that tiles can be moved in."""
 
-    def __init__(self, design: Design, places: Mapping[LogicalTileOp, TileId]):
-        self.design, self.model = design, design.model
+    def __init__(self, problem: PlacementProblem, places: Mapping[LogicalTileOp, TileId]):
+        self.problem, self.model = problem, problem.model
         self.places = dict(places)
         self._old: dict[LogicalTileOp, TileId] = {}
-        fixed_bytes = _fixed_bytes(design)
-        cores = [tile for tile in design.tiles if tile.is_core]
-        self.wires = Terms(design.nets(), lambda net: net, self._wire_length)
-        self.cascades = Terms(design.cascades.pairs, lambda pair: pair, self._cascade_gap)
-        self.buffers = Terms(design.buffers.pairs, lambda pair: pair, self._buffer_gap)
-        own = Terms(design.tiles, lambda tile: [tile], lambda tile: self._own_charges(tile, fixed_bytes))
-        peers = Terms(cores, lambda tile: [tile, *_peers(design, tile)], self._far_peer_charges)
-        self.storage = Terms(stored_fifos(design), lambda fifo: fifo.tiles, self._fifo_charges)
+        fixed_bytes = _fixed_bytes(problem)
+        cores = [tile for tile in problem.tiles if tile.is_core]
+        self.wires = CostTerms(problem.nets(), lambda net: net, self._wire_length)
+        self.cascades = CostTerms(problem.cascades.pairs, lambda pair: pair, self._cascade_gap)
+        self.buffers = CostTerms(problem.buffers.pairs, lambda pair: pair, self._buffer_gap)
+        own = CostTerms(problem.tiles, lambda tile: [tile], lambda tile: self._own_charges(tile, fixed_bytes))
+        peers = CostTerms(cores, lambda tile: [tile, *_peers(problem, tile)], self._far_peer_charges)
+        self.storage = CostTerms(stored_fifos(problem), lambda fifo: fifo.tiles, self._fifo_charges)
         self._gaps = (self.cascades, self.buffers)
         self._charges = (own, peers, self.storage)
-        self.loads = Loads(design.model)
+        self.loads = Loads(problem.model)
         for terms in self._charges:
             for charges in terms.values:
                 self.loads.add(charges)
@@ -244,13 +244,13 @@ class Candidate:
 
     def _own_charges(self, tile: LogicalTileOp, fixed_bytes: Mapping[TileLike, int]) -> list[Charge]:
         """What a tile takes wherever it is."""
-        need = self.design.need(tile)
+        need = self.problem.need(tile)
         return [Charge(self.places[tile], need.inputs, need.outputs, fixed_bytes.get(tile, 0))]
 
     def _far_peer_charges(self, tile: LogicalTileOp) -> list[Charge]:
         """Channels of a core for FIFOs to other cores with which it shares no memory."""
-        place, channels = self.places[tile], Channels()
-        for peer, is_producer in self.design.core_peers.peers(tile):
+        place, channels = self.places[tile], ChannelCount()
+        for peer, is_producer in self.problem.core_peers.peers(tile):
             other = self.position(peer)
             if other is not None and not self.model.is_legal_memory_affinity(*place, *other):
                 channels.count(output=is_producer)
@@ -260,27 +260,27 @@ class Candidate:
         return list(fifo.charges(self.position, self.model))
 
 
-def _fixed_bytes(design: Design) -> dict[TileLike, int]:
+def _fixed_bytes(problem: PlacementProblem) -> dict[TileLike, int]:
     """Memory that the buffers and the stack of a tile take wherever it is."""
     sizes: dict[TileLike, int] = defaultdict(int)
-    for buffer in design.ops(BufferOp):
+    for buffer in problem.ops(BufferOp):
         if (tile := tile_of(buffer.tile)) is not None:
             sizes[tile] += buffer.size_bytes
-    for core in design.ops(CoreOp):
+    for core in problem.ops(CoreOp):
         if (tile := tile_of(core.tile)) is not None:
             sizes[tile] += core.stack_bytes
     return sizes
 
 
-def _peers(design: Design, tile: TileLike) -> list[TileLike]:
-    return [peer for peer, _ in design.core_peers.peers(tile)]
+def _peers(problem: PlacementProblem, tile: TileLike) -> list[TileLike]:
+    return [peer for peer, _ in problem.core_peers.peers(tile)]
 
 
 def _distance(one: TileId, other: TileId) -> int:
     return abs(one.column - other.column) + abs(one.row - other.row)
 
 
-class Terms(Generic[ItemT, ValueT]):
+class CostTerms(Generic[ItemT, ValueT]):
     """`values[n]` is what `compute` makes of item n; moving a tile concerns the items it takes part in."""
 
     def __init__(

@@ -20,7 +20,7 @@ from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoLinkOp
-from tilewright.passes.design.place_tiles.problem import Design
+from tilewright.passes.design.place_tiles.problem import PlacementProblem
 
 CHANNEL_COST, KILOBYTE_COST = 20, 30  # more than any wire that breaking a limit could save
 KILOBYTE = 1024
@@ -111,7 +111,7 @@ def _neighbours(model: DeviceModel, place: TileId) -> list[TileId]:
 
 
 @dataclass(frozen=True)
-class FifoEnd:
+class EndBuffers:
     """A producer or consumer: its tile, the size of its buffers, how many it asks for and how many a DMA needs."""
 
     tile: TileLike
@@ -128,8 +128,8 @@ class FifoEnd:
 @dataclass(frozen=True)
 class StoredFifo:
     op: ObjectFifoOp
-    producer: FifoEnd
-    consumers: tuple[FifoEnd, ...]
+    producer: EndBuffers
+    consumers: tuple[EndBuffers, ...]
     needs_dma: bool  # even between neighbours
     producer_has_none: bool  # its buffers are those in which the FIFO before a link ends
 
@@ -137,7 +137,7 @@ class StoredFifo:
     def tiles(self) -> tuple[TileLike, ...]:
         return self.producer.tile, *(end.tile for end in self.consumers)
 
-    def shared_bytes(self, consumer: FifoEnd) -> int:
+    def shared_bytes(self, consumer: EndBuffers) -> int:
         """The size of buffers that both ends use."""
         sizes, depths = zip(*((end.size_bytes, end.depth) for end in (self.producer, consumer)), strict=True)
         return max(sizes) * max(depths)
@@ -173,18 +173,18 @@ def shared_place(model: DeviceModel, producer: TileId, consumer: TileId) -> Tile
     return consumer if model.is_legal_memory_affinity(*producer, *consumer) else None
 
 
-def stored_fifos(design: Design) -> list[StoredFifo]:
-    links = list(design.ops(ObjectFifoLinkOp))
+def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
+    links = list(problem.ops(ObjectFifoLinkOp))
     inputs = {name.root_reference for link in links for name in link.input_names}
     outputs = {name.root_reference for link in links for name in link.output_names}
-    most_held = _most_held(design)
+    most_held = _most_held(problem)
     found: list[StoredFifo] = []
-    for op in design.ops(ObjectFifoOp):
+    for op in problem.ops(ObjectFifoOp):
         depths = op.depths
         depths += depths[:1] * (1 + len(op.consumers) - len(depths))
         types = [op.element_type, *[op.consumer_element_type] * len(op.consumers)]
         ends = [
-            FifoEnd(tile, _size_bytes(type), depth, _dma_depth(most_held, op, value, depth))
+            EndBuffers(tile, _size_bytes(type), depth, _dma_depth(most_held, op, value, depth))
             for value, type, depth in zip((op.producer, *op.consumers), types, depths, strict=False)
             if (tile := tile_of(value)) is not None
         ]
@@ -200,10 +200,10 @@ def _size_bytes(type: MemRefType) -> int:
     return (element_count(type) or 0) * element_bytes(type)
 
 
-def _most_held(design: Design) -> dict[tuple[ObjectFifoOp, SSAValue], int]:
+def _most_held(problem: PlacementProblem) -> dict[tuple[ObjectFifoOp, SSAValue], int]:
     """The most buffers of a FIFO that the core at one of its ends holds at a time."""
     held: dict[tuple[ObjectFifoOp, SSAValue], int] = defaultdict(int)
-    for acquire in design.ops(ObjectFifoAcquireOp):
+    for acquire in problem.ops(ObjectFifoAcquireOp):
         core, fifo = parent_of_type(acquire, CoreOp), acquire.fifo
         if core is not None and fifo is not None:
             held[fifo, core.tile] = max(held[fifo, core.tile], acquire.count)

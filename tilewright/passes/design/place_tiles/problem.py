@@ -46,7 +46,7 @@ class Edges:
 
 
 @dataclass
-class Channels:
+class ChannelCount:
     """Numbers of DMA channels, or of FIFOs that would take one each."""
 
     inputs: int = 0
@@ -56,13 +56,13 @@ class Channels:
     def total(self) -> int:
         return self.inputs + self.outputs
 
-    def __add__(self, other: Channels) -> Channels:
-        return Channels(self.inputs + other.inputs, self.outputs + other.outputs)
+    def __add__(self, other: ChannelCount) -> ChannelCount:
+        return ChannelCount(self.inputs + other.inputs, self.outputs + other.outputs)
 
-    def __sub__(self, other: Channels) -> Channels:
-        return Channels(self.inputs - other.inputs, self.outputs - other.outputs)
+    def __sub__(self, other: ChannelCount) -> ChannelCount:
+        return ChannelCount(self.inputs - other.inputs, self.outputs - other.outputs)
 
-    def fits(self, limit: Channels) -> bool:
+    def fits(self, limit: ChannelCount) -> bool:
         return self.inputs <= limit.inputs and self.outputs <= limit.outputs
 
     def count(self, *, output: bool) -> None:
@@ -72,12 +72,12 @@ class Channels:
             self.inputs += 1
 
     @property
-    def lacking(self) -> Channels:
+    def lacking(self) -> ChannelCount:
         """The same without what is below zero."""
-        return Channels(max(0, self.inputs), max(0, self.outputs))
+        return ChannelCount(max(0, self.inputs), max(0, self.outputs))
 
 
-class Design:
+class PlacementProblem:
     def __init__(self, device: DeviceOp):
         self.device = device
         self.model = device.model
@@ -90,19 +90,19 @@ class Design:
     def ops(self, kind: type[OpT]) -> Iterator[OpT]:
         return (op for op in self.device.walk() if isinstance(op, kind))
 
-    def need(self, tile: TileLike) -> Channels:
-        return self.needs.get(tile, Channels())
+    def need(self, tile: TileLike) -> ChannelCount:
+        return self.needs.get(tile, ChannelCount())
 
-    def peer_counts(self, tile: TileLike) -> Channels:
+    def peer_counts(self, tile: TileLike) -> ChannelCount:
         """FIFOs from and to other logical cores."""
         produces = [is_producer for _, is_producer in self.core_peers.peers(tile)]
-        return Channels(inputs=produces.count(False), outputs=produces.count(True))
+        return ChannelCount(inputs=produces.count(False), outputs=produces.count(True))
 
-    def needed_neighbours(self, tile: TileLike) -> Channels:
+    def needed_neighbours(self, tile: TileLike) -> ChannelCount:
         """How many of these must go through shared memory, because the core has no channels for them."""
         if not isinstance(tile, LogicalTileOp) or not tile.is_core:
-            return Channels()
-        limit = Channels(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
+            return ChannelCount()
+        limit = ChannelCount(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
         return (self.peer_counts(tile) - (limit - self.need(tile))).lacking
 
     def demand(self, tile: TileLike) -> int:
@@ -128,14 +128,14 @@ class Design:
                 if producer is not consumer and _is_logical_core(producer) and _is_logical_core(consumer):
                     yield producer, consumer
 
-    def _channel_needs(self) -> dict[TileLike, Channels]:
-        needs: dict[TileLike, Channels] = defaultdict(Channels)
+    def _channel_needs(self) -> dict[TileLike, ChannelCount]:
+        needs: dict[TileLike, ChannelCount] = defaultdict(ChannelCount)
         self._add_fifo_needs(needs)
         self._add_link_needs(needs)
         self._add_flow_needs(needs)
         return needs
 
-    def _add_fifo_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_fifo_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """Ends at which FIFOs are linked count with the link, not here."""
         links = list(self.ops(ObjectFifoLinkOp))
         link_inputs = {name.root_reference for link in links for name in link.input_names}
@@ -151,13 +151,13 @@ class Design:
             if served and producer is not None and fifo.sym_name not in link_outputs:
                 needs[producer].outputs += 1
 
-    def _add_link_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         for link in self.ops(ObjectFifoLinkOp):
             meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
             if meeting is not None:
-                needs[meeting] += Channels(len(link.input_names), len(link.output_names))
+                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
 
-    def _add_flow_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_flow_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """A channel counts once, however many flows begin or end at it."""
         sources, dests = dict[End, None](), dict[End, None]()
         for flow in self.ops(FlowOp):
