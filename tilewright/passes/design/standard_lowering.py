@@ -321,7 +321,7 @@ DEBUG = "debug_i32"
 
 
 class Intrinsics:
-    """The intrinsics of one generation, for whoever declares and calls them."""
+    """The intrinsics of one generation, to be declared and called."""
 
     def __init__(self, arch: Arch):
         self.arch = arch

@@ -98,7 +98,7 @@ def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
 
 
 def add_wires(interconnect: Interconnect) -> None:
-    """Say which components face each other, for whoever follows streams later, unless the design says so already."""
+    """Say which components face each other, for passes that follow streams later, unless the design says so already."""
     present = {wire.ends for wire in interconnect.device.body.ops if isinstance(wire, WireOp)}
     for place in sorted(interconnect.switches.keys() & interconnect.tiles.keys()):
         for ends in _wires_at(interconnect, place):

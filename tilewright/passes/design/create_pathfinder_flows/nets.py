@@ -1,4 +1,4 @@
-"""What a design asks the streams to do: flows with the same source become one net, a tree to be routed."""
+"""Nets, as a design asks for them: flows with the same source become one, a tree to be routed."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class Occupancy:
         self._time = 0
 
     def join(self, number: int, ports: Sequence[int]) -> bool:
-        """Let a net use ports at which only its group is, and nobody it must be kept apart from."""
+        """Let a net use ports at which only its group is, and no net it must be kept apart from."""
         group, present = self._nets[number].group, 0
         for port in ports:
             present |= self._present.get(port, 0)

@@ -206,7 +206,7 @@ def keeps_header(settings: SwitchSettings, output: StreamPort) -> bool:
 
 
 def is_last(output: StreamPort) -> bool:
-    """Whether a port is one of a DMA, or one below the array by whichever name."""
+    """Whether a port is one of a DMA, or one below the array by any name."""
     below = output.tile.row == 0 and output.port.bundle in (WireBundle.South, WireBundle.NOC, WireBundle.PLIO)
     return below or output.port.bundle is WireBundle.DMA
 
@@ -256,7 +256,7 @@ def wants_header(request: Request) -> bool:
 def _is_right(request: Request, has_header: bool) -> bool:
     """Whether packets may arrive with, or without, a header.
 
-    What leaves the array at a shim's South port is not written into memory, so where nobody asks for anything the
+    What leaves the array at a shim's South port is not written into memory, so where nothing is asked for the
     header may stay: completion tokens, which are nothing but a header, share the port with flows that keep theirs.
     """
     keep = request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None

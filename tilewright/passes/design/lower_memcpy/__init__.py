@@ -93,7 +93,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
     steps = [CopyScheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
-    if len(moving) == 1 and steps[0] is not None:  # who runs several decides about their order
+    if len(moving) == 1 and steps[0] is not None:  # the host decides about the order of several
         check_for_deadlock(locks, starts, cores, steps[0])
     for op in ops:
         Rewriter.erase_op(op)

@@ -1,4 +1,4 @@
-"""What the copies of a design move, from where to where; refuses what no hardware could do."""
+"""Copies of a design, as they are read: from where to where they move what; refuses what no hardware could do."""
 
 from __future__ import annotations
 

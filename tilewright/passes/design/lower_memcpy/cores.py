@@ -34,7 +34,7 @@ COUNTING = {
     LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
     LockAction.Release: LockAction.Release,
 }
-"""Whoever waits for a token waits for at least as much."""
+"""A wait for a token is a wait for at least as much."""
 
 
 def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
@@ -48,7 +48,7 @@ def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, Lock
 
 
 def ends(core: CoreOp) -> bool:
-    """Whether a core that uses tokens is done at some time; unless it has several blocks, which nobody looks into."""
+    """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
     if len(core.body.blocks) != 1 or not any(isinstance(op, UseTokenOp) for op in core.walk()):
         return False
     loops = (op for op in core.body.walk() if isinstance(op, scf.ForOp))
@@ -56,7 +56,7 @@ def ends(core: CoreOp) -> bool:
 
 
 def always_waits(block: Block) -> bool:
-    """Whether nobody gets through a block without a token."""
+    """Whether no way leads through a block without waiting for a token."""
     return any(_waits(op) for op in block.ops)
 
 

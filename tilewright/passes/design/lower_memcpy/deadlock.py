@@ -1,7 +1,7 @@
-"""Plays a sequence of copies through, with the cores that take part, to see whether anybody waits forever.
+"""Deadlock check: simulates a sequence of copies, with the cores that take part, to see whether a wait never ends.
 
-Only tokens count: data move at once, other locks let everybody pass, and a source is done as soon as it may start. So
-whoever waits here waits on the hardware, too. Where the outcome depends on a race, or on values that are only known at
+Only tokens count: data move at once, other locks never block, and a source is done as soon as it may start. So what
+waits here waits on the hardware, too. Where the outcome depends on a race, or on values that are only known at
 run time, nothing is said.
 """
 
@@ -64,7 +64,7 @@ class TokenSimulation:
         self.sent, self.done = set[TokenCopy](), set[CopySide]()
         self.budget = MOST_EVENTS
 
-    def play(self, steps: Sequence[ScheduleStep]) -> TokenCopy | None:
+    def run(self, steps: Sequence[ScheduleStep]) -> TokenCopy | None:
         """Carry out a sequence. Returns the copy that it awaits in vain, if there is one."""
         self.sent.clear()
         self.done.clear()
@@ -84,7 +84,7 @@ class TokenSimulation:
         return copy
 
     def _settle(self) -> None:
-        """Let everybody go on until nobody can."""
+        """Let channels and cores go on until none can."""
         moved = True
         while moved:
             moved = False
@@ -166,7 +166,7 @@ class TokenSimulation:
             yield TokenEvent(op, self.names[op.lock_op], op.constant, op.is_acquire)
 
     def waits(self) -> Iterator[tuple[Where, str]]:
-        """Who waits for what."""
+        """All waits, each for what it waits for."""
         for queue in self.queues.values():
             if queue and not queue[0].has_acquired:
                 side = queue[0].side
@@ -186,9 +186,9 @@ def check_for_deadlock(
     """Refuse a sequence that waits forever; warn of one that cannot be run again. It sets the locks `starts` to 1."""
     simulation = TokenSimulation(locks, starts, cores)
     try:
-        _refuse_endless_wait(simulation, simulation.play(steps))
+        _refuse_endless_wait(simulation, simulation.run(steps))
         before = dict(simulation.values)
-        _warn_of_second_run(simulation, simulation.play(steps), before)
+        _warn_of_second_run(simulation, simulation.run(steps), before)
     except Undecided:
         return
 

@@ -152,7 +152,7 @@ class CopyScheduler:
         self.steps.append(ScheduleStep(copy, is_start=True))
 
     def _make_room(self, side: CopySide, at: InsertPoint) -> None:
-        """Wait until the queue has a place and the tile a descriptor, and nobody else's data are on their way here."""
+        """Wait for a place in the queue, a descriptor of the tile, and other streams' data on their way here."""
         channel, pool = side.channel, self._pool(side)
         stream = self.streams.of[self.copies[side.op]]
         if side.direction is DmaDirection.S2MM:

@@ -33,7 +33,7 @@ Site: TypeAlias = frozenset[TileId]
 
 @dataclass(eq=False)
 class TokenDemand:
-    """Somebody who takes some of a token, or gives some."""
+    """A use of a token, by a core or a copy, that takes some of it or gives some."""
 
     op: Operation
     token: str
@@ -186,7 +186,7 @@ def _is_common(site: Site, demands: Sequence[TokenDemand]) -> bool:
 
 
 def _nearest_site(demand: TokenDemand, partners: set[TileId]) -> Site:
-    """Where somebody is who does the opposite; the best one if that does not decide."""
+    """The site of a demand of the opposite kind; the best one if that does not decide."""
     if demand.is_settled or demand.goes_along:
         return demand.sites[0]
     return next((site for site in demand.sites if site & partners), demand.sites[0])
@@ -195,7 +195,7 @@ def _nearest_site(demand: TokenDemand, partners: set[TileId]) -> Site:
 def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[TokenDemand], place: TileId) -> bool:
     """Whether values of a token stand for steps: a core takes one and gives another, which it must not take itself.
 
-    Then whoever takes a value means those who give the same.
+    Then taking a value pairs with giving the same value.
     """
     here = [demand for demand in demands if place in demand.site]
     taken, given = ({d.amount for d in here if d.is_acquire is kind} for kind in (True, False))
@@ -237,7 +237,7 @@ def _check_value(token: TokenOp, limit: int) -> None:
 
 
 def _check_partners(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
-    """A token tells one from another: what a core does with it all alone tells nobody."""
+    """A token tells one from another: one that a single core uses tells nothing."""
     holders: set[Operation | None] = {parent_tile_element(demand.op) for demand in demands}
     if len(holders) == 1 and None not in holders:
         fail_op(
@@ -248,7 +248,7 @@ def _check_partners(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -
 
 
 def _check_given(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
-    """Whoever takes more than there is at first needs somebody who gives, on the same tile."""
+    """Taking more than there is at first needs giving, on the same tile."""
     given = {place: demand for demand in demands if not demand.is_acquire for place in demand.site}
     for demand in demands:
         if demand.is_acquire and demand.amount > token.value.value.data and not demand.site <= given.keys():

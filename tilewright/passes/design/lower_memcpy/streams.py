@@ -1,4 +1,4 @@
-"""Which DMA channels copies use, and the flows between them.
+"""Streams of copies: the DMA channels they use, and the flows between them.
 
 Copies along the same route share a stream. A stream has channels of its own, and a circuit, where enough are free;
 where not, streams share channels and send packets.
@@ -140,7 +140,7 @@ def _port(side: CopySide) -> Port:
 
 
 def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
-    """The DMA channels that a design uses, by who does."""
+    """The DMA channels that a design uses, each with an operation that does."""
     for op in device.walk():
         match op:
             case DmaBody():

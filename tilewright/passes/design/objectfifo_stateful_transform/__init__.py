@@ -108,7 +108,7 @@ class ObjectFifoStatefulTransformPass(Pass):
 
 
 def add_rearm_bindings(ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:
-    """Give each FIFO that is started again a binding, and let those who start it refer to that.
+    """Give each FIFO that is started again a binding, and let what starts it refer to that.
 
     The shim ends of a FIFO belong to the host, which pushes their descriptors itself.
     """

@@ -1,4 +1,4 @@
-"""Which DMA channel each end of a FIFO uses."""
+"""Allocation of DMA channels to the ends of FIFOs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ChannelAllocator:
     def __init__(self, device: DeviceOp):
         self.model = device.model
         self.taken: dict[TileChannel, Operation] = dict(_used_channels(device))
-        """Who uses each channel."""
+        """The operation that uses each channel."""
         self.streams: dict[TileChannel, Operation] = dict(_used_streams(device))
-        """Who uses each stream port of a core."""
+        """The operation that uses each stream port of a core."""
 
     def assign(self, connections: list[SplitFifo]) -> dict[FifoEnd, Channel]:
         """A channel for each end: first as the program wants, then where only some channels will do, then the rest."""

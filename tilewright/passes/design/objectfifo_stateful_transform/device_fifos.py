@@ -1,4 +1,4 @@
-"""Object FIFOs of a device, read once: who refers to each of them, and whose memory its two ends can share."""
+"""Object FIFOs of a device, read once: what refers to each of them, and whose memory its two ends can share."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def locks_for(end: FifoEnd, tile: TileOp, model: DeviceModel) -> list[LockOp]:
 
 
 def is_replayed(end: FifoEnd) -> bool:
-    """Whether the DMA sends contents given from the start several times: nobody refills them, so nobody counts them."""
+    """Whether the DMA sends contents given from the start several times: they are never refilled, so never counted."""
     values, iterations = end.init_values, end.iter_count
     return values is not None and len(values) == end.depth and (iterations or 1) > 1 and end.link is None
 

@@ -1,4 +1,4 @@
-"""What a design asks of placement: which tiles belong together, and how many DMA channels each one needs."""
+"""Placement as a problem: the tiles of a design that belong together, and how many DMA channels each one needs."""
 
 from __future__ import annotations
 
