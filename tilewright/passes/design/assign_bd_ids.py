@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.dma import Channel, DmaBody, DmaOp, DmaStartOp, MemOp, MemTileDmaOp, ShimDmaOp
@@ -19,7 +18,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoRearmBindingOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
 class ChannelBd(NamedTuple):
@@ -30,20 +29,18 @@ class ChannelBd(NamedTuple):
     following: DmaBdOp | None
 
 
-class AssignBdIdsPass(Pass):
+class AssignBdIdsPass(DevicePass):
     name = "aie-assign-bd-ids"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        for dma in _dmas(op):
+    def apply_to(self, device: DeviceOp) -> None:
+        for dma in _dmas(device):
             place = dma.place
             if place is None:
                 fail_op(dma, "cannot assign buffer descriptors of a tile that is not placed; run placement first")
             descriptors = list(_descriptors(dma))
-            _number(descriptors, op.model, place)
+            _number(descriptors, device.model, place)
             _link(descriptors)
-        _fill_bindings(op)
+        _fill_bindings(device)
 
 
 def _dmas(device: DeviceOp) -> Iterator[DmaBody]:

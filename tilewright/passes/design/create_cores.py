@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -20,20 +19,18 @@ from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.memref.access import LoadOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.insertion import building, building_before
 
 COLUMN, ROW = "aie.x", "aie.y"
 
 
-class CreateCoresPass(Pass):
+class CreateCoresPass(DevicePass):
     name = "aie-create-cores"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        _Cores(op).create()
+    def apply_to(self, device: DeviceOp) -> None:
+        _Cores(device).create()
 
 
 class _Cores:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -23,7 +22,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 Switch = SwitchboxOp | ShimMuxOp
 Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
@@ -51,15 +50,13 @@ class ReachedPort(NamedTuple):
     ids: MaskedIds
 
 
-class FindFlowsPass(Pass):
+class FindFlowsPass(DevicePass):
     name = "aie-find-flows"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        streams = _Streams(op)
-        found = [flow for tile in op.tiles for flow in _flows_from(tile, streams)]
-        end = op.body.last_op
+    def apply_to(self, device: DeviceOp) -> None:
+        streams = _Streams(device)
+        found = [flow for tile in device.tiles for flow in _flows_from(tile, streams)]
+        end = device.body.last_op
         assert end is not None
         Rewriter.insert_op(found, InsertPoint.before(end))
 

@@ -5,7 +5,6 @@ A core sees its own locks and those of its neighbours in one row of numbers, a w
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -16,18 +15,16 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.rewrite.folding.constants import make_constant, number_attr
 
 
-class LocalizeLocksPass(Pass):
+class LocalizeLocksPass(DevicePass):
     name = "aie-localize-locks"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        order = _creation_order(op)
-        for core in op.body.ops:
+    def apply_to(self, device: DeviceOp) -> None:
+        order = _creation_order(device)
+        for core in device.body.ops:
             if isinstance(core, CoreOp) and core.place is not None:
                 _localize(core, core.place, order)
 

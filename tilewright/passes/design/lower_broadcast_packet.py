@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -10,16 +9,14 @@ from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSour
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tokens import BpDestOp, BpIdOp, BroadcastPacketOp
 from tilewright.ir.diagnostics import Where, location_of
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
-class LowerBroadcastPacketPass(Pass):
+class LowerBroadcastPacketPass(DevicePass):
     name = "aie-lower-broadcast-packet"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        broadcasts = [child for child in op.body.ops if isinstance(child, BroadcastPacketOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        broadcasts = [child for child in device.body.ops if isinstance(child, BroadcastPacketOp)]
         for broadcast in broadcasts:
             for packets in broadcast.ports.ops:
                 if isinstance(packets, BpIdOp):

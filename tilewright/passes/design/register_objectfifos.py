@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import ObjectFifoPort
@@ -22,20 +21,18 @@ from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectF
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import index_attr, make_constant
 from tilewright.rewrite.insertion import building
 
 
-class RegisterObjectFifosPass(Pass):
+class RegisterObjectFifosPass(DevicePass):
     name = "aie-register-objectFifos"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        writer = ProcessWriter(op)
-        for process in [child for child in op.body.ops if isinstance(child, ObjectFifoRegisterProcessOp)]:
+    def apply_to(self, device: DeviceOp) -> None:
+        writer = ProcessWriter(device)
+        for process in [child for child in device.body.ops if isinstance(child, ObjectFifoRegisterProcessOp)]:
             writer.write(process)
             Rewriter.erase_op(process)
 

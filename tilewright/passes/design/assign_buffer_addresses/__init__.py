@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -15,15 +13,14 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.dma import MemTileDmaOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_warning, fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.assign_buffer_addresses.schemes import allocate_in_banks, allocate_sequentially
 from tilewright.passes.design.assign_buffer_addresses.tile_memory import TileMemory, shown_name
 
 
 @dataclass(frozen=True)
-class AssignBufferAddressesPass(Pass):
+class AssignBufferAddressesPass(DevicePass):
     name = "aie-assign-buffer-addresses"
-    anchor = "aie.device"
 
     alloc_scheme: str = field(
         default="",
@@ -32,13 +29,12 @@ class AssignBufferAddressesPass(Pass):
         },
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        buffers = [child for child in op.walk() if isinstance(child, BufferOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        buffers = [child for child in device.walk() if isinstance(child, BufferOp)]
         for buffer in buffers:
             _check_scope(buffer)
         _name_all(buffers)
-        for memory in _memories(op, buffers):
+        for memory in _memories(device, buffers):
             own = memory.tile.allocation_scheme
             _allocate(memory, self.alloc_scheme if own is None else own.data)
 

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from xdsl.context import Context
 from xdsl.ir import Operation
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Where, fail, fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts, make_shape
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
@@ -50,25 +49,23 @@ SPREAD_OUT = "move some of these ends to other columns or channels, or let flows
 
 
 @dataclass(frozen=True)
-class CreatePathfinderFlowsPass(Pass):
+class CreatePathfinderFlowsPass(DevicePass):
     name = "aie-create-pathfinder-flows"
-    anchor = "aie.device"
 
     route_circuit: bool = field(default=True, metadata={"help": "replace each aie.flow by its route"})
     route_packet: bool = field(default=True, metadata={"help": "configure switches for each aie.packet_flow"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        requests = _without_routed(op, requests_of(op))
-        interconnect = Interconnect(op)
-        routes = _find_routes(op, requests, interconnect.taken())
+    def apply_to(self, device: DeviceOp) -> None:
+        requests = _without_routed(device, requests_of(device))
+        interconnect = Interconnect(device)
+        routes = _find_routes(device, requests, interconnect.taken())
         if self.route_circuit:
             write_circuits(interconnect, routes)
         if self.route_packet:
             write_packets(interconnect, routes, requests)
         add_wires(interconnect)
         written = [r for r in requests if (self.route_circuit if r.packet_id is None else self.route_packet)]
-        _check(op, written)
+        _check(device, written)
 
 
 def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Request]:

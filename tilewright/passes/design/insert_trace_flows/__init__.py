@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
@@ -28,7 +26,7 @@ from tilewright.dialects.aie.trace_config import TraceStartConfigOp
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.insert_trace_flows.egress import (
     Egress,
     EgressOptions,
@@ -50,9 +48,8 @@ from tilewright.passes.design.trace_units import RegisterWriter
 
 
 @dataclass(frozen=True)
-class InsertTraceFlowsPass(Pass):
+class InsertTraceFlowsPass(DevicePass):
     name = "aie-insert-trace-flows"
-    anchor = "aie.device"
 
     shim_channel: int = field(default=1, metadata={"help": "S2MM channel of the shim tile that receives traces"})
     default_bd_id: int = field(default=15, metadata={"help": "buffer descriptor that receives traces"})
@@ -68,23 +65,22 @@ class InsertTraceFlowsPass(Pass):
         default=-1, metadata={"help": "the column for lateral routing; -1 is the nearest without cores"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        _require_places(op)
-        traces = [trace for trace in op.body.ops if isinstance(trace, TraceOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        _require_places(device)
+        traces = [trace for trace in device.body.ops if isinstance(trace, TraceOp)]
         if not traces:
             return
-        if op.model.arch is Arch.AIE1:
-            fail(op, f"traces on {op.model} cannot be lowered: the registers of its trace units are not known")
-        buffers = host_buffers(op)
-        units = traced_units(op, traces, self.packet_id_start)
+        if device.model.arch is Arch.AIE1:
+            fail(device, f"traces on {device.model} cannot be lowered: the registers of its trace units are not known")
+        buffers = host_buffers(device)
+        units = traced_units(device, traces, self.packet_id_start)
         signals = TraceSignals.of(units)
-        egress = choose_egress(op, self._wishes(buffers[0].egress_column), len(units))
+        egress = choose_egress(device, self._wishes(buffers[0].egress_column), len(units))
         for traced in units:
             traced.write_packet()
             if traced.tile.place == egress.shim.place:
                 listen_to_source(traced)
-        _add_flows(op, units, egress)
+        _add_flows(device, units, egress)
         for buffer in buffers:
             buffer.claim(len(egress.channels))
             SequenceSetup(buffer, units, egress, signals, self.burst_length).insert()

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 
-from xdsl.context import Context
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -30,7 +29,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.lower_memcpy.compat import lower_as_first_version
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy
 from tilewright.passes.design.lower_memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
@@ -47,22 +46,20 @@ MOST_ARRIVALS = 2
 
 
 @dataclass(frozen=True)
-class LowerMemcpyPass(Pass):
+class LowerMemcpyPass(DevicePass):
     name = "aie-lower-memcpy"
-    anchor = "aie.device"
 
     compat: bool = field(default=False, metadata={"help": "write the registers that the first version of this wrote"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        copies = [copy for copy in op.walk() if isinstance(copy, MemcpyOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        copies = [copy for copy in device.walk() if isinstance(copy, MemcpyOp)]
         if self.compat:
-            lower_as_first_version(op, copies)
-        elif op.model.arch is Arch.AIE1:
-            program_copies(op, [copy for copy in copies if copy.parent is op.body])
+            lower_as_first_version(device, copies)
+        elif device.model.arch is Arch.AIE1:
+            program_copies(device, [copy for copy in copies if copy.parent is device.body])
         else:
             _check_in_sequences(copies)
-            lower_sequence_copies(op)
+            lower_sequence_copies(device)
 
 
 def _check_in_sequences(copies: Sequence[MemcpyOp]) -> None:

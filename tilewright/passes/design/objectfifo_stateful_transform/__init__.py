@@ -12,9 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, SymbolRefAttr, i32
-from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aie.dma import Channel
@@ -31,7 +29,7 @@ from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.free_names import FreeNames
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (
     CoreAccesses,
@@ -54,29 +52,27 @@ DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoR
 
 
 @dataclass(frozen=True)
-class ObjectFifoStatefulTransformPass(Pass):
+class ObjectFifoStatefulTransformPass(DevicePass):
     name = "aie-objectFifo-stateful-transform"
-    anchor = "aie.device"
 
     packet_switched: bool = field(
         default=False,
         metadata={"option": "packet-sw-objFifos", "help": "move the data of FIFOs in packets instead of circuits"},
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        design = DeviceFifos(op)
+    def apply_to(self, device: DeviceOp) -> None:
+        design = DeviceFifos(device)
         if not design.is_sound():
             return
-        rename_to_allocations(op, design.fifos)
+        rename_to_allocations(device, design.fifos)
         ends = FifoEnds(design)
         resolve_links(ends)
         StorageBuilder(ends).build()
-        channels = ChannelAllocator(op).assign(ends.connections)
+        channels = ChannelAllocator(device).assign(ends.connections)
         self._connect(ends, channels)
         self._lower_accesses(ends)
         add_rearm_bindings(ends, channels)
-        for declaration in [child for child in op.body.ops if isinstance(child, DECLARATIONS)]:
+        for declaration in [child for child in device.body.ops if isinstance(child, DECLARATIONS)]:
             Rewriter.erase_op(declaration)
 
     def _connect(self, ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:

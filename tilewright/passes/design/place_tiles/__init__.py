@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from xdsl.context import Context
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.place_tiles.annealing import Annealer
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
@@ -33,9 +31,8 @@ class PlacerKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class PlaceTilesPass(Pass):
+class PlaceTilesPass(DevicePass):
     name = "aie-place-tiles"
-    anchor = "aie.device"
 
     placer: PlacerKind = field(default=PlacerKind.SEQUENTIAL, metadata={"help": "how places are found"})
     cores_per_col: int = field(default=-1, metadata={"help": "most cores to put into one column; -1: no limit"})
@@ -45,12 +42,11 @@ class PlaceTilesPass(Pass):
 
     sa_seed: int = field(default=1, metadata={"help": "seed of sa_placer; 0: another one each time"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        placement = self._find_places(op)
+    def apply_to(self, device: DeviceOp) -> None:
+        placement = self._find_places(device)
         for logical, place in placement.places.items():
-            tile = tile_at(op, *place)
-            if tile.location == op.location:
+            tile = tile_at(device, *place)
+            if tile.location == device.location:
                 tile.location = logical.location
             if logical.allocation_scheme is not None:
                 tile.allocation_scheme = logical.allocation_scheme
@@ -58,7 +54,7 @@ class PlaceTilesPass(Pass):
             logical.detach()
             logical.erase()
         for fifo, place in placement.storage:
-            allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(op, *place).result)
+            allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(device, *place).result)
             building(InsertPoint.after(fifo), fifo.location).insert(allocate)
 
     def _find_places(self, device: DeviceOp) -> TilePlacement:
