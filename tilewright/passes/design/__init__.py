@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TypeVar
 
 from xdsl.context import Context
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Operation
 
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.ir.create import insert_operation
 from tilewright.ir.pass_manager import Pass
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 class DevicePass(Pass):
@@ -22,3 +27,16 @@ class DevicePass(Pass):
 
     @abstractmethod
     def apply_to(self, device: DeviceOp) -> None: ...
+
+
+def located(op: OpT, location: LocationAttr) -> OpT:
+    """A new operation; it and all in it come from one place in the source."""
+    for new in op.walk():
+        new.location = location
+    return op
+
+
+def append_to(block: Block, op: Operation, location: LocationAttr) -> None:
+    """Put a new operation, located so, before the terminator of a block."""
+    assert block.last_op is not None, "the verifier requires a terminator"
+    insert_operation(located(op, location), before=block.last_op)

@@ -19,7 +19,7 @@ from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.memref.access import LoadOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, located
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.insertion import building, building_before
 
@@ -65,8 +65,8 @@ class _Cores:
         is_new = tile not in self.cores
         buffers = [self.buffer(call, value, tile) for value in call.arguments]
         if is_new:
-            self.add_behind(tile, _located(MemOp(tile.result, Region(Block([EndOp()]))), call))
-            self.cores[tile] = building_before(call).insert(cast(CoreOp, _located(CoreOp(tile.result), call)))
+            self.add_behind(tile, MemOp(tile.result, Region(Block([EndOp()]))), call)
+            self.cores[tile] = building_before(call).insert(located(CoreOp(tile.result), call.location))
         end = self.cores[tile].body.blocks[-1].last_op
         assert end is not None
         build = building(InsertPoint.before(end), call.location)
@@ -93,10 +93,8 @@ class _Cores:
         value.replace_all_uses_with(buffer)
         return buffer
 
-    def add_behind(self, tile: TileOp, op: Operation, call: func.CallOp | None = None) -> Operation:
-        if call is not None:
-            op.location = call.location
-        Rewriter.insert_op(op, InsertPoint.after(self.last.get(tile, tile)))
+    def add_behind(self, tile: TileOp, op: Operation, call: func.CallOp) -> Operation:
+        Rewriter.insert_op(located(op, call.location), InsertPoint.after(self.last.get(tile, tile)))
         self.last[tile] = op
         return op
 
@@ -122,9 +120,3 @@ def _first_element(build: Builder, buffer: SSAValue) -> SSAValue:
     build.insert(zero)
     element = cast(MemRefType, buffer.type).element_type
     return build.insert(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element])).results[0]
-
-
-def _located(op: Operation, call: func.CallOp) -> Operation:
-    for new in op.walk():
-        new.location = call.location
-    return op

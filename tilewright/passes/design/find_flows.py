@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import WireBundle
 from tilewright.dialects.aie.core import CoreOp
@@ -22,7 +21,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 
 Switch = SwitchboxOp | ShimMuxOp
 Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
@@ -55,21 +54,16 @@ class FindFlowsPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         streams = _Streams(device)
-        found = [flow for tile in device.tiles for flow in _flows_from(tile, streams)]
-        end = device.body.last_op
-        assert end is not None
-        Rewriter.insert_op(found, InsertPoint.before(end))
+        for tile in list(device.tiles):
+            for flow in _flows_from(tile, streams):
+                append_to(device.body, flow, tile.location)
 
 
 def _flows_from(tile: TileOp, streams: _Streams) -> Iterator[Operation]:
     for bundle in FROM_TILES:
         for channel in range(_num_sources(tile, bundle)):
             source = Port(bundle, channel)
-            for arrival in streams.arrivals(tile, source):
-                flow = _flow(tile, source, arrival)
-                for new in flow.walk():
-                    new.location = tile.location
-                yield flow
+            yield from (_flow(tile, source, arrival) for arrival in streams.arrivals(tile, source))
 
 
 def _num_sources(tile: TileOp, bundle: WireBundle) -> int:

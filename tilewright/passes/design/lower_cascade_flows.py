@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import CascadeDirection
 from tilewright.dialects._ods import enum_to_attr
@@ -11,7 +11,7 @@ from tilewright.dialects.aie.cascade import CascadeFlowOp, ConfigureCascadeOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op, location_of
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 
 SIDES = {
     (0, -1): (CascadeDirection.South, CascadeDirection.North),
@@ -65,6 +65,4 @@ def _configure(
     op = ConfigureCascadeOp.create(
         operands=[tile], properties={name: enum_to_attr(side) for name, side in sides.items()}
     )
-    op.location = location_of(tile)
-    assert device.body.last_op is not None
-    Rewriter.insert_op(op, InsertPoint.before(device.body.last_op))
+    append_to(device.body, op, location_of(tile))

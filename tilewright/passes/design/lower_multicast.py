@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aie.flows import FlowOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tokens import MulticastOp, MultiDestOp
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 
 
 class LowerMulticastPass(DevicePass):
@@ -18,12 +18,6 @@ class LowerMulticastPass(DevicePass):
         for multicast in multicasts:
             for dest in multicast.ports.ops:
                 if isinstance(dest, MultiDestOp):
-                    _add_flow(device, multicast, dest)
+                    flow = FlowOp(multicast.tile, multicast.port, dest.tile, dest.port)
+                    append_to(device.body, flow, dest.location)
             Rewriter.erase_op(multicast)
-
-
-def _add_flow(device: DeviceOp, multicast: MulticastOp, dest: MultiDestOp) -> None:
-    flow = FlowOp(multicast.tile, multicast.port, dest.tile, dest.port)
-    flow.location = dest.location
-    assert device.body.last_op is not None
-    Rewriter.insert_op(flow, InsertPoint.before(device.body.last_op))

@@ -19,9 +19,8 @@ from tilewright.dialects.aie.objectfifo_process import ObjectFifoRegisterProcess
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import index_attr, make_constant
 from tilewright.rewrite.insertion import building
@@ -73,12 +72,8 @@ class ProcessWriter:
             count = f"it has {len(fifo.consumers)}, and as many processes before this one"
             fail_op(process, "No more available consumer tiles for process.", (fifo, count))
         if tile not in self.cores:
-            end = EndOp.create(location=process.location)
-            core = self.cores[tile] = CoreOp(tile, Region(Block([end])))
-            core.location = process.location
-            terminator = self.device.body.last_op
-            assert terminator is not None, "a device ends with a terminator"
-            insert_operation(core, before=terminator)
+            core = self.cores[tile] = CoreOp(tile, Region(Block([EndOp()])))
+            append_to(self.device.body, core, process.location)
         return self.cores[tile]
 
 

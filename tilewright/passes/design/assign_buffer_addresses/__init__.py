@@ -17,6 +17,11 @@ from tilewright.passes.design import DevicePass
 from tilewright.passes.design.assign_buffer_addresses.schemes import allocate_in_banks, allocate_sequentially
 from tilewright.passes.design.assign_buffer_addresses.tile_memory import TileMemory, shown_name
 
+SCHEMES: dict[str, tuple[str, Callable[[TileMemory], bool]]] = {
+    "basic-sequential": ("Basic sequential", allocate_sequentially),
+    "bank-aware": ("Bank-aware", allocate_in_banks),
+}
+
 
 @dataclass(frozen=True)
 class AssignBufferAddressesPass(DevicePass):
@@ -73,33 +78,20 @@ def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]
 
 
 def _allocate(memory: TileMemory, scheme: str) -> None:
-    if scheme not in SCHEMES:
-        known = ", ".join(f"'{name}'" for name in SCHEMES if name)
-        fail_op(memory.tile, f"unknown allocation scheme '{scheme}'", (memory.tile, f"there are {known}"))
-    SCHEMES[scheme](memory)
-
-
-def _sequentially(memory: TileMemory) -> None:
-    if not allocate_sequentially(memory):
-        fail_op(memory.tile, "Basic sequential allocation failed.")
-
-
-def _in_banks(memory: TileMemory) -> None:
-    if not allocate_in_banks(memory):
-        fail_op(memory.tile, "Bank-aware allocation failed.")
-
-
-def _somehow(memory: TileMemory) -> None:
-    """In banks if possible; a large buffer may cross them."""
-    if allocate_in_banks(memory):
+    if not scheme:
+        _allocate_somehow(memory)
         return
-    emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
-    if not allocate_sequentially(memory):
-        fail_op(memory.tile, "Basic sequential allocation also failed.")
+    if scheme not in SCHEMES:
+        known = ", ".join(f"'{name}'" for name in SCHEMES)
+        fail_op(memory.tile, f"unknown allocation scheme '{scheme}'", (memory.tile, f"there are {known}"))
+    label, allocate = SCHEMES[scheme]
+    if not allocate(memory):
+        fail_op(memory.tile, f"{label} allocation failed.")
 
 
-SCHEMES: dict[str, Callable[[TileMemory], None]] = {
-    "basic-sequential": _sequentially,
-    "bank-aware": _in_banks,
-    "": _somehow,
-}
+def _allocate_somehow(memory: TileMemory) -> None:
+    """In banks if possible; a large buffer may cross them."""
+    if not allocate_in_banks(memory):
+        emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
+        if not allocate_sequentially(memory):
+            fail_op(memory.tile, "Basic sequential allocation also failed.")

@@ -65,8 +65,8 @@ class TileMemory:
         return [range(start, start + size) for start in range(0, self.size, size)]
 
     def aligned(self, buffer: BufferOp, address: int) -> int:
-        """The first address from `address` on at which `buffer` may begin."""
-        return -(-address // self.bus_bytes) * self.bus_bytes if is_aligned(buffer) else address
+        """The first address from `address` on at which `buffer` may begin: vectors are loaded in one bus access."""
+        return -(-address // self.bus_bytes) * self.bus_bytes if buffer.aligned.value.data else address
 
     def is_misplaced(self, buffer: BufferOp, address: int) -> bool:
         return self.aligned(buffer, address) != address
@@ -75,11 +75,6 @@ class TileMemory:
         """The buffers that have an address, the lowest first."""
         placed = [PlacedBuffer(b, b.address_bytes) for b in self.buffers if b.address_bytes is not None]
         return sorted(placed, key=lambda each: each.address)
-
-
-def is_aligned(buffer: BufferOp) -> bool:
-    """Whether the tile's load/store bus has to reach the buffer's start in one access."""
-    return bool(buffer.aligned.value.data)
 
 
 def bank_of(buffer: BufferOp) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DeviceModel, TileId, TileType, WireBundle
@@ -16,6 +16,7 @@ from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
 from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.passes.design import append_to, located
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts
 from tilewright.passes.design.create_pathfinder_flows.nets import Request
 from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
@@ -55,11 +56,10 @@ class Interconnect:
         return self.multiplexers[place]
 
     def add(self, op: Operation, location: LocationAttr, *, after: Operation | None = None) -> None:
-        for new in op.walk():
-            new.location = location
-        end = self.device.body.last_op
-        assert end is not None
-        Rewriter.insert_op(op, InsertPoint.before(end) if after is None else InsertPoint.after(after))
+        if after is None:
+            append_to(self.device.body, op, location)
+        else:
+            Rewriter.insert_op(located(op, location), InsertPoint.after(after))
 
     def has_multiplexer(self, place: TileId) -> bool:
         return self.device.model.tile_type(*place) is TileType.ShimNOCTile
@@ -81,16 +81,6 @@ def _taken(switch: SwitchboxOp, is_shim: bool) -> TakenPorts:
         inputs |= {Port(*port) for port, channel in SHIM_MUX_ENTRIES.items() if Port(South, channel) in inputs}
         outputs |= {Port(*port) for port, channel in SHIM_MUX_EXITS.items() if Port(South, channel) in outputs}
     return TakenPorts(inputs, outputs)
-
-
-def append(block: Block, ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Put operations before the one that ends a block."""
-    end = block.last_op
-    assert end is not None
-    for op in ops:
-        for new in op.walk():
-            new.location = location
-        Rewriter.insert_op(op, InsertPoint.before(end))
 
 
 def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
@@ -152,7 +142,7 @@ def _write_circuit(interconnect: Interconnect, route: NetRoute, request: Request
             entry, left = input_port(model, tile, source), output_port(model, tile, dest)
             if left != dest and interconnect.has_multiplexer(tile):
                 _multiplex(interconnect, tile, multiplexer_side(left), dest, location)
-            append(switch.connections.block, [ConnectOp(entry, left)], location)
+            append_to(switch.connections.block, ConnectOp(entry, left), location)
 
 
 def _enter_at_shim(interconnect: Interconnect, tile: TileId, port: Port, location: LocationAttr) -> None:
@@ -164,7 +154,7 @@ def _enter_at_shim(interconnect: Interconnect, tile: TileId, port: Port, locatio
 def _multiplex(interconnect: Interconnect, tile: TileId, source: Port, dest: Port, location: LocationAttr) -> None:
     multiplexer = interconnect.multiplexer(tile, location)
     if (source, dest) not in connections_in(multiplexer):
-        append(multiplexer.connections.block, [ConnectOp(source, dest)], location)
+        append_to(multiplexer.connections.block, ConnectOp(source, dest), location)
 
 
 def input_port(model: DeviceModel, tile: TileId, port: Port) -> Port:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
 from tilewright.device import TileId
@@ -40,6 +41,11 @@ class Request(NamedTuple):
     def has_priority(self) -> bool:
         wanted = self.op.priority_route if isinstance(self.op, PacketFlowOp) else None
         return wanted is not None and bool(wanted.value.data)
+
+    @property
+    def keep_header(self) -> BoolAttr | None:
+        """Whether packets are to arrive with their header, if the flow says so."""
+        return self.op.keep_pkt_header if isinstance(self.op, PacketFlowOp) else None
 
     def __str__(self) -> str:
         kind = "circuit" if self.packet_id is None else f"packet {self.packet_id}"

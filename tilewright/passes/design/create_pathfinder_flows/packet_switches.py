@@ -20,12 +20,12 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import NUM_ARBITERS, NUM_MSELS, TileId
-from tilewright.dialects.aie.flows import PacketFlowOp, Port
+from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.switchbox import AmselOp, ConnectOp, MasterSetOp, PacketRuleOp, PacketRulesOp, SwitchboxOp
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.passes.design import append_to
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     Interconnect,
-    append,
     connections_in,
     input_port,
     multiplexer_side,
@@ -42,25 +42,14 @@ Pair = tuple[int, int]
 def write_packets(interconnect: Interconnect, routes: Iterable[NetRoute], requests: Sequence[Request]) -> None:
     """Configure switches for the packet flows, which stay in the design, and give every tile a switch."""
     switches = packet_switches(routes, requests)
-    keeps = {request.dest: keep for request in requests if (keep := _keep_header(request)) is not None}
-    for place in sorted(switches, key=lambda place: (not _has_control(switches[place]), place)):
-        interconnect.tile(place, _first_request(switches[place]).op.location)
+    keeps = {request.dest: keep for request in requests if (keep := request.keep_header) is not None}
+    # Tiles that the design does not declare are added in this order, upstream's: those on the way of control first.
+    for place in sorted(switches, key=lambda place: (not switches[place].control_outputs(), place)):
+        interconnect.tile(place, switches[place].first_request(next(iter(switches[place].outputs))).op.location)
     for place in sorted(interconnect.tiles):
         interconnect.switch(place, interconnect.tiles[place].location, at_tile=True)
     for place, switch in switches.items():
         _SwitchWriter(interconnect, place, switch, keeps).write()
-
-
-def _keep_header(request: Request) -> BoolAttr | None:
-    return request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None
-
-
-def _has_control(switch: PacketSwitch) -> bool:
-    return bool(switch.control_outputs())
-
-
-def _first_request(switch: PacketSwitch) -> Request:
-    return next(iter(next(iter(switch.outputs.values())).values()))
 
 
 class _SwitchWriter:
@@ -75,7 +64,8 @@ class _SwitchWriter:
         self.joined: list[ConnectOp] = []  # in the multiplexer
 
     def write(self) -> None:
-        reserved = [_select(op) for op in self.switch.connections.ops if isinstance(op, AmselOp)]
+        present = [op for op in self.switch.connections.ops if isinstance(op, AmselOp)]
+        reserved = [Select(op.msel.value.data, op.arbiter) for op in present]
         arbitration = Arbitration([[*outputs] for outputs in self.packets.outputs.values()], reserved)
         selects = {arrival: self.select(arbitration, arrival) for arrival in self.packets.by_importance()}
         amsels = {select: AmselOp(select.arbiter, select.msel) for select in sorted(arbitration.outputs)}
@@ -90,8 +80,7 @@ class _SwitchWriter:
 
     def append(self, op: Operation, cause: Arrival) -> None:
         """Add an operation to the switch, for the first flow that brings these packets here."""
-        request = next(iter(self.packets.outputs[cause].values()))
-        append(self.switch.connections.block, [op], request.op.location)
+        append_to(self.switch.connections.block, op, self.packets.first_request(cause).op.location)
 
     def select(self, arbitration: Arbitration, arrival: Arrival) -> Select:
         outputs = [*self.packets.outputs[arrival]]
@@ -146,9 +135,8 @@ class _SwitchWriter:
     def cover(self, port: Port, ids: Sequence[int]) -> list[tuple[int, int]]:
         for packet_id in ids:
             if packet_id > self.model.max_packet_id:
-                where = self.packets.outputs[Arrival(port, packet_id)]
                 text = f"packet id {packet_id} exceeds the maximum of {self.model.max_packet_id}"
-                fail(next(iter(where.values())).op, text)
+                fail(self.packets.first_request(Arrival(port, packet_id)).op, text)
         others = {arrival.packet_id for arrival in self.packets.outputs if arrival.port == port} - {*ids}
         return cover(ids, others, self.model.max_packet_id.bit_length())
 
@@ -160,7 +148,7 @@ class _SwitchWriter:
         ways = [f"{arrival.packet_id} to {'+'.join(f'{o.bundle}:{o.channel}' for o in outs)}" for arrival, outs in here]
         entry = input_port(self.model, self.place, port)
         op = PacketRulesOp(entry, [])
-        op.location = next(iter(self.packets.outputs[here[-1][0]].values())).op.location
+        op.location = self.packets.first_request(here[-1][0]).op.location
         fail_op(
             op,
             f"slave port packet rules exceed the {limit}-slot limit ({present} + {more}).",
@@ -182,10 +170,6 @@ class _SwitchWriter:
             if (op.source, op.dest) not in present:
                 op.location = location
                 Rewriter.insert_op(op, InsertPoint.at_start(multiplexer.connections.block))
-
-
-def _select(op: AmselOp) -> Select:
-    return Select(op.msel.value.data, op.arbiter)
 
 
 class Arrival(NamedTuple):
@@ -212,6 +196,9 @@ class PacketSwitch:
             outputs[hop.dest] = request
             self._order.append(arrival)
         self.with_priority[hop.dest, request.packet_id] = request.has_priority
+
+    def first_request(self, arrival: Arrival) -> Request:
+        return next(iter(self.outputs[arrival].values()))
 
     def is_control(self, arrival: Arrival) -> bool:
         return any(self.with_priority[output, arrival.packet_id] for output in self.outputs[arrival])

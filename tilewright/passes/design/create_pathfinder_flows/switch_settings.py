@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from tilewright.device import DeviceModel, TileId, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS, STEPS
-from tilewright.dialects.aie.flows import PacketFlowOp, Port
+from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.switchbox import (
     AmselOp,
@@ -249,8 +249,7 @@ def _check_sender(walked: Walk, wanted: list[Request], headers: bool) -> Iterato
 
 
 def wants_header(request: Request) -> bool:
-    keep = request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None
-    return not is_last(request.dest) if keep is None else bool(keep.value.data)
+    return not is_last(request.dest) if request.keep_header is None else bool(request.keep_header.value.data)
 
 
 def _is_right(request: Request, has_header: bool) -> bool:
@@ -259,8 +258,7 @@ def _is_right(request: Request, has_header: bool) -> bool:
     What leaves the array at a shim's South port is not written into memory, so where nothing is asked for the
     header may stay: completion tokens, which are nothing but a header, share the port with flows that keep theirs.
     """
-    keep = request.op.keep_pkt_header if isinstance(request.op, PacketFlowOp) else None
-    may_stay = keep is None and request.dest.port.bundle is WireBundle.South
+    may_stay = request.keep_header is None and request.dest.port.bundle is WireBundle.South
     return has_header == wants_header(request) or (has_header and may_stay)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntAttr
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
 from tilewright.device.event_unit import EventUnit
@@ -26,7 +26,7 @@ from tilewright.dialects.aie.trace_config import TraceStartConfigOp
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 from tilewright.passes.design.insert_trace_flows.egress import (
     Egress,
     EgressOptions,
@@ -106,15 +106,11 @@ def _require_places(device: DeviceOp) -> None:
 
 
 def _add_flows(device: DeviceOp, units: Sequence[TracedUnit], egress: Egress) -> None:
-    end = device.body.last_op
-    assert end is not None
     for index, traced in enumerate(units):
         source = PacketSourceOp(traced.tile.result, traced.port)
         dest = PacketDestOp(egress.shim.result, egress.channel_of(index).port)
         flow = PacketFlowOp(traced.packet_id, [source, dest], keep_header=True)
-        for op in flow.walk():
-            op.location = traced.trace.location
-        Rewriter.insert_op(flow, InsertPoint.before(end))
+        append_to(device.body, flow, traced.trace.location)
 
 
 @dataclass(frozen=True)

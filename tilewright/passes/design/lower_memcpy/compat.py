@@ -17,7 +17,7 @@ from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.flows import FlowOp, Port, ShimDmaAllocationOp
-from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.access_pattern import AccessPattern
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
@@ -26,7 +26,9 @@ from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.lower_memcpy.cores import COUNTING
+from tilewright.passes.design import append_to
+from tilewright.passes.design.lower_memcpy.copies import tile_of_end
+from tilewright.passes.design.lower_memcpy.cores import use_lock
 from tilewright.rewrite.emitter import constant_of
 from tilewright.rewrite.insertion import building, building_before
 
@@ -40,7 +42,7 @@ def lower_as_first_version(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None
     locks = _make_locks(device, copies)
     for use in [op for op in device.walk() if isinstance(op, UseTokenOp)]:
         if (lock := locks.get(use.token_name.root_reference.data)) is not None:
-            _use_lock(use, lock)
+            use_lock(use, lock)
     _add_flows(device, copies)
     programmed = {op.place for op in device.body.ops if isinstance(op, MemOp)}
     for op in copies:
@@ -57,17 +59,10 @@ def _check_form(op: MemcpyOp) -> None:
         )
 
 
-def _tile(op: MemcpyOp, end: CopyEnd) -> TileOp:
-    tile = end.tile.owner
-    if not isinstance(tile, TileOp):
-        fail_op(op, "has an end on a tile that is not placed; run --aie-place-tiles first", (end.tile, "this one"))
-    return tile
-
-
 def _make_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[str, LockOp]:
     locks, numbers = dict[str, LockOp](), Counter[TileId]()
     for op in copies:
-        name, (source, destination) = op.token_name.root_reference.data, (_tile(op, end) for end in op.ends)
+        name, (source, destination) = op.token_name.root_reference.data, (tile_of_end(op, end) for end in op.ends)
         tile = destination if source.is_shim else source
         if name not in locks:
             locks[name] = LockOp(tile.result, numbers[tile.place], 0, f"{name}_lock")
@@ -76,22 +71,14 @@ def _make_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[str, LockO
     return locks
 
 
-def _use_lock(use: UseTokenOp, lock: LockOp) -> None:
-    build = building_before(use)
-    value = build.insert(constant_of(use.value.value.data, i32)).results[0]
-    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
-    Rewriter.erase_op(use)
-
-
 def _add_flows(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
-    end, arrivals = device.body.last_op, Counter[TileId]()
-    assert end is not None, "a device ends with a terminator"
+    arrivals = Counter[TileId]()
     for op in copies:
-        source, destination = (_tile(op, end) for end in op.ends)
+        source, destination = (tile_of_end(op, end) for end in op.ends)
         ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.place]))
         arrivals[destination.place] += 1
         flow = FlowOp(source.result, next(ports), destination.result, next(ports))
-        building(InsertPoint.before(end), op.location).insert(flow)
+        append_to(device.body, flow, op.location)
 
 
 class _FirstVersion:
@@ -100,7 +87,7 @@ class _FirstVersion:
     def __init__(self, device: DeviceOp, op: MemcpyOp, lock: LockOp, programmed: set[TileId | None]):
         self.device, self.op, self.lock, self.build = device, op, lock, building_before(op)
         self.source, self.destination = op.ends
-        self.tiles = _tile(op, self.source), _tile(op, self.destination)
+        self.tiles = tile_of_end(op, self.source), tile_of_end(op, self.destination)
         self.is_programmed = all(tile.place in programmed for tile in self.tiles)
 
     def lower(self) -> None:

@@ -109,12 +109,17 @@ def read_copy(op: MemcpyOp) -> TokenCopy:
 
 
 def _side(op: MemcpyOp, end: CopyEnd, direction: DmaDirection) -> CopySide:
-    tile = end.tile.owner
-    if not isinstance(tile, TileOp):
-        fail_op(op, "has an end on a tile that is not placed; run --aie-place-tiles first", (end.tile, "this one"))
+    tile = tile_of_end(op, end)
     if tile.is_shim_pl:
         fail_op(op, "has an end on a shim tile without a DMA", (tile, "this one"))
     return CopySide(op, end, tile, direction)
+
+
+def tile_of_end(op: MemcpyOp, end: CopyEnd) -> TileOp:
+    tile = end.tile.owner
+    if not isinstance(tile, TileOp):
+        fail_op(op, "has an end on a tile that is not placed; run --aie-place-tiles first", (end.tile, "this one"))
+    return tile
 
 
 def _check_buffer(side: CopySide) -> None:

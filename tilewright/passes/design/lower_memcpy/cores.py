@@ -20,6 +20,7 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
+from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import LockName
 from tilewright.rewrite.emitter import constant_of
 from tilewright.rewrite.insertion import building, building_before
@@ -40,11 +41,14 @@ COUNTING = {
 def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
     """Have cores wait for locks and change them, instead of tokens."""
     for use, name in uses.items():
-        lock = locks[name]
-        build = building_before(use)
-        value = build.insert(constant_of(use.value.value.data, i32)).results[0]
-        build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
-        Rewriter.erase_op(use)
+        use_lock(use, locks[name])
+
+
+def use_lock(use: UseTokenOp, lock: LockOp) -> None:
+    build = building_before(use)
+    value = build.insert(constant_of(use.value.value.data, i32)).results[0]
+    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
+    Rewriter.erase_op(use)
 
 
 def ends(core: CoreOp) -> bool:
@@ -82,10 +86,10 @@ def repeat_forever(core: CoreOp) -> Block:
         if op is not end:
             op.detach()
             repeated.add_op(op)
-    repeated.add_op(_located(scf.YieldOp(), core))
+    repeated.add_op(located(scf.YieldOp(), core.location))
     build = building(InsertPoint.before(end), core.location)
     lower, upper, step = (build.insert(_index(number)).results[0] for number in (0, FOREVER, 1))
-    build.insert(_located(scf.ForOp(lower, upper, step, [], Region(repeated)), core))
+    build.insert(scf.ForOp(lower, upper, step, [], Region(repeated)))
     return repeated
 
 
@@ -100,8 +104,3 @@ def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> No
 def _index(number: int) -> arith.ConstantOp:
     index = IndexType()
     return arith.ConstantOp.create(properties={"value": IntegerAttr(number, index)}, result_types=[index])
-
-
-def _located(op: Operation, core: CoreOp) -> Operation:
-    op.location = core.location
-    return op

@@ -35,6 +35,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.emitter import Number, constant_of, known
@@ -232,9 +233,7 @@ def configure_side(build: Builder, side: CopySide, locks: Locks, packet: PacketI
         repeat_count_val=repeats if isinstance(repeats, SSAValue) else None,
         packet=packet if side.direction is DmaDirection.MM2S else None,
     )
-    for op in task.walk():
-        op.location = side.op.location
-    return build.insert(task)
+    return build.insert(located(task, side.op.location))
 
 
 def check_lengths(build: Builder, copy: TokenCopy) -> None:

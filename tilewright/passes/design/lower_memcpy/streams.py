@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, WireBundle
 from tilewright.dialects.aie.attributes import PacketInfoAttr
@@ -31,8 +30,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design import append_to
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
-from tilewright.rewrite.insertion import building
 
 DATA_PACKET = 0
 
@@ -105,25 +104,20 @@ class CopyStreams:
         return PacketInfoAttr.new([IntAttr(DATA_PACKET), IntAttr(packet_id)])
 
     def _add_flow(self, stream: CopyStream) -> None:
-        copy, end = stream.copies[0], self.device.body.last_op
-        assert end is not None, "a device ends with a terminator"
-        build = building(InsertPoint.before(end), copy.op.location)
+        copy = stream.copies[0]
+        source, destinations = copy.source, copy.destinations
         if stream.packet is None:
-            for side in copy.destinations:
-                source = copy.source
-                build.insert(FlowOp(source.tile.result, _port(source), side.tile.result, _port(side)))
-            return
-        ports = [PacketSourceOp(copy.source.tile.result, _port(copy.source))]
-        ports += [PacketDestOp(side.tile.result, _port(side)) for side in copy.destinations]
-        flow = PacketFlowOp(stream.packet.pkt_id.data, [*ports, EndOp()])
-        for op in flow.walk():
-            op.location = copy.op.location
-        build.insert(flow)
+            start = source.tile.result, _port(source)
+            flows: list[Operation] = [FlowOp(*start, side.tile.result, _port(side)) for side in destinations]
+        else:
+            ports = [PacketSourceOp(source.tile.result, _port(source))]
+            ports += [PacketDestOp(side.tile.result, _port(side)) for side in destinations]
+            flows = [PacketFlowOp(stream.packet.pkt_id.data, [*ports, EndOp()])]
+        for flow in flows:
+            append_to(self.device.body, flow, copy.op.location)
 
     def _name_shim_channels(self) -> None:
         """Say which shim channels are in use, and for which token they were first."""
-        end = self.device.body.last_op
-        assert end is not None
         named = set[Channel]()
         for copy, side in ((stream.copies[0], side) for stream in self.streams for side in stream.copies[0].sides):
             if side.is_host and side.channel not in named:
@@ -132,7 +126,7 @@ class CopyStreams:
                 name = f"shim_dma_{token}_{column}_{row}_{side.number}"
                 if self.device.lookup(name) is None:
                     allocation = ShimDmaAllocationOp(name, side.tile.result, side.direction, side.number)
-                    building(InsertPoint.before(end), copy.op.location).insert(allocation)
+                    append_to(self.device.body, allocation, copy.op.location)
 
 
 def _port(side: CopySide) -> Port:

@@ -26,10 +26,9 @@ from tilewright.dialects.aie.objectfifo_storage import (
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
-from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.free_names import FreeNames
-from tilewright.passes.design import DevicePass
+from tilewright.passes.design import DevicePass, append_to
 from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (
     CoreAccesses,
@@ -152,10 +151,7 @@ def _bind_rearm(
             ),
         },
     )
-    binding.location = fifo.location
-    terminator = ends.design.device.body.last_op
-    assert terminator is not None, "a device ends with a terminator"
-    insert_operation(binding, before=terminator)
+    append_to(ends.design.device.body, binding, fifo.location)
     for user in users:
         user.objfifo = SymbolRefAttr(name)
 

@@ -28,8 +28,9 @@ from tilewright.dialects.aie.dma import (
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.create import append_operation, insert_operation
+from tilewright.ir.create import append_operation
 from tilewright.ir.diagnostics import fail, fail_op, op_text
+from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, LinkSlice, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.rewrite.emitter import i32_constant
@@ -87,12 +88,8 @@ class DmaPrograms:
         return self._programs[tile]
 
     def _new_body(self, end: FifoEnd) -> DmaBody:
-        finish = EndOp.create(location=end.fifo.location)
-        body = BODIES[end.tile.tile_type](end.tile.result, Region(Block([finish])))
-        body.location = end.fifo.location
-        terminator = self.device.body.last_op
-        assert terminator is not None, "a device ends with a terminator"
-        insert_operation(body, before=terminator)
+        body = BODIES[end.tile.tile_type](end.tile.result, Region(Block([EndOp()])))
+        append_to(self.device.body, body, end.fifo.location)
         return body
 
     def _start(

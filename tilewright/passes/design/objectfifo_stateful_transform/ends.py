@@ -151,7 +151,8 @@ class FifoEnds:
         """Producer first, or the only one; then the consumers in order."""
         for name, fifo in design.fifos.items():
             if needs_dma(design, fifo, design.link_of.get(name)):
-                connection = self._split(fifo)
+                consumers = [self._consumer(fifo, index) for index in range(len(fifo.consumers))]
+                connection = SplitFifo(self._producer(fifo), consumers)
                 self.connections.append(connection)
                 self.by_fifo[fifo] = [*connection.ends]
             else:
@@ -179,9 +180,6 @@ class FifoEnds:
             dimensions=fifo.dimensions_to_stream,
             is_split=False,
         )
-
-    def _split(self, fifo: ObjectFifoOp) -> SplitFifo:
-        return SplitFifo(self._producer(fifo), [self._consumer(fifo, index) for index in range(len(fifo.consumers))])
 
     def _producer(self, fifo: ObjectFifoOp) -> FifoEnd:
         name, tile = fifo.sym_name.data, placed(fifo.producer)

@@ -29,8 +29,8 @@ from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp, Obj
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoLinkOp, ObjectFifoReleaseOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
-from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail, op_text
+from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, SplitFifo
 from tilewright.rewrite.symbols import replace_references
@@ -113,10 +113,7 @@ def name_shim_channel(design: DeviceFifos, end: FifoEnd, channel: Channel, packe
     allocation.plio = fifo.plio
     if packet is not None:
         allocation.packet = packet
-    allocation.location = fifo.location
-    terminator = design.device.body.last_op
-    assert terminator is not None, "a device ends with a terminator"
-    insert_operation(allocation, before=terminator)
+    append_to(design.device.body, allocation, fifo.location)
 
 
 def _port(end: FifoEnd, channel: Channel) -> Port:

@@ -18,7 +18,7 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.passes.design import DevicePass
-from tilewright.passes.design.place_tiles.annealing import Annealer
+from tilewright.passes.design.place_tiles.annealing import Annealer, spill_fifos
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
@@ -75,7 +75,7 @@ class TilePlacement(NamedTuple):
 def anneal(device: DeviceOp, seed: int) -> TilePlacement:
     """A placement by chance and patience; the same for the same seed, unless that is 0."""
     annealer = Annealer(PlacementProblem(device), seed)
-    return TilePlacement(annealer.place(), annealer.spilled())
+    return TilePlacement(annealer.place(), spill_fifos(annealer.state))
 
 
 def place_sequentially(device: DeviceOp, cores_per_column: int | None = None, merge: bool = True) -> TilePlacement:

@@ -56,10 +56,6 @@ class Annealer:
         self._require_legal()
         return {tile: best[tile] for tile in self.problem.tiles}
 
-    def spilled(self) -> list[tuple[ObjectFifoOp, TileId]]:
-        """FIFOs whose buffers have to be elsewhere, because those of their tile are too many for its memory."""
-        return spill_fifos(self.state)
-
     def _temperatures(self) -> list[float]:
         """From one at which most moves are accepted, down to none."""
         start = self._typical_change()
@@ -183,8 +179,10 @@ class Candidate:
         self.cascades = CostTerms(problem.cascades.pairs, lambda pair: pair, self._cascade_gap)
         self.buffers = CostTerms(problem.buffers.pairs, lambda pair: pair, self._buffer_gap)
         own = CostTerms(problem.tiles, lambda tile: [tile], lambda tile: self._own_charges(tile, fixed_bytes))
-        peers = CostTerms(cores, lambda tile: [tile, *_peers(problem, tile)], self._far_peer_charges)
-        self.storage = CostTerms(stored_fifos(problem), lambda fifo: fifo.tiles, self._fifo_charges)
+        peers = CostTerms(cores, lambda tile: [tile, *problem.core_peers.tiles(tile)], self._far_peer_charges)
+        self.storage = CostTerms(
+            stored_fifos(problem), lambda fifo: fifo.tiles, lambda fifo: [*fifo.charges(self.position, self.model)]
+        )
         self._gaps = (self.cascades, self.buffers)
         self._charges = (own, peers, self.storage)
         self.loads = Loads(problem.model)
@@ -256,9 +254,6 @@ class Candidate:
                 channels.count(output=is_producer)
         return [Charge(place, channels.inputs, channels.outputs)] if channels.total else []
 
-    def _fifo_charges(self, fifo: StoredFifo) -> list[Charge]:
-        return list(fifo.charges(self.position, self.model))
-
 
 def _fixed_bytes(problem: PlacementProblem) -> dict[TileLike, int]:
     """Memory that the buffers and the stack of a tile take wherever it is."""
@@ -270,10 +265,6 @@ def _fixed_bytes(problem: PlacementProblem) -> dict[TileLike, int]:
         if (tile := tile_of(core.tile)) is not None:
             sizes[tile] += core.stack_bytes
     return sizes
-
-
-def _peers(problem: PlacementProblem, tile: TileLike) -> list[TileLike]:
-    return [peer for peer, _ in problem.core_peers.peers(tile)]
 
 
 def _distance(one: TileId, other: TileId) -> int:

@@ -44,6 +44,9 @@ class Edges:
         """The other end of each pair, and whether `tile` is the first of the two."""
         return self._peers.get(tile, [])
 
+    def tiles(self, tile: TileLike) -> list[TileLike]:
+        return [peer for peer, _ in self.peers(tile)]
+
 
 @dataclass
 class ChannelCount:

@@ -102,7 +102,7 @@ class CorePlacer:
         """The order of placement: what is pinned, then what needs neighbours and those neighbours, then the rest."""
         freedom = (tile.col is None) + (tile.row is None)
         demand = self.problem.demand(tile)
-        peers = [self.problem.demand(peer) for peer, _ in self.problem.core_peers.peers(tile)]
+        peers = map(self.problem.demand, self.problem.core_peers.tiles(tile))
         return freedom, -max(demand, *peers, 0), -demand
 
     def _place_pinned(self, tile: LogicalTileOp, place: TileId) -> None:
@@ -182,8 +182,8 @@ class CorePlacer:
         return sorted(self.free, key=rank)
 
     def _is_reserved_for_others(self, tile: LogicalTileOp, place: TileId) -> bool:
-        friends = {tile, *(peer for peer, _ in self.problem.core_peers.peers(tile))}
-        return any(owner not in friends for owner in self.reserved.get(place, ()))
+        partners = {tile, *self.problem.core_peers.tiles(tile)}
+        return any(owner not in partners for owner in self.reserved.get(place, ()))
 
     def _is_close(self, tile: LogicalTileOp, place: TileId, kind: Adjacency) -> bool:
         """Whether a place is legal beside all partners that have one already."""
