@@ -75,7 +75,7 @@ def _descriptor_after(block: Block) -> DmaBdOp | None:
     while block.last_op is not None and len(block.last_op.successors) == 1:
         block = block.last_op.successors[0]
         bd = _descriptor_in(block)
-        if bd is not None or block in passed:
+        if bd is not None or block in passed:  # a circle of blocks without descriptors
             return bd
         passed.add(block)
     return None

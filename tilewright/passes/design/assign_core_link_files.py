@@ -119,6 +119,7 @@ def _calls(core: CoreOp) -> Iterator[str]:
 
 def _modes_agree(cores: list[CoreFiles]) -> bool:
     """All cores of a device may become one LLVM module, so a file is either merged everywhere or nowhere."""
+    # reversed: the first core is the one named
     linked_by = {path: files.core for files in reversed(cores) for path in files.linked}
     conflicts = [(files.core, path) for files in cores for path in files.merged if path in linked_by]
     for core, path in conflicts:

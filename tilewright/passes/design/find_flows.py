@@ -130,7 +130,7 @@ class _Streams:
             place = waiting.pop()
             if isinstance(place.component, Tile):
                 yield place
-            elif place not in passed:
+            elif place not in passed:  # settings may lead round in a circle
                 passed.add(place)
                 waiting += self._through_switch(place)
 

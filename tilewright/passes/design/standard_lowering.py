@@ -159,7 +159,7 @@ def _get_global(buffer: BufferOp, name: StringAttr, user: Operation, index: int)
     found = build.insert(create("memref.get_global", (), [type], {"name": SymbolRefAttr(name)}))
     alignment = IntegerAttr(ALIGNMENT_BYTES, i32)
     build.insert(create("memref.assume_alignment", found.results, [type], {"alignment": alignment}))
-    user.operands[index] = found.results[0]
+    user.operands[index] = found.results[0]  # the assumption is about the global itself
 
 
 def _refuse_leftovers(function: Operation, device: DeviceOp) -> None:
@@ -179,7 +179,7 @@ def _erase_devices(module: ModuleOp) -> None:
     for child in list(module.ops):
         if isinstance(child, DeviceOp):
             child.detach()
-            child.erase(safe_erase=False)
+            child.erase(safe_erase=False)  # what is in it uses each other
 
 
 class ToIntrinsics(RewritePattern):
@@ -228,7 +228,7 @@ def _lower_put_stream(op: PutStreamOp, rewriter: PatternRewriter, intrinsics: In
     if _is_first(intrinsics):
         rewriter.insert(intrinsics.call(op, name, [op.channel, op.stream_value]))
     else:
-        is_last = _i32(rewriter, 0)
+        is_last = _i32(rewriter, 0)  # this operation never ends a packet
         rewriter.insert(intrinsics.call(op, name, [op.stream_value, is_last]))
 
 

@@ -70,6 +70,7 @@ def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]
     on_tile: dict[TileId | None, list[BufferOp]] = {}
     for buffer in buffers:
         on_tile.setdefault(buffer.place, []).append(buffer)
+    # the stack stands at the start of a core's memory
     stacks = {core.place: core.stack_bytes for core in device.body.ops if isinstance(core, CoreOp)}
     for tile in device.tiles:
         found = on_tile.pop(tile.place, None)

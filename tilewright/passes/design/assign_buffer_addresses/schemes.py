@@ -105,7 +105,7 @@ class _Banks:
             if bank is None:
                 self._report_lack(buffer)
                 return False
-            turn = (bank + 1) % count
+            turn = (bank + 1) % count  # so that equal buffers alternate between banks
         return True
 
     def _fill(self, buffer: BufferOp, bank: int) -> bool:
@@ -174,6 +174,7 @@ def _place_others(memory: TileMemory) -> None:
     for buffer in largest_first([b for b in memory.buffers if b.address is None]):
         address = memory.aligned(buffer, address)
         size = buffer.size_bytes
+        # Never back to gaps: what is before an obstacle stays empty, as in upstream.
         while obstacles and address + size > obstacles[-1].address:
             address = memory.aligned(buffer, max(address, obstacles.pop().end))
         set_address(buffer, address)

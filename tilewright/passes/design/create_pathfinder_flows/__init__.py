@@ -76,6 +76,7 @@ def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Reque
 
 
 def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[TileId, TakenPorts]) -> list[NetRoute]:
+    # Two flows at one port are named here; the router would only see that some edge is overused.
     clashes = list(find_clashes(device.model, requests))
     if clashes:
         explain_clashes(device, clashes)
@@ -92,6 +93,7 @@ def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[T
 def _check(device: DeviceOp, requests: Sequence[Request]) -> None:
     """Follow what was written from end to end: a flow that gets lost is an error, never a surprise on the device."""
     for request, text, misses in check_routes(read_settings(device), device.model, requests):
+        # Upstream's words where data does not arrive; what arrives wrongly it does not notice.
         if misses:
             fail_op(
                 request.op,
@@ -149,6 +151,7 @@ def _leave_together(one: Request, other: Request) -> bool:
 
 def explain_clashes(device: DeviceOp, clashes: Sequence[Clash]) -> NoReturn:
     notes: list[Note] = []
+    # The later one cannot be routed; the one before it is shown as what is in its way.
     for first, second, text in clashes[:FEW]:
         notes += [(second.op, f"no way for {second}: it and the next one {text}"), (first.op, f"{first}")]
     fail(
@@ -164,6 +167,7 @@ def explain_unreachable(device: DeviceOp, error: Unreachable, taken: Mapping[Til
     source, dest, model = request.source, request.dest, device.model
     notes: list[Note] = [(request.op, f"no way for {request}")]
     reasons = [
+        # A port that no switch of this kind has, or one that the design's own settings use, is the usual cause.
         *_missing_port(model, source, "enters", make_shape(model, source.tile, compact=False).inputs),
         *_missing_port(model, dest, "leaves", make_shape(model, dest.tile, compact=False).outputs),
         *_taken_port(source, taken.get(source.tile, TakenPorts()).inputs),

@@ -77,7 +77,7 @@ def _check_trips(grid: Grid, trips: Sequence[TwoPinNet]) -> None:
             paths.sinks.add(sink)
             if paths.search(grid.input(trip.net.source)) is None:
                 raise _bottleneck(grid, paths, [*circuits, trip])
-            paths.sinks.remove(sink)
+            paths.sinks.remove(sink)  # the next net may not end here
 
 
 def _bottleneck(grid: Grid, paths: _DisjointPaths, trips: Sequence[TwoPinNet]) -> Bottleneck:
@@ -121,11 +121,13 @@ class _DisjointPaths:
         if state.side == IN:
             if node not in self._next:
                 yield SplitNode(node, OUT)
+            # A path runs through the port: the only way on is back along it, which redirects that path.
             elif (previous := self._previous[node]) is not None:
                 yield SplitNode(previous, OUT)
             return
         if node in self._next:
-            yield SplitNode(node, IN)
+            yield SplitNode(node, IN)  # the port's own capacity, given back
+        # The edge that a path uses is full in this direction.
         after = self._next.get(node)
         yield from (SplitNode(to, IN) for to, _ in self._grid.arcs(node) if to != after)
 

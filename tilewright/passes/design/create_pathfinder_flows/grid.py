@@ -62,11 +62,11 @@ class Grid:
             shape = self.shape_at[tile] = self._shape(tile)
             first = self.first_node[tile] = len(self.tile_of)
             self._first_edges.append(edges)
-            edges += len(shape.ports) * len(shape.outputs)
+            edges += len(shape.ports) * len(shape.outputs)  # all pairs: an edge's number follows from its nodes
             self.outputs_of.append((first, first + len(shape.outputs)))
             self.tile_of += [len(self.tiles)] * len(shape.ports)
             self.tiles.append(tile)
-        self.num_edges = edges + len(self.tile_of)
+        self.num_edges = edges + len(self.tile_of)  # at most one link leads away from each node
         self._first_link = edges
         self.links: list[Arc | None] = [None] * len(self.tile_of)
         for tile in self.tiles:
@@ -155,6 +155,7 @@ class Grid:
         arcs = [(first + to, edge + number) for to, number in exits if shape.ports[to] not in taken.outputs]
         if link is None:
             return arcs
+        # Upstream visits neighbours in this order, which decides between paths of equal cost.
         before = end.port.bundle in (WireBundle.South, WireBundle.West)
         return [link, *arcs] if before else [*arcs, link]
 
@@ -175,6 +176,7 @@ def make_shape(model: DeviceModel, tile: TileId, *, compact: bool) -> SwitchShap
 
 
 def _ports(tile: TileId, in_switch: _Count, in_multiplexer: _Count) -> list[Port]:
+    # A shim's switch has no DMA, NoC or PL ports: what the multiplexer calls so are South ports of the switch.
     counts = {bundle: in_switch(*tile, bundle) or in_multiplexer(*tile, bundle) for bundle in WireBundle}
     return [Port(bundle, channel) for bundle, count in counts.items() for channel in range(count)]
 

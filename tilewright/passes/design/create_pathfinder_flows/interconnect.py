@@ -62,7 +62,7 @@ class Interconnect:
             Rewriter.insert_op(located(op, location), InsertPoint.after(after))
 
     def has_multiplexer(self, place: TileId) -> bool:
-        return self.device.model.tile_type(*place) is TileType.ShimNOCTile
+        return self.device.model.tile_type(*place) is TileType.ShimNOCTile  # a shim without NoC has none
 
     def taken(self) -> dict[TileId, TakenPorts]:
         """The ports that switches already use, by all the names they go by."""
@@ -77,6 +77,7 @@ def _taken(switch: SwitchboxOp, is_shim: bool) -> TakenPorts:
             inputs.add(op.source)
         if isinstance(op, ConnectOp | MasterSetOp):
             outputs.add(op.dest)
+    # Routes name the ports behind a multiplexer, settings the South ports that those run through.
     if is_shim:
         inputs |= {Port(*port) for port, channel in SHIM_MUX_ENTRIES.items() if Port(South, channel) in inputs}
         outputs |= {Port(*port) for port, channel in SHIM_MUX_EXITS.items() if Port(South, channel) in outputs}
@@ -104,7 +105,7 @@ def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
     below = _result_at(interconnect.multiplexers, place)
     if west is not None:
         yield west, East, switch, West
-    if place.row > 0:
+    if place.row > 0:  # row 0 is the shim, which has no core and a multiplexer between DMA and switch
         yield tile, WireBundle.Core, switch, WireBundle.Core
         yield tile, WireBundle.DMA, switch, WireBundle.DMA
         if south is not None:
@@ -125,6 +126,7 @@ def write_circuits(interconnect: Interconnect, routes: Iterable[NetRoute]) -> No
     requests = {request.op: request for route in by_source.values() for request in route.net.requests}
     for op in list(interconnect.device.body.ops):
         if isinstance(op, FlowOp):
+            # Flows with one source are one tree, written where the first of them stands.
             route = by_source.pop(requests[op].source, None)
             if route is not None:
                 _write_circuit(interconnect, route, requests[op])

@@ -124,7 +124,7 @@ def split_by_id(nets: Iterable[Net]) -> list[Net]:
         by_id: dict[int | None, list[Request]] = {}
         for request in net.requests:
             by_id.setdefault(request.packet_id, []).append(request)
-        split += [Net(min(net.group, 0), by_id[packet_id]) for packet_id in by_id]
+        split += [Net(min(net.group, 0), by_id[packet_id]) for packet_id in by_id]  # circuits keep their group, -1
     return split
 
 

@@ -137,6 +137,7 @@ class _SwitchWriter:
             if packet_id > self.model.max_packet_id:
                 text = f"packet id {packet_id} exceeds the maximum of {self.model.max_packet_id}"
                 fail(self.packets.first_request(Arrival(port, packet_id)).op, text)
+        # Only ids that come through the same port can be mistaken for these.
         others = {arrival.packet_id for arrival in self.packets.outputs if arrival.port == port} - {*ids}
         return cover(ids, others, self.model.max_packet_id.bit_length())
 
@@ -274,6 +275,7 @@ class Arbitration:
         if free:
             select = free[-1] if from_top and arbiter is None else free[0]
         else:
+            # None is free: look further than upstream for one that sends to the same outputs.
             select = self._same_set(outputs)
         if select is None:
             raise NoSelect(arbiter, outputs)
@@ -347,6 +349,7 @@ def _fewest(matched: Sequence[frozenset[int]], left: frozenset[int], limit: int)
         return [] if limit > 0 else None
     if limit <= 1:
         return None
+    # Some rule has to match this id anyway, and it has the fewest to choose from.
     scarcest = min(sorted(left), key=lambda id: sum(id in ids for ids in matched))
     best: list[int] | None = None
     for number, ids in enumerate(matched):

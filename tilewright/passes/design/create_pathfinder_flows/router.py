@@ -79,7 +79,7 @@ class Router:
         self._used: dict[int, int] = {}  # how often each edge is taken; packet nets that share it count once
         self._overused: dict[int, int] = defaultdict(int)
         self._reserved: dict[int, bool] = {}
-        self._leaders = {} if grid.compact else same_packets(nets)
+        self._leaders = {} if grid.compact else same_packets(nets)  # upstream never joins nets that send the same
 
     def route(self, rounds: int) -> list[NetTree]:
         """Try for some rounds, or for some more after earlier ones."""
@@ -97,6 +97,7 @@ class Router:
     def _round(self) -> list[NetTree]:
         self._demand = [LEAST_DEMAND] * self.grid.num_edges
         for edge in self._used.keys() | self._overused.keys():
+            # Negotiated congestion: what was overused in any round stays dearer in all that follow.
             history = 1.0 + self._memory * self._overused.get(edge, 0)
             self._demand[edge] = history * (1.0 + USED * self._used.get(edge, 0))
         self._used = {}
@@ -120,6 +121,7 @@ class Router:
         for dest, target in targets.items():
             if source is None or target is None or (before[target] == NOWHERE and target != source):
                 raise Unreachable(net, dest)
+            # The compact grid has one node for both directions of a port: data goes out where it came in.
             if target == source:
                 tree.crossings.append((source, target))
             self._trace(number, tree, target, before, traced)
@@ -179,6 +181,7 @@ class Router:
         for edge, count in self._sharing.items():
             if count:
                 self._used[edge] = self._used.get(edge, 0) + 1
+        # All edges in use, also by earlier groups: upstream raises each of them at the end of every group.
         for edge in self._used:
             self._raise_demand(edge)
 
@@ -241,6 +244,7 @@ class Occupancy:
         group, present = self._nets[number].group, 0
         for port in ports:
             present |= self._present.get(port, 0)
+        # The group that came to any of these ports last holds them all.
         _, holder = max((self._group[port] for port in ports if port in self._group), default=(0, group))
         if holder != group or present & self._apart[number]:
             return False
@@ -276,6 +280,7 @@ def cheapest_tree(
         node, moved, weight = heap[0], heap.pop(), keys.pop()
         length = len(heap)
         if length:
+            # heapq has two children to a parent, which would choose others among paths of equal cost.
             index, child = 0, 1
             while child < length:
                 children = keys[child : child + 4]
@@ -309,12 +314,13 @@ def cheapest_tree(
                 if known == UNREACHED:
                     _push(heap, keys, following, there)
                 else:
-                    keys[heap.index(following)] = there
+                    keys[heap.index(following)] = there  # not moved up, as in upstream's heap
             elif is_first and following == source:
                 _push(heap, keys, source, 0.0)
         is_first = False
         if not all_known:
             first, after = outputs_of[tile]
+            # As long as this is not much farther than a node, the node cannot improve the outputs of its tile.
             farthest[tile] = max(distance[first:after])
     return ShortestPaths(before, last)
 

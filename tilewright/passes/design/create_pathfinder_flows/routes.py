@@ -43,8 +43,10 @@ def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, 
         try:
             trees = router.route(PATIENCE)
         except Congested:
+            # Most designs that can be routed are done by now; for the others a proof is cheaper than all rounds.
             check_capacity(Grid(model, taken, compact=False), nets)
             trees = router.route(_rounds(compact, nets, MAX_ROUNDS) - PATIENCE)
+        # The compact grid has paths that no hardware has: out of a port and straight back in.
         if all(_alternates(compact, path) for tree in trees for path in tree.paths.values()):
             routes = [_route(compact, tree) for tree in trees]
             if _are_sound(model, routes):

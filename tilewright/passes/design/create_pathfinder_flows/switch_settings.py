@@ -95,6 +95,7 @@ def _read_switch(switch: SwitchboxOp, settings: SwitchSettings) -> None:
             case _:
                 pass
     for op in switch.connections.ops:
+        # Rules name selects, whose outputs stand in mastersets that may follow: hence a second time through.
         if isinstance(op, PacketRulesOp):
             settings.rules[_at(switch, op.source)] += [
                 PacketRule(rule.mask.value.data, rule.value.value.data, tuple(outputs[rule.amsel.owner]))
@@ -165,6 +166,7 @@ def walk(
             keeps = packet_id is not None and keeps_header(settings, left)
             if onward is None or not settings.is_set(onward):
                 result.arrivals[left if left in ends else settings.exits.get(left, left)] = keeps
+            # The next switch could not tell where a packet without header goes.
             elif packet_id is not None and not keeps:
                 result.faults.append(f"packets lose their header at {left}, halfway")
             else:
@@ -271,6 +273,7 @@ def _check_disjoint(
     for sender in circuits_first:
         for hop in sorted(walks[sender].hops):
             for part in _parts(hop):
+                # Packets may share with packets, so only circuits are entered.
                 other = users.setdefault(part, sender) if sender[1] is None else users.get(part, sender)
                 if other != sender:
                     yield RouteProblem(by_sender[sender][0], f"meets {by_sender[other][0]} at {hop.tile} {hop.dest}")

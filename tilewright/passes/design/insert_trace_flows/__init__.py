@@ -141,6 +141,7 @@ class SequenceSetup:
             self._reset_timer(begin, self.egress.shim.place, self.shim_unit, START_EVENT)
             self._raise(begin, START_EVENT, self.signals.starts)
         if self.signals.stops:
+            # a runtime sequence has no terminator
             end = RegisterWriter(InsertPoint.at_end(sequence.body.block), sequence.location)
             self._raise(end, STOP_EVENT, self.signals.stops)
 
@@ -180,7 +181,7 @@ class SequenceSetup:
     def _controller_id(self) -> int:
         """The id under which the shim tile sends completion tokens."""
         shim = self.egress.shim
-        if shim.controller_id is None:
+        if shim.controller_id is None:  # the pass that gives tiles their ids need not have run
             number = self.model.controller_ids()[shim.place]
             shim.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(number)])
         assert shim.controller_id is not None

@@ -65,6 +65,7 @@ def choose_egress(device: DeviceOp, options: EgressOptions, traces: int) -> Egre
     if options.channel not in numbers:
         fail(device, f"shim-channel {options.channel} is not one of the {len(numbers)} S2MM channels of a shim tile")
     free = sorted(set(numbers) - used[column], key=lambda number: (number != options.channel, number))
+    # the second channel takes the descriptor before
     count = 2 if options.distribute and traces > 1 and options.bd_id > 0 else 1
     channels = [TraceChannel(number, options.bd_id - position) for position, number in enumerate(free[:count])]
     return Egress(tile_at(device, column, 0), channels)

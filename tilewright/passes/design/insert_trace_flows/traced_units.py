@@ -52,6 +52,7 @@ class TracedUnit:
     @property
     def port(self) -> Port:
         """Where the packets enter the streams."""
+        # a core tile's memory has the second port
         return Port(WireBundle.Trace, 1 if self.packet_type is TracePacketType.mem else 0)
 
     def write_packet(self) -> None:

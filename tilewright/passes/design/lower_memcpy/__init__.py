@@ -73,6 +73,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     for sequence in sequences:
         _unroll(sequence)
+    # Before copies are read: the first iterations of such loops are cloned.
     overlapping = {loop for sequence in sequences for loop in overlap_loops(sequence)}
     ops = [op for sequence in sequences for op in sequence.walk() if isinstance(op, MemcpyOp)]
     copies = {op: read_copy(op) for op in ops}
@@ -102,6 +103,7 @@ def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[Runt
     locks = list[LockOp]()
     for core in (core for core in cores if ends(core)):
         waits = always_waits(core.body.block)
+        # Which of several sequences would have to start it cannot be told.
         if not waits and len(moving) != 1:
             continue
         repeated = repeat_forever(core)

@@ -96,6 +96,7 @@ class _FirstVersion:
             is_input = source.is_shim
             self._start_tile(is_input, d0_stride=1, d2_size=0, waits=True)
             return
+        # One end has to be the host's; the words are the first version's.
         if source.is_shim == destination.is_shim:
             text = "non-shim tile paired with shim endpoint" if source.is_shim else "shim tile endpoint"
             fail_op(self.op, f"expected {text}")

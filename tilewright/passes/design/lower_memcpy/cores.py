@@ -71,6 +71,7 @@ def _waits(op: Operation) -> bool:
         case scf.ForOp():
             return (iterations(op) or 0) > 0 and always_waits(op.body.block)
         case scf.IfOp():
+            # without an else there is a way around
             return len(op.regions) == 2 and all(r.blocks and always_waits(r.block) for r in op.regions)
         case _:
             return False

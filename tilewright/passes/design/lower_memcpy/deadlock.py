@@ -79,7 +79,7 @@ class TokenSimulation:
         return None
 
     def _if_certain(self, copy: TokenCopy) -> TokenCopy:
-        if any(len(takers) > 1 for takers in self.takers.values()):
+        if any(len(takers) > 1 for takers in self.takers.values()):  # two that take from one lock race for it
             raise Undecided
         return copy
 
@@ -120,7 +120,7 @@ class TokenSimulation:
         moved = False
         while (event := self.waiting.pop(core, None) or next(self.cores[core], None)) is not None:
             self.budget -= 1
-            if self.budget == 0:
+            if self.budget == 0:  # an endless loop that never waits
                 raise Undecided
             if not event.is_acquire:
                 self.values[event.name] += event.value
@@ -187,6 +187,7 @@ def check_for_deadlock(
     simulation = TokenSimulation(locks, starts, cores)
     try:
         _refuse_endless_wait(simulation, simulation.run(steps))
+        # The host may run a sequence again without loading the design anew.
         before = dict(simulation.values)
         _warn_of_second_run(simulation, simulation.run(steps), before)
     except Undecided:

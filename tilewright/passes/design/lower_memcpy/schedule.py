@@ -104,7 +104,7 @@ class CopyScheduler:
             elif isinstance(op, scf.ForOp) and op in self.overlapping:
                 self._hand_on(op)
             elif inner := [self.copies[nested] for nested in _nested_copies(op)]:
-                self.is_straight = False
+                self.is_straight = False  # what happens is then only known at run time
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
                 for region in op.regions:
                     for nested in region.blocks:
@@ -253,7 +253,7 @@ def _bytes(build: Builder, side: CopySide) -> SSAValue:
 
 
 def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
-    yield from _use(side.acquired, LockAction.AcquireGreaterEqual, locks)
+    yield from _use(side.acquired, LockAction.AcquireGreaterEqual, locks)  # tokens are counted, never compared
     yield bd
     yield from _use(side.released, LockAction.Release, locks)
 

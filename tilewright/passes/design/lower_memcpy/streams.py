@@ -68,7 +68,7 @@ class CopyStreams:
         for stream in self.streams:
             for index, side in enumerate(stream.copies[0].sides):
                 number = self._find(side)
-                for copy in stream.copies:
+                for copy in stream.copies:  # all copies of a stream use its channels
                     copy.sides[index].number = number
                 self.shared.setdefault(side.channel, []).append(stream)
         packet_ids = _free_packet_ids(self.device)
@@ -175,6 +175,7 @@ def _free_packet_ids(device: DeviceOp) -> Iterator[int]:
     """Packet ids that no flow has; control has some of its own."""
     model: DeviceModel = device.model
     used = {op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)}
+    # what tiles answer with must not look like data
     used |= {tile.controller_id.pkt_id.data for tile in device.tiles if tile.controller_id is not None}
     used |= set(model.controller_ids().values())
     return (number for number in range(model.max_packet_id + 1) if number not in used)

@@ -71,6 +71,7 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         self._connect(ends, channels)
         self._lower_accesses(ends)
         add_rearm_bindings(ends, channels)
+        # Last, as everything before finds FIFOs by their declarations.
         for declaration in [child for child in device.body.ops if isinstance(child, DECLARATIONS)]:
             Rewriter.erase_op(declaration)
 
@@ -80,9 +81,9 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         for connection in ends.connections:
             packet = packets.take(connection) if self.packet_switched else None
             for end in connection.ends:
-                if end.stream_port is not None:
+                if end.stream_port is not None:  # a port of the core takes the place of the DMA
                     continue
-                sent = packet if end.is_producer else None
+                sent = packet if end.is_producer else None  # the header is written by the DMA that sends
                 chain = planner.plan(end)
                 if chain is not None:
                     programs.add(end, channels[end], chain, sent)
@@ -96,6 +97,7 @@ class ObjectFifoStatefulTransformPass(DevicePass):
     def _lower_accesses(self, ends: FifoEnds) -> None:
         accesses = CoreAccesses(ends)
         accesses.check()
+        # While the accesses still say which loops use which FIFOs.
         add_unroll_hints(accesses)
         uses_semaphores = ends.design.model.architecture.semaphore_locks
         for core, operations in accesses.by_core.items():

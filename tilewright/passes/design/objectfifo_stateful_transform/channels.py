@@ -36,6 +36,7 @@ class ChannelAllocator:
         """A channel for each end: first as the program wants, then where only some channels will do, then the rest."""
         ends = [end for connection in connections for end in connection.ends]
         channels = {end: self._pinned(end, end.pinned_channel) for end in ends if end.pinned_channel is not None}
+        # Buffers in a neighbour are reached by some channels only, so those ends choose first.
         for spread in (True, False):
             for end in ends:
                 if end not in channels and end.stream_port is None and _is_spread(end) == spread:
@@ -109,6 +110,7 @@ def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
                 for start in op.ops:
                     if isinstance(start, DmaStartOp | DmaOp):
                         yield (op.tile, start.channel), start
+            # The runtime sequence drives these; the device has no program for them.
             case ShimDmaAllocationOp():
                 yield (op.tile, Channel(op.direction, op.channel)), op
             case _:

@@ -158,7 +158,7 @@ class CoreLowering:
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
         threading = Threading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
-        for op in reversed(self.accesses):
+        for op in reversed(self.accesses):  # accesses to elements before the acquires they use
             _erase(op)
 
     def _counters(self) -> list[Counter]:
@@ -199,10 +199,12 @@ class CoreLowering:
         build, held = building_before(op), Counter(end, port, CounterKind.HELD)
         wanted, zero = (build.insert(i32_constant(number)).result for number in (op.count, 0))
         lacking = build.insert(integer_op("arith.subi", wanted, values[held])).results[0]
+        # fewer than are held: wait for none
         missing = build.insert(integer_op("arith.maxsi", lacking, zero, flags=None)).results[0]
         locks = _storage(op, end).locks
         if locks:
             amount = missing
+            # The producer's locks count an element once for each time that it is sent.
             if end.repeat_count is not None and end.repeat_count > 1:
                 repeats = build.insert(i32_constant(end.repeat_count)).result
                 amount = build.insert(integer_op("arith.muli", missing, repeats)).results[0]
@@ -235,6 +237,7 @@ class CoreLowering:
         locks = [lock.result for lock in _storage(op, end).locks]
         if not locks:
             return
+        # what the lock's state means: waited for, or left behind
         is_full = (port is ObjectFifoPort.Produce) == (action is LockAction.Release)
         build = building_before(op)
         chosen = build.insert(cast_op("arith.index_cast", oldest, INDEX)).results[0]
@@ -278,6 +281,7 @@ def _advance(build: Builder, oldest: SSAValue, count: int, ring: int) -> SSAValu
 def _choose(number: SSAValue, choices: Sequence[SSAValue], offset: int, at: Operation) -> Operation:
     """The one of several values that comes `offset` behind the one with a number that is known at run time."""
     turned = [choices[(offset + case) % len(choices)] for case in range(len(choices))]
+    # the default comes first; it is never taken
     regions = [Region(Block([create("scf.yield", [value])])) for value in (turned[0], *turned)]
     for region in regions:
         for op in region.block.ops:

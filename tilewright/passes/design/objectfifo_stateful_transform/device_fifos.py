@@ -32,7 +32,7 @@ class DeviceFifos:
 
     def __init__(self, device: DeviceOp):
         self.device, self.model = device, device.model
-        self.symbols: set[str] = set()
+        self.symbols: set[str] = set()  # all names of the device, which new ones must not repeat
         self.fifos: dict[str, ObjectFifoOp] = {}
         self.links: list[ObjectFifoLinkOp] = []
         self.link_of: dict[str, ObjectFifoLinkOp] = {}

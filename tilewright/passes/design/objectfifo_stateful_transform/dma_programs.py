@@ -96,10 +96,11 @@ class DmaPrograms:
         self, program: DmaProgram, block: Block, first: Block, end: FifoEnd, channel: Channel, chain: Chain
     ) -> None:
         start = DmaStartOp(channel, first, program.end, chain.repeat_count)
-        if end.padding is not None and end.is_mem:
+        if end.padding is not None and end.is_mem:  # only the DMA of a mem tile pads
             start.pad_value = end.fifo.pad_value
         _append(block, start, end.fifo.location)
         if program.last_start is not None:
+            # Channels are started one after the other: the last one so far now leads to this one.
             program.last_start.successors = [program.last_start.dest, block]
         program.last_start = start
 
@@ -129,6 +130,7 @@ def _read_program(body: DmaBody, user: FifoEnd) -> DmaProgram:
             fail_op(
                 op, "DMAOp can only appear in single block region", here, (op, "write it with aie.dma_start instead")
             )
+    # A block with aie.end also ends chains that stop; the one that ends the program comes last.
     blocks = reversed(list(body.body.blocks))
     end = next((block for block in blocks if isinstance(block.last_op, EndOp)), None)
     if end is None:
@@ -205,8 +207,10 @@ class ChainPlanner:
             return self._shim_chain(end)
         if not end.depth or end.storage is None:
             return None
+        # only mem tiles count iterations
         repeats, iterations = end.repeat_count or 1, end.iter_count if end.is_mem else None
         slices, buffers = _slices(end), [buffer.buffer for buffer in end.storage.buffers]
+        # A channel can repeat one descriptor by itself; else there is a descriptor for each repetition.
         in_hardware = repeats > 1 and len(buffers) == len(slices) == 1 and iterations is None
         copies = 1 if in_hardware else repeats
         descriptors = [

@@ -201,6 +201,7 @@ class FifoEnds:
     def _consumer(self, fifo: ObjectFifoOp, index: int) -> FifoEnd:
         name, tile = fifo.sym_name.data, placed(fifo.consumers[index])
         streams = number(fifo.aie_stream) in CONSUMER_STREAMS
+        # a negative one is left to us
         pins = fifo.cons_dma_channels.get_values() if fifo.cons_dma_channels is not None else ()
         return FifoEnd(
             name=f"{name}_{index}_cons" if len(fifo.consumers) > 1 else f"{name}_cons",
@@ -244,7 +245,7 @@ class FifoEnds:
         if placed(tile).is_shim:
             return len(self.design.external_buffers.get((name, tile), ())) or depth
         held = self.design.most_acquired.get((tile, name, port), 0)
-        if held == 0 or held == depth == 1:
+        if held == 0 or held == depth == 1:  # no core says, or one buffer is all that is wanted
             return depth
         return held + 1
 

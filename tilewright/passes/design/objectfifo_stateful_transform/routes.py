@@ -86,7 +86,7 @@ def add_packet_flow(connection: SplitFifo, channels: dict[FifoEnd, Channel], pac
         if end.stream_port is not None:
             _refuse_stream(end)
     ports: list[Operation] = [PacketSourceOp(producer.tile.result, _dma_port(channels[producer]))]
-    for consumer in reversed(connection.consumers):
+    for consumer in reversed(connection.consumers):  # upstream's order of destinations
         ports.append(PacketDestOp(consumer.tile.result, _dma_port(channels[consumer])))
     ports.append(EndOp.create())
     for op in ports:
@@ -119,6 +119,7 @@ def name_shim_channel(design: DeviceFifos, end: FifoEnd, channel: Channel, packe
 def _port(end: FifoEnd, channel: Channel) -> Port:
     """Where an end meets the streams: at its DMA, at a port of its core, or at the edge of the programmable logic."""
     if end.fifo.plio.value.data:
+        # programmable logic takes the place of the host
         return Port(WireBundle.PLIO if end.is_shim else WireBundle.DMA, channel.number)
     return Port(WireBundle.DMA if end.stream_port is None else WireBundle.Core, channel.number)
 

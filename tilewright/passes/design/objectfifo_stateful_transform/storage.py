@@ -41,6 +41,7 @@ class StorageBuilder:
     def __init__(self, ends: FifoEnds):
         self.design, self.ends = ends.design, ends
         self.used_bytes: dict[TileOp, int] = defaultdict(int)
+        # the first declaration of a place wins
         self.tiles = {tile.place: tile for tile in reversed(list(self.design.device.tiles))}
         self.last_tile: TileOp | None = None
 
@@ -64,6 +65,7 @@ class StorageBuilder:
     def _build(self, end: FifoEnd) -> None:
         tile, following = self._home(end), self._insertion_point()
         _check_size(end)
+        # the host has those of a shim tile
         buffers = [] if tile.is_shim else [self._buffer(end, tile, number, following) for number in range(end.depth)]
         locks = locks_for(end, tile, self.design.model)
         for lock in locks:
@@ -111,6 +113,7 @@ class StorageBuilder:
 
     def _neighbours(self, home: TileOp, following: Operation) -> list[TileOp]:
         column, row = home.place
+        # The DMA of a mem tile reaches the memories to its left and right.
         places = (TileId(column - 1, row), TileId(column + 1, row))
         return [self._tile_at(place, home, following) for place in places if self.design.model.is_valid_tile(*place)]
 
@@ -124,7 +127,7 @@ class StorageBuilder:
                 before = before.next_op
             assert before is not None, "a device ends with a terminator"
             insert_operation(tile, before=before)
-            self.last_tile = None
+            self.last_tile = None  # the new one may be
         return self.tiles[place]
 
 
@@ -139,6 +142,7 @@ def _of_buffer(contents: Contents, type: MemRefType) -> Contents:
 def is_usable(delegate: ObjectFifoAllocateOp, end: FifoEnd, design: DeviceFifos) -> bool:
     """Whether the buffers of an end can be where the program wants them; says so if not."""
     fits = serves(design, delegate, end.fifo)
+    # A core's DMA reaches only its own tile, a mem tile's its neighbours too.
     if fits and (not end.is_split or end.is_mem or placed(delegate.tile) is end.tile):
         return True
     error = emit_op_error(delegate, "objectfifo has no shared memory access to delegate tile's memory module")

@@ -146,11 +146,13 @@ def thread_blocks(
     """Lower the blocks of a region that is entered with some values; returns those at the end of each block."""
     order = post_order(region.blocks[0])[::-1]
     reachable = set(order)
+    # Blocks that are never reached are lowered too: their accesses must not stay behind.
     order += [block for block in region.blocks if block not in reachable]
     sources = _sources(order)
     joins, ends = set[Block](), dict[Block, Values[CounterT]]()
     for block in order:
         current = dict(values)
+        # One way in, from a block that is done: its values hold here without arguments.
         if len(sources[block]) == 1 and sources[block][0] in ends:
             current = dict(ends[sources[block][0]])
         elif sources[block]:

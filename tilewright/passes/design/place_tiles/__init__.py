@@ -46,7 +46,7 @@ class PlaceTilesPass(DevicePass):
         placement = self._find_places(device)
         for logical, place in placement.places.items():
             tile = tile_at(device, *place)
-            if tile.location == device.location:
+            if tile.location == device.location:  # one that `tile_at` has just made
                 tile.location = logical.location
             if logical.allocation_scheme is not None:
                 tile.allocation_scheme = logical.allocation_scheme

@@ -38,7 +38,7 @@ ValueT = TypeVar("ValueT")
 class Annealer:
     def __init__(self, problem: PlacementProblem, seed: int):
         self.problem = problem
-        self.random = Random(seed if seed else None)
+        self.random = Random(seed if seed else None)  # None: seeded by the system
         self.allowed = _allowed_places(problem)
         self.state = Candidate(problem, self._first_places())
         self.movable = [tile for tile in problem.tiles if len(self.allowed[tile]) > 1]
@@ -62,7 +62,7 @@ class Annealer:
         return [*(start * COOLING**step for step in range(ROUNDS)), *[0.0] * GREEDY_ROUNDS]
 
     def _typical_change(self) -> float:
-        base, changes = self.state.price().total, [1]
+        base, changes = self.state.price().total, [1]  # not 0, even if no move changes anything
         for _ in range(SAMPLES):
             if moves := self._pick_move():
                 self.state.move(moves)
@@ -89,7 +89,7 @@ class Annealer:
         here, there = self.state.places[tile], self.random.choice(self.allowed[tile])
         if here == there:
             return None
-        if not tile.is_core:
+        if not tile.is_core:  # mem and shim tiles may share a place
             return {tile: there}
         other = next((core for core, place in self.state.places.items() if place == there and core.is_core), None)
         if other is None:
@@ -231,6 +231,7 @@ class Candidate:
         source, dest = map(self.position, pair)
         if source is None or dest is None:
             return 0
+        # a cascade leads there and nowhere else
         east, south = TileId(source.column + 1, source.row), TileId(source.column, source.row - 1)
         return min(_distance(dest, east), _distance(dest, south))
 
@@ -317,6 +318,7 @@ def spill_fifos(state: Candidate) -> list[tuple[ObjectFifoOp, TileId]]:
         rooms = [place for place in _reachable(state, fifo) if place != charge.place]
         room = max(rooms, key=loads.spare_bytes, default=None)
         if room is not None and loads.spare_bytes(room) >= charge.size_bytes:
+            # Later, smaller FIFOs see what is left.
             loads.add([charge], -1)
             loads.add([charge._replace(place=room)])
             spilled.append((fifo.op, room))

@@ -92,10 +92,11 @@ class Loads:
         cost = CHANNEL_COST * self.missing_channels(place)
         tile_type, load = self._types[place], self._loads[place]
         if tile_type is TileType.MemTile:
-            cost += CHANNEL_COST * max(0, load.buffers - self._resources[place].bds)
+            cost += CHANNEL_COST * max(0, load.buffers - self._resources[place].bds)  # a descriptor for each buffer
         lacking = -self.spare_bytes(place)
         if lacking > 0:
             elsewhere = sum(max(0, self.spare_bytes(other)) for other in self.neighbours[place])
+            # The DMA of a mem tile reaches its neighbours; of a core's buffers, those that both ends reach can move.
             movable = load.size_bytes if tile_type is TileType.MemTile else load.movable_bytes
             lacking -= min(movable, elsewhere)
             cost += KILOBYTE_COST * max(0, -(-lacking // KILOBYTE))
@@ -181,7 +182,7 @@ def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
     found: list[StoredFifo] = []
     for op in problem.ops(ObjectFifoOp):
         depths = op.depths
-        depths += depths[:1] * (1 + len(op.consumers) - len(depths))
+        depths += depths[:1] * (1 + len(op.consumers) - len(depths))  # a single depth is that of all ends
         types = [op.element_type, *[op.consumer_element_type] * len(op.consumers)]
         ends = [
             EndBuffers(tile, _size_bytes(type), depth, _dma_depth(most_held, op, value, depth))

@@ -146,6 +146,7 @@ class PlacementProblem:
         for fifo in self.ops(ObjectFifoOp):
             producer = tile_of(fifo.producer)
             consumers = map(tile_of, fifo.consumers)
+            # Between cores shared memory may do; whether it does depends on their places.
             served = [tile for tile in consumers if not (_is_logical_core(producer) and _is_logical_core(tile))]
             if fifo.sym_name not in link_inputs:
                 for consumer in served:

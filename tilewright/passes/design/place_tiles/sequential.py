@@ -153,6 +153,7 @@ class CorePlacer:
         search = PlaceSearch()
         column, row = (None if number is None else number.value.data for number in (tile.col, tile.row))
         wished = [p for p in self._candidates(tile) if column in (None, p.column) and row in (None, p.row)]
+        # Slots beside cores that need neighbours are for those neighbours, unless nothing else is left.
         for allow_reserved in (False, True):
             for place in wished:
                 if not allow_reserved and self._is_reserved_for_others(tile, place):
@@ -203,7 +204,7 @@ class CorePlacer:
         if not far.fits(self.problem.peer_counts(tile) - needed):
             return False
         free = sum(neighbour in self.free for neighbour in self._memory_neighbours(place))
-        if (needed - near).lacking.total > free:
+        if (needed - near).lacking.total > free:  # the neighbours still to come need slots
             return False
         return all(self._peer_still_fits(tile, place, peer, not is_producer) for peer, is_producer in peers)
 
