@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
-from tilewright.dialects import arith
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.memref.access import LoadOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design import DevicePass, located
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 COLUMN, ROW = "aie.x", "aie.y"
 
@@ -56,7 +53,7 @@ class _Cores:
     def tile(self, call: func.CallOp, place: TileId) -> TileOp:
         if place not in self.tiles:
             tile = TileOp(*place)
-            building(InsertPoint.at_start(self.device.body), call.location).insert(tile)
+            Emitter.at_start(self.device.body, call.location).insert(tile)
             self.tiles[place] = tile
         return self.tiles[place]
 
@@ -66,13 +63,13 @@ class _Cores:
         buffers = [self.buffer(call, value, tile) for value in call.arguments]
         if is_new:
             self.add_behind(tile, MemOp(tile.result, Region(Block([EndOp()]))), call)
-            self.cores[tile] = building_before(call).insert(located(CoreOp(tile.result), call.location))
+            self.cores[tile] = Emitter.before(call).insert(located(CoreOp(tile.result), call.location))
         end = self.cores[tile].body.blocks[-1].last_op
         assert end is not None
-        build = building(InsertPoint.before(end), call.location)
+        build = Emitter(InsertPoint.before(end), call.location)
         values: dict[SSAValue, SSAValue] = {}
         for argument, buffer in zip(callee.body.block.args, buffers, strict=True):
-            values[argument] = buffer if isinstance(argument.type, MemRefType) else _first_element(build, buffer)
+            values[argument] = buffer if isinstance(argument.type, MemRefType) else build.load(buffer, [build.index(0)])
         for op in callee.body.block.ops:
             if not isinstance(op, func.ReturnOp):
                 build.insert(op.clone(values))
@@ -112,11 +109,3 @@ def _callee(call: func.CallOp) -> func.FuncOp:
     if not isinstance(callee, func.FuncOp) or len(callee.body.blocks) != 1:
         fail_op(call, "is to run on a core, but calls no function with a body of one block")
     return callee
-
-
-def _first_element(build: Builder, buffer: SSAValue) -> SSAValue:
-    index = IndexType()
-    zero = arith.ConstantOp.create(properties={"value": IntegerAttr(0, index)}, result_types=[index])
-    build.insert(zero)
-    element = cast(MemRefType, buffer.type).element_type
-    return build.insert(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element])).results[0]

@@ -5,18 +5,18 @@ A core sees its own locks and those of its neighbours in one row of numbers, a w
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design import DevicePass
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import constant_op
 
 
 class LocalizeLocksPass(DevicePass):
@@ -41,7 +41,7 @@ def _localize(core: CoreOp, place: TileId, order: dict[LockOp, tuple[int, int]])
     uses = _uses_in(core)
     for lock in sorted(uses, key=lambda lock: order[lock]):
         assert core.body.first_block is not None
-        constant = make_constant(number_attr(_local_number(core, place, lock), IndexType()))
+        constant = constant_op(_local_number(core, place, lock), INDEX)
         constant.location = lock.location
         Rewriter.insert_op(constant, InsertPoint.at_start(core.body.first_block))
         for user, index in uses[lock]:

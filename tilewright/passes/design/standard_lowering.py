@@ -31,6 +31,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, LockAction, TileId
+from tilewright.dialects import arith, memref, vector
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
 from tilewright.dialects.aie.core import CoreOp, DebugOp, EndOp
@@ -39,9 +40,7 @@ from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
-from tilewright.rewrite.folding.building import cast_op, create, insert_value, integer_op
-from tilewright.rewrite.folding.constants import make_constant
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.legalization import convert
 
 ALIGNMENT_BYTES = 32
@@ -144,7 +143,7 @@ def _make_global(module: ModuleOp, device: DeviceOp, buffer: BufferOp, takes: Ch
     }
     if buffer.initial_value is not None and takes(buffer.place):
         properties["initial_value"] = buffer.initial_value
-    made = create("memref.global", properties=properties)
+    made = memref.GlobalOp.create(properties=properties)
     made.location = buffer.location
     _insert_at_start(module, [made])
     for use in list(buffer.buffer.uses):
@@ -155,10 +154,10 @@ def _make_global(module: ModuleOp, device: DeviceOp, buffer: BufferOp, takes: Ch
 
 
 def _get_global(buffer: BufferOp, name: StringAttr, user: Operation, index: int) -> None:
-    build, type = building(InsertPoint.before(user), buffer.location), buffer.buffer.type
-    found = build.insert(create("memref.get_global", (), [type], {"name": SymbolRefAttr(name)}))
-    alignment = IntegerAttr(ALIGNMENT_BYTES, i32)
-    build.insert(create("memref.assume_alignment", found.results, [type], {"alignment": alignment}))
+    build, type = Emitter(InsertPoint.before(user), buffer.location), buffer.buffer.type
+    found = build.insert(memref.GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)}))
+    alignment = {"alignment": IntegerAttr(ALIGNMENT_BYTES, i32)}
+    build.insert(memref.AssumeAlignmentOp.create(operands=found.results, result_types=[type], properties=alignment))
     user.operands[index] = found.results[0]  # the assumption is about the global itself
 
 
@@ -199,15 +198,15 @@ def patterns_for(arch: Arch) -> Mapping[type[Operation], RewritePattern]:
 
 
 def _i32(rewriter: PatternRewriter, value: int) -> SSAValue:
-    return insert_value(rewriter, make_constant(IntegerAttr(value, i32)))
+    return rewriter.insert(constant_op(value)).results[0]
 
 
 def _lower_use_lock(op: UseLockOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
     """Locks of the second generation count: a negative value says that more will do."""
-    lock = insert_value(rewriter, cast_op("arith.index_cast", op.lock, i32))
+    lock = rewriter.insert(arith.IndexCastOp(op.lock, i32)).results[0]
     value = op.value
     if op.lock_action is LockAction.AcquireGreaterEqual:
-        value = insert_value(rewriter, integer_op("arith.subi", _i32(rewriter, 0), value))
+        value = rewriter.insert(arith.SubiOp(_i32(rewriter, 0), value)).results[0]
     name = "acquire" if op.is_acquire else "release"
     rewriter.insert(intrinsics.call(op, f"lock.{name}.reg" if _is_first(intrinsics) else name, [lock, value]))
 
@@ -253,7 +252,9 @@ def _lower_get_cascade(op: GetCascadeOp, rewriter: PatternRewriter, intrinsics: 
 
 def _as_type(value: SSAValue, type: Attribute, rewriter: PatternRewriter) -> SSAValue:
     """The same bits as a vector of another type."""
-    return value if value.type == type else insert_value(rewriter, create("vector.bitcast", [value], [type]))
+    if value.type == type:
+        return value
+    return rewriter.insert(vector.BitcastOp.create(operands=[value], result_types=[type])).results[0]
 
 
 def _lower_event(op: EventOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tilewright.device import TileId
 from tilewright.device.event_unit import EventUnit
 from tilewright.dialects.aie.lookup import device_model, tile_of
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.ir.diagnostics import fail
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
 def unit_at(op: Operation, tile: SSAValue, *, memory: bool) -> EventUnit:
@@ -42,18 +39,11 @@ def _advice(unit: EventUnit, name: str) -> str:
     return f"`tilewright.device.events` lists those that the {unit.module} module raises"
 
 
-class RegisterWriter:
-    """Puts instructions at a point of a sequence, for one place in the source."""
-
-    def __init__(self, at: InsertPoint, location: LocationAttr):
-        self.builder = building(at, location)
-
-    def constant(self, value: int) -> SSAValue:
-        return self.builder.insert(i32_constant(value)).results[0]
+class RegisterWriter(Emitter):
+    """Writes registers at a point of a sequence, the constants of each write before it."""
 
     def write(self, tile: TileId, offset: int, value: int) -> None:
-        self.builder.insert(NpuWrite32Op(self.constant(offset), self.constant(value), *tile))
+        self.insert(NpuWrite32Op(*self.constants(offset, value), *tile))
 
     def write_masked(self, tile: TileId, offset: int, value: int, mask: int) -> None:
-        operands = [self.constant(number) for number in (offset, value, mask)]
-        self.builder.insert(NpuMaskWrite32Op(operands[0], operands[1], operands[2], *tile))
+        self.insert(NpuMaskWrite32Op(*self.constants(offset, value, mask), *tile))

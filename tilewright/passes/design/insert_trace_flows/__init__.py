@@ -159,7 +159,7 @@ class SequenceSetup:
         """Let a channel of the shim's DMA write what comes in to the host, until the buffer is full."""
         column, row = place = self.egress.shim.place
         registers = self.model.registers(column, row)
-        writer.builder.insert(
+        writer.insert(
             NpuWriteBdOp(
                 column=column,
                 row=row,
@@ -171,7 +171,7 @@ class SequenceSetup:
             )
         )
         address = self.model.bd_address(column, row, channel.bd_id) + WORD_BYTES * registers.bd_address_word
-        writer.builder.insert(NpuAddressPatchOp(address, self.buffer.argument, writer.constant(offset_bytes)))
+        writer.insert(NpuAddressPatchOp(address, self.buffer.argument, writer.constant(offset_bytes)))
         controller = ShimChannelControl.controller_id
         control = registers.control(DmaDirection.S2MM)[channel.number]
         writer.write_masked(place, control, controller.place(self._controller_id()), controller.mask)

@@ -38,7 +38,7 @@ from tilewright.passes.design.lower_memcpy.schedule import CopyScheduler, overla
 from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, check_tokens, place_of
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
 
 CHANNEL = 0
@@ -109,7 +109,7 @@ def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[Runt
         repeated = repeat_forever(core)
         if not waits and (tile := core.tile_like) is not None and core.place is not None:
             name = _free_name(device, "start_{}_{}_lock".format(*core.place))
-            lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
+            lock = Emitter(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
             start_with(moving[0], repeated, lock)
             locks.append(lock)
     return locks
@@ -131,7 +131,7 @@ def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
     for name in (names := sites.locks):
         token, tile = sites.tokens[name.token], tiles[name.place]
         lock = LockOp(tile.result, init=token.value.value.data, sym_name=_lock_name(device, name, names))
-        building(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
+        Emitter(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
         locks[name] = last[tile] = lock
     return locks
 
@@ -174,7 +174,7 @@ def program_copies(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
         if arrivals[destination.tile] == MOST_ARRIVALS:
             fail_op(op, f"is the third copy to its tile, whose DMA has {MOST_ARRIVALS} channels for that")
         ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.tile]))
-        building_before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
+        Emitter.before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
         arrivals[destination.tile] += 1
     for op in copies:
         source, destination = op.ends

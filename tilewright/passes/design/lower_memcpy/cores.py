@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import LockAction
-from tilewright.dialects import arith
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -22,8 +21,7 @@ from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import LockName
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations
 
 FOREVER = (1 << 63) - 1
@@ -45,8 +43,8 @@ def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, Lock
 
 
 def use_lock(use: UseTokenOp, lock: LockOp) -> None:
-    build = building_before(use)
-    value = build.insert(constant_of(use.value.value.data, i32)).results[0]
+    build = Emitter.before(use)
+    value = build.constant(use.value.value.data)
     build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
     Rewriter.erase_op(use)
 
@@ -82,26 +80,21 @@ def repeat_forever(core: CoreOp) -> Block:
     body = core.body.block
     end = body.last_op
     assert isinstance(end, EndOp), "a core ends with a terminator"
-    repeated = Block(arg_types=[IndexType()])
+    repeated = Block(arg_types=[INDEX])
     for op in list(body.ops):
         if op is not end:
             op.detach()
             repeated.add_op(op)
     repeated.add_op(located(scf.YieldOp(), core.location))
-    build = building(InsertPoint.before(end), core.location)
-    lower, upper, step = (build.insert(_index(number)).results[0] for number in (0, FOREVER, 1))
+    build = Emitter(InsertPoint.before(end), core.location)
+    lower, upper, step = (build.index(number) for number in (0, FOREVER, 1))
     build.insert(scf.ForOp(lower, upper, step, [], Region(repeated)))
     return repeated
 
 
 def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
     """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
-    build = building(InsertPoint.at_start(repeated), lock.location)
-    one = build.insert(constant_of(1, i32)).results[0]
+    build = Emitter.at_start(repeated, lock.location)
+    one = build.constant(1)
     build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, one))
-    building(InsertPoint.at_start(sequence.body.block), lock.location).insert(SetLockOp(lock.result, 1))
-
-
-def _index(number: int) -> arith.ConstantOp:
-    index = IndexType()
-    return arith.ConstantOp.create(properties={"value": IntegerAttr(number, index)}, result_types=[index])
+    Emitter.at_start(sequence.body.block, lock.location).insert(SetLockOp(lock.result, 1))

@@ -16,7 +16,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -38,9 +37,8 @@ from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
-from tilewright.rewrite.emitter import Number, constant_of, known
+from tilewright.rewrite.emitter import Emitter, Number, constant_op, known
 from tilewright.rewrite.folding.regions import only_block, recreate, terminator
-from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 Locks = Mapping[LockName, LockOp]
@@ -118,7 +116,7 @@ class CopyScheduler:
         before, body = self.running, only_block(loop.body)
         received = [body.insert_arg(INDEX, len(body.args)) for running in before for _ in running.tasks]
         operands = [*loop.operands, *(task for running in before for task in running.tasks)]
-        new = building_before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
+        new = Emitter.before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
         Rewriter.erase_op(loop)
         self.running = []
         for op in list(body.ops):
@@ -142,7 +140,7 @@ class CopyScheduler:
         op = copy.op
         for side in copy.sides:
             self._make_room(side, InsertPoint.before(op))
-        build, stream = building_before(op), self.streams.of[copy]
+        build, stream = Emitter.before(op), self.streams.of[copy]
         tasks = dict[CopySide, DmaConfigureTaskOp]()
         check_lengths(build, copy)
         for side in (*copy.destinations, copy.source):
@@ -183,7 +181,7 @@ class CopyScheduler:
         self.running.remove(running)
 
     def _wait(self, copy: TokenCopy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
-        build = building(at, copy.op.location)
+        build = Emitter(at, copy.op.location)
         for task in tasks[1:]:
             build.insert(DmaAwaitTaskOp(task))
         for task in tasks:
@@ -215,7 +213,7 @@ def _programmed_descriptors(device: DeviceOp) -> dict[TileId, int]:
     }
 
 
-def configure_side(build: Builder, side: CopySide, locks: Locks, packet: PacketInfoAttr | None) -> DmaConfigureTaskOp:
+def configure_side(build: Emitter, side: CopySide, locks: Locks, packet: PacketInfoAttr | None) -> DmaConfigureTaskOp:
     """Write down what the DMA of a tile does for a copy. Destinations tell when they are done."""
     sizes = [_wide(build, size) for size in side.end.sizes]
     strides = [_wide(build, stride) for stride in side.end.strides]
@@ -236,20 +234,20 @@ def configure_side(build: Builder, side: CopySide, locks: Locks, packet: PacketI
     return build.insert(located(task, side.op.location))
 
 
-def check_lengths(build: Builder, copy: TokenCopy) -> None:
+def check_lengths(build: Emitter, copy: TokenCopy) -> None:
     """Have lengths that are not known compared when they are."""
     source = copy.source
     for side in copy.destinations:
         is_same = source.end.length is side.end.length and source.element_bytes == side.element_bytes
         if None in (source.length_bytes, side.length_bytes) and not is_same:
             sent, received = (_bytes(build, end) for end in (source, side))
-            excess = build.insert(arith.SubiOp(sent, received)).results[0]
+            excess = build.value(arith.SubiOp(sent, received))
             build.insert(NpuAssertRangeOp(excess, 0, 0, "length of the source less that of the destination, in bytes,"))
 
 
-def _bytes(build: Builder, side: CopySide) -> SSAValue:
+def _bytes(build: Emitter, side: CopySide) -> SSAValue:
     length = _value(build, _wide(build, side.end.length), i64)
-    return build.insert(arith.MuliOp(length, _value(build, side.element_bytes, i64))).results[0]
+    return build.value(arith.MuliOp(length, _value(build, side.element_bytes, i64)))
 
 
 def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
@@ -260,12 +258,12 @@ def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
 
 def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
     for name, amount in uses:
-        constant = constant_of(amount, i32)
+        constant = constant_op(amount)
         yield constant
         yield UseLockOp(locks[name].result, action, constant.results[0])
 
 
-def _count(build: Builder, number: Number) -> Number:
+def _count(build: Emitter, number: Number) -> Number:
     """An offset or a length, as descriptors take them."""
     if (value := known(number)) is not None:
         return value
@@ -273,36 +271,36 @@ def _count(build: Builder, number: Number) -> Number:
     return _wide(build, number) if isinstance(number.type, IndexType) else number
 
 
-def _wide(build: Builder, number: Number) -> Number:
+def _wide(build: Emitter, number: Number) -> Number:
     """A size or a stride, in 64 bits."""
     if (value := known(number)) is not None:
         return value
     assert isinstance(number, SSAValue)
     if isinstance(number.type, IndexType):
-        return build.insert(arith.IndexCastOp(number, i64)).results[0]
-    return number if number.type == i64 else build.insert(arith.ExtSIOp(number, i64)).results[0]
+        return build.value(arith.IndexCastOp(number, i64))
+    return number if number.type == i64 else build.value(arith.ExtSIOp(number, i64))
 
 
-def _product(build: Builder, numbers: Sequence[Number]) -> Number:
+def _product(build: Emitter, numbers: Sequence[Number]) -> Number:
     result: Number = 1
     for number in numbers:
         if isinstance(result, int) and isinstance(number, int):
             result *= number
         elif number != 1:
             factors = _value(build, result, i64), _value(build, number, i64)
-            result = number if result == 1 else build.insert(arith.MuliOp(*factors)).results[0]
+            result = number if result == 1 else build.value(arith.MuliOp(*factors))
     return result
 
 
-def _less_one(build: Builder, number: Number) -> Number:
+def _less_one(build: Emitter, number: Number) -> Number:
     if isinstance(number, int):
         return number - 1
-    short = build.insert(arith.TruncIOp(number, i32)).results[0]
-    return build.insert(arith.SubiOp(short, _value(build, 1, i32))).results[0]
+    short = build.value(arith.TruncIOp(number, i32))
+    return build.value(arith.SubiOp(short, _value(build, 1, i32)))
 
 
-def _value(build: Builder, number: Number, type: IntegerType) -> SSAValue:
-    return build.insert(constant_of(number, type)).results[0] if isinstance(number, int) else number
+def _value(build: Emitter, number: Number, type: IntegerType) -> SSAValue:
+    return build.constant(number, type) if isinstance(number, int) else number
 
 
 def overlap_loops(sequence: RuntimeSequenceOp) -> set[scf.ForOp]:
@@ -348,17 +346,17 @@ def _has_one_sender_each(copies: Sequence[MemcpyOp]) -> bool:
 
 def _peel(loop: scf.ForOp) -> None:
     """`if any iteration { the first one; the loop over the others }`"""
-    build = building_before(loop)
+    build = Emitter.before(loop)
     order = "ult" if "unsignedCmp" in loop.properties else "slt"
-    has_any = build.insert(arith.CmpiOp(loop.lb, loop.ub, order)).results[0]
+    has_any = build.value(arith.CmpiOp(loop.lb, loop.ub, order))
     block, end = Block(), terminator(loop.body)
     branch = build.insert(scf.IfOp(has_any, [], Region(block)))
-    inside = building(InsertPoint.at_end(block), loop.location)
+    inside = Emitter.at_end(block, loop.location)
     copies: dict[SSAValue, SSAValue] = {only_block(loop.body).args[0]: loop.lb}
     for op in only_block(loop.body).ops:
         if op is not end:
             inside.insert(op.clone(copies))
-    second = inside.insert(arith.AddiOp(loop.lb, loop.step)).results[0]
+    second = inside.value(arith.AddiOp(loop.lb, loop.step))
     inside.insert(scf.YieldOp())
     loop.detach()
     Rewriter.insert_op(loop, InsertPoint.before(terminator(branch.true_region)))

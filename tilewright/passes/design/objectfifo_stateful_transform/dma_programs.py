@@ -33,7 +33,7 @@ from tilewright.ir.diagnostics import fail, fail_op, op_text
 from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, LinkSlice, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
-from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.emitter import constant_op
 
 BODIES: dict[TileType, type[DmaBody]] = {
     TileType.CoreTile: MemOp,
@@ -156,7 +156,7 @@ def _operations(
 
 
 def _use(use: BdLock) -> Iterator[Operation]:
-    value = i32_constant(use.value)
+    value = constant_op(use.value)
     yield value
     yield UseLockOp.create(operands=[use.lock, value.result], properties={"action": enum_to_attr(use.action)})
 

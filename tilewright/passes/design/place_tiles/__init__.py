@@ -22,7 +22,7 @@ from tilewright.passes.design.place_tiles.annealing import Annealer, spill_fifos
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
 class PlacerKind(StrEnum):
@@ -55,7 +55,7 @@ class PlaceTilesPass(DevicePass):
             logical.erase()
         for fifo, place in placement.storage:
             allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(device, *place).result)
-            building(InsertPoint.after(fifo), fifo.location).insert(allocate)
+            Emitter(InsertPoint.after(fifo), fifo.location).insert(allocate)
 
     def _find_places(self, device: DeviceOp) -> TilePlacement:
         if self.placer is PlacerKind.ANNEALING:
