@@ -27,9 +27,8 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import run_pipeline
-from tilewright.passes.design.create_pathfinder_flows.check import check_routes
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, requests_of
-from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import check_routes, read_settings
 from tilewright.passes.pipelines import PLACEMENT, RESOURCES, ROUTING, pipeline_of
 from tilewright.txn import Opcode, decode
 

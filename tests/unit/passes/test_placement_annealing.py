@@ -12,10 +12,9 @@ from tilewright.device import TileType
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.design.place_tiles.annealing import Annealer
-from tilewright.passes.design.place_tiles.candidate import Candidate
-from tilewright.passes.design.place_tiles.design import Design
-from tilewright.passes.design.place_tiles.placers import anneal
+from tilewright.passes.design.place_tiles import anneal
+from tilewright.passes.design.place_tiles.annealing import Annealer, Candidate
+from tilewright.passes.design.place_tiles.problem import PlacementProblem
 
 
 def device_of(text: str) -> DeviceOp:
@@ -62,12 +61,12 @@ def test_placements_are_legal_and_repeatable(text: str, seed: int) -> None:
 @given(designs(), st.integers(1, 100))
 def test_price_is_kept_up_to_date(text: str, seed: int) -> None:
     """After any moves, some of them taken back, the price is that of a candidate made from the places afresh."""
-    design = Design(device_of(text))
-    state, random = Annealer(design, seed).state, Random(seed)
-    cores = [place for place in design.model.tiles if design.model.tile_type(*place) is TileType.CoreTile]
+    problem = PlacementProblem(device_of(text))
+    state, random = Annealer(problem, seed).state, Random(seed)
+    cores = [place for place in problem.model.tiles if problem.model.tile_type(*place) is TileType.CoreTile]
     for _ in range(20):
-        tile = random.choice([tile for tile in design.tiles if tile.is_core])
+        tile = random.choice([tile for tile in problem.tiles if tile.is_core])
         state.move({tile: random.choice(cores)})
         if random.random() < 0.5:
             state.undo()
-    assert state.price() == Candidate(design, state.places).price()
+    assert state.price() == Candidate(problem, state.places).price()

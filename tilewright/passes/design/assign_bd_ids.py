@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.dma import Channel, DmaBody, DmaOp, DmaStartOp, MemOp, MemTileDmaOp, ShimDmaOp
@@ -19,10 +18,10 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoRearmBindingOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
-class Descriptor(NamedTuple):
+class ChannelBd(NamedTuple):
     """A descriptor of a DMA, the number of the channel that runs it, and the descriptor that follows it, if any."""
 
     bd: DmaBdOp
@@ -30,20 +29,18 @@ class Descriptor(NamedTuple):
     following: DmaBdOp | None
 
 
-class AssignBdIdsPass(Pass):
+class AssignBdIdsPass(DevicePass):
     name = "aie-assign-bd-ids"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        for dma in _dmas(op):
+    def apply_to(self, device: DeviceOp) -> None:
+        for dma in _dmas(device):
             place = dma.place
             if place is None:
                 fail_op(dma, "cannot assign buffer descriptors of a tile that is not placed; run placement first")
             descriptors = list(_descriptors(dma))
-            _number(descriptors, op.model, place)
+            _number(descriptors, device.model, place)
             _link(descriptors)
-        _fill_bindings(op)
+        _fill_bindings(device)
 
 
 def _dmas(device: DeviceOp) -> Iterator[DmaBody]:
@@ -52,20 +49,20 @@ def _dmas(device: DeviceOp) -> Iterator[DmaBody]:
         yield from (op for op in device.body.ops if isinstance(op, kind))
 
 
-def _descriptors(dma: DmaBody) -> Iterator[Descriptor]:
+def _descriptors(dma: DmaBody) -> Iterator[ChannelBd]:
     """All descriptors of a DMA, from regions if it has some, else from blocks."""
     regions = [op for op in dma.ops if isinstance(op, DmaOp)]
     for op in regions:
         bds = [bd for region in op.bds if (bd := _descriptor_in(region.block)) is not None]
         after = [*bds[1:], *(bds[:1] if op.loop.value.data else ())]
-        yield from (Descriptor(bd, op.channel.number, next) for bd, next in zip_longest(bds, after))
+        yield from (ChannelBd(bd, op.channel.number, next) for bd, next in zip_longest(bds, after))
     if regions:
         return
     channels = _channels_of_blocks(dma)
     for block in dma.body.blocks:
         bd = _descriptor_in(block)
         if bd is not None:  # one that no channel runs may have any number
-            yield Descriptor(bd, channels.get(block, 0), _descriptor_after(block))
+            yield ChannelBd(bd, channels.get(block, 0), _descriptor_after(block))
 
 
 def _descriptor_in(block: Block) -> DmaBdOp | None:
@@ -78,7 +75,7 @@ def _descriptor_after(block: Block) -> DmaBdOp | None:
     while block.last_op is not None and len(block.last_op.successors) == 1:
         block = block.last_op.successors[0]
         bd = _descriptor_in(block)
-        if bd is not None or block in passed:
+        if bd is not None or block in passed:  # a circle of blocks without descriptors
             return bd
         passed.add(block)
     return None
@@ -96,7 +93,7 @@ def _channels_of_blocks(dma: DmaBody) -> dict[Block, int]:
     return channels
 
 
-def _number(descriptors: Sequence[Descriptor], model: DeviceModel, place: TileId) -> None:
+def _number(descriptors: Sequence[ChannelBd], model: DeviceModel, place: TileId) -> None:
     taken: dict[int, DmaBdOp] = {}
     for bd, channel, _ in descriptors:
         if bd.bd_id is None:
@@ -122,7 +119,7 @@ def _number(descriptors: Sequence[Descriptor], model: DeviceModel, place: TileId
         bd.bd_id = IntegerAttr(number, i32)
 
 
-def _link(descriptors: Sequence[Descriptor]) -> None:
+def _link(descriptors: Sequence[ChannelBd]) -> None:
     for bd, _, following in descriptors:
         if _is_linked(bd):
             bd.next_bd_id = following.bd_id if following is not None else None

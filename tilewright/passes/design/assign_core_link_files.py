@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 MERGE = "merge"
 
@@ -45,18 +43,16 @@ class CoreFiles:
             self.core.link_merge_files = ArrayAttr(map(StringAttr, self.merged))
 
 
-class AssignCoreLinkFilesPass(Pass):
+class AssignCoreLinkFilesPass(DevicePass):
     name = "aie-assign-core-link-files"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        functions = [child for child in op.body.ops if isinstance(child, FuncOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        functions = [child for child in device.body.ops if isinstance(child, FuncOp)]
         artifacts = _artifacts(functions)
         if artifacts is None:
             return
         called: set[str] = set()
-        cores = [_files_of(core, artifacts, called) for core in op.walk() if isinstance(core, CoreOp)]
+        cores = [_files_of(core, artifacts, called) for core in device.walk() if isinstance(core, CoreOp)]
         if not _modes_agree(cores):
             return
         for files in cores:
@@ -123,6 +119,7 @@ def _calls(core: CoreOp) -> Iterator[str]:
 
 def _modes_agree(cores: list[CoreFiles]) -> bool:
     """All cores of a device may become one LLVM module, so a file is either merged everywhere or nowhere."""
+    # reversed: the first core is the one named
     linked_by = {path: files.core for files in reversed(cores) for path in files.linked}
     conflicts = [(files.core, path) for files in cores for path in files.merged if path in linked_by]
     for core, path in conflicts:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.locks import LockOp
-from tilewright.dialects.aie.tiles import TileOp
+from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
-class AssignLockIdsPass(Pass):
+class AssignLockIdsPass(DevicePass):
     name = "aie-assign-lock-ids"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
+    def apply_to(self, device: DeviceOp) -> None:
         on_tile: dict[TileId | None, list[LockOp]] = {}
-        for lock in op.walk():
+        for lock in device.walk():
             if isinstance(lock, LockOp):
                 on_tile.setdefault(lock.place, []).append(lock)
         for locks in on_tile.values():

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Operation
 
 from tilewright.device import Arch
 from tilewright.device.model import CONTROLLER_IDS
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
 @dataclass(frozen=True)
-class AssignTileControllerIdsPass(Pass):
+class AssignTileControllerIdsPass(DevicePass):
     name = "aie-assign-tile-controller-ids"
-    anchor = "aie.device"
 
     column_wise_unique_ids: bool = field(
         default=True, metadata={"help": "ids differ within a column only, not across the whole array"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        model = op.model
+    def apply_to(self, device: DeviceOp) -> None:
+        model = device.model
         if model.arch is Arch.AIE1:
             return
         if not self.column_wise_unique_ids and model.columns > len(CONTROLLER_IDS):
             fail(
-                op,
+                device,
                 f"Device has {model.columns} columns but only {len(CONTROLLER_IDS)} globally-unique controller ID sets "
                 "are defined; use column-wise unique IDs mode.",
             )
         ids = model.controller_ids(unique_per_column=self.column_wise_unique_ids)
-        for tile in op.tiles:
+        for tile in device.tiles:
             if tile.controller_id is None:
                 tile.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(ids[tile.place])])

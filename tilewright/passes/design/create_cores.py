@@ -4,36 +4,30 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
-from tilewright.dialects import arith
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.memref.access import LoadOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass, located
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 COLUMN, ROW = "aie.x", "aie.y"
 
 
-class CreateCoresPass(Pass):
+class CreateCoresPass(DevicePass):
     name = "aie-create-cores"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        _Cores(op).create()
+    def apply_to(self, device: DeviceOp) -> None:
+        _Cores(device).create()
 
 
 class _Cores:
@@ -59,7 +53,7 @@ class _Cores:
     def tile(self, call: func.CallOp, place: TileId) -> TileOp:
         if place not in self.tiles:
             tile = TileOp(*place)
-            building(InsertPoint.at_start(self.device.body), call.location).insert(tile)
+            Emitter.at_start(self.device.body, call.location).insert(tile)
             self.tiles[place] = tile
         return self.tiles[place]
 
@@ -68,14 +62,14 @@ class _Cores:
         is_new = tile not in self.cores
         buffers = [self.buffer(call, value, tile) for value in call.arguments]
         if is_new:
-            self.add_behind(tile, _located(MemOp(tile.result, Region(Block([EndOp()]))), call))
-            self.cores[tile] = building_before(call).insert(cast(CoreOp, _located(CoreOp(tile.result), call)))
+            self.add_behind(tile, MemOp(tile.result, Region(Block([EndOp()]))), call)
+            self.cores[tile] = Emitter.before(call).insert(located(CoreOp(tile.result), call.location))
         end = self.cores[tile].body.blocks[-1].last_op
         assert end is not None
-        build = building(InsertPoint.before(end), call.location)
+        build = Emitter(InsertPoint.before(end), call.location)
         values: dict[SSAValue, SSAValue] = {}
         for argument, buffer in zip(callee.body.block.args, buffers, strict=True):
-            values[argument] = buffer if isinstance(argument.type, MemRefType) else _first_element(build, buffer)
+            values[argument] = buffer if isinstance(argument.type, MemRefType) else build.load(buffer, [build.index(0)])
         for op in callee.body.block.ops:
             if not isinstance(op, func.ReturnOp):
                 build.insert(op.clone(values))
@@ -96,10 +90,8 @@ class _Cores:
         value.replace_all_uses_with(buffer)
         return buffer
 
-    def add_behind(self, tile: TileOp, op: Operation, call: func.CallOp | None = None) -> Operation:
-        if call is not None:
-            op.location = call.location
-        Rewriter.insert_op(op, InsertPoint.after(self.last.get(tile, tile)))
+    def add_behind(self, tile: TileOp, op: Operation, call: func.CallOp) -> Operation:
+        Rewriter.insert_op(located(op, call.location), InsertPoint.after(self.last.get(tile, tile)))
         self.last[tile] = op
         return op
 
@@ -117,17 +109,3 @@ def _callee(call: func.CallOp) -> func.FuncOp:
     if not isinstance(callee, func.FuncOp) or len(callee.body.blocks) != 1:
         fail_op(call, "is to run on a core, but calls no function with a body of one block")
     return callee
-
-
-def _first_element(build: Builder, buffer: SSAValue) -> SSAValue:
-    index = IndexType()
-    zero = arith.ConstantOp.create(properties={"value": IntegerAttr(0, index)}, result_types=[index])
-    build.insert(zero)
-    element = cast(MemRefType, buffer.type).element_type
-    return build.insert(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element])).results[0]
-
-
-def _located(op: Operation, call: func.CallOp) -> Operation:
-    for new in op.walk():
-        new.location = call.location
-    return op

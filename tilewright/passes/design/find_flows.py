@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import WireBundle
 from tilewright.dialects.aie.core import CoreOp
@@ -23,56 +21,49 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass, append_to
 
 Switch = SwitchboxOp | ShimMuxOp
 Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
 FROM_TILES = (WireBundle.Core, WireBundle.DMA)
 
 
-class Ids(NamedTuple):
+class MaskedIds(NamedTuple):
     """The packet ids that have a value in masked bits; all of them, or a circuit, if no bit is masked."""
 
     mask: int = 0
     value: int = 0
 
-    def narrowed(self, other: Ids) -> Ids | None:
+    def narrowed(self, other: MaskedIds) -> MaskedIds | None:
         both = self.mask & other.mask
         if self.value & both != other.value & both:
             return None
-        return Ids(self.mask | other.mask, self.value | other.value & other.mask)
+        return MaskedIds(self.mask | other.mask, self.value | other.value & other.mask)
 
 
-class Place(NamedTuple):
+class ReachedPort(NamedTuple):
     """A port of a component, and the packets that get there."""
 
     component: Operation
     port: Port
-    ids: Ids
+    ids: MaskedIds
 
 
-class FindFlowsPass(Pass):
+class FindFlowsPass(DevicePass):
     name = "aie-find-flows"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        streams = _Streams(op)
-        found = [flow for tile in op.tiles for flow in _flows_from(tile, streams)]
-        end = op.body.last_op
-        assert end is not None
-        Rewriter.insert_op(found, InsertPoint.before(end))
+    def apply_to(self, device: DeviceOp) -> None:
+        streams = _Streams(device)
+        for tile in list(device.tiles):
+            for flow in _flows_from(tile, streams):
+                append_to(device.body, flow, tile.location)
 
 
 def _flows_from(tile: TileOp, streams: _Streams) -> Iterator[Operation]:
     for bundle in FROM_TILES:
         for channel in range(_num_sources(tile, bundle)):
             source = Port(bundle, channel)
-            for arrival in streams.arrivals(tile, source):
-                flow = _flow(tile, source, arrival)
-                for new in flow.walk():
-                    new.location = tile.location
-                yield flow
+            yield from (_flow(tile, source, arrival) for arrival in streams.arrivals(tile, source))
 
 
 def _num_sources(tile: TileOp, bundle: WireBundle) -> int:
@@ -85,7 +76,7 @@ def _num_sources(tile: TileOp, bundle: WireBundle) -> int:
     )
 
 
-def _flow(tile: TileOp, source: Port, arrival: Place) -> Operation:
+def _flow(tile: TileOp, source: Port, arrival: ReachedPort) -> Operation:
     dest = arrival.component.results[0]
     if arrival.ids.mask == 0:
         return FlowOp(tile.result, source, dest, arrival.port)
@@ -97,7 +88,7 @@ class _Streams:
 
     def __init__(self, device: DeviceOp):
         self._wires: dict[tuple[Operation, WireBundle], tuple[Operation, WireBundle]] = {}
-        self._exits: dict[tuple[Operation, Port], list[tuple[Port, Ids]]] = {}
+        self._exits: dict[tuple[Operation, Port], list[tuple[Port, MaskedIds]]] = {}
         for op in device.body.ops:
             if isinstance(op, WireOp):
                 self._add_wire(op)
@@ -114,7 +105,7 @@ class _Streams:
     def _add_circuits(self, switch: Switch) -> None:
         for op in switch.connections.ops:
             if isinstance(op, ConnectOp):
-                self._exits.setdefault((switch, op.source), []).append((op.dest, Ids()))
+                self._exits.setdefault((switch, op.source), []).append((op.dest, MaskedIds()))
 
     def _add_packets(self, switch: Switch) -> None:
         masters = [op for op in switch.connections.ops if isinstance(op, MasterSetOp)]
@@ -123,33 +114,33 @@ class _Streams:
                 continue
             of_port = [rule for rule in rules.rules.ops if isinstance(rule, PacketRuleOp)]
             self._exits.setdefault((switch, rules.source), []).extend(
-                (master.dest, Ids(rule.mask.value.data, rule.value.value.data))
+                (master.dest, MaskedIds(rule.mask.value.data, rule.value.value.data))
                 for master in masters
                 for amsel in master.amsels
                 for rule in of_port
                 if rule.amsel is amsel
             )
 
-    def arrivals(self, tile: TileOp, source: Port) -> Iterator[Place]:
+    def arrivals(self, tile: TileOp, source: Port) -> Iterator[ReachedPort]:
         """Where data from a port of a tile gets to, last branches first."""
-        start = self._along_wire(tile, source, Ids())
+        start = self._along_wire(tile, source, MaskedIds())
         waiting = [] if start is None else [start]
-        passed: set[Place] = set()
+        passed: set[ReachedPort] = set()
         while waiting:
             place = waiting.pop()
             if isinstance(place.component, Tile):
                 yield place
-            elif place not in passed:
+            elif place not in passed:  # settings may lead round in a circle
                 passed.add(place)
                 waiting += self._through_switch(place)
 
-    def _through_switch(self, place: Place) -> Iterator[Place]:
+    def _through_switch(self, place: ReachedPort) -> Iterator[ReachedPort]:
         for port, ids in self._exits.get((place.component, place.port), ()):
             remaining = place.ids.narrowed(ids)
             onward = None if remaining is None else self._along_wire(place.component, port, remaining)
             if onward is not None:
                 yield onward
 
-    def _along_wire(self, component: Operation, port: Port, ids: Ids) -> Place | None:
+    def _along_wire(self, component: Operation, port: Port, ids: MaskedIds) -> ReachedPort | None:
         wire = self._wires.get((component, port.bundle))
-        return None if wire is None else Place(wire[0], Port(wire[1], port.channel), ids)
+        return None if wire is None else ReachedPort(wire[0], Port(wire[1], port.channel), ids)

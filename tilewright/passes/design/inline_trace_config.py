@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.trace_register_writes import RegisterWriter
-from tilewright.passes.design.trace_units import unit_at
+from tilewright.passes.design import DevicePass
+from tilewright.passes.design.trace_units import RegisterWriter, unit_at
 
 
-class InlineTraceConfigPass(Pass):
+class InlineTraceConfigPass(DevicePass):
     name = "aie-inline-trace-config"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        configs = {config.sym_name.data: config for config in op.body.ops if isinstance(config, TraceConfigOp)}
-        for start in [start for start in op.walk() if isinstance(start, TraceStartConfigOp)]:
+    def apply_to(self, device: DeviceOp) -> None:
+        configs = {config.sym_name.data: config for config in device.body.ops if isinstance(config, TraceConfigOp)}
+        for start in [start for start in device.walk() if isinstance(start, TraceStartConfigOp)]:
             name = start.trace_config.string_value()
             if name not in configs:
                 fail(start, f"trace config symbol '{name}' not found")

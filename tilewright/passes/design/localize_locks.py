@@ -5,29 +5,26 @@ A core sees its own locks and those of its neighbours in one row of numbers, a w
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.passes.design import DevicePass
+from tilewright.rewrite.emitter import constant_op
 
 
-class LocalizeLocksPass(Pass):
+class LocalizeLocksPass(DevicePass):
     name = "aie-localize-locks"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        order = _creation_order(op)
-        for core in op.body.ops:
+    def apply_to(self, device: DeviceOp) -> None:
+        order = _creation_order(device)
+        for core in device.body.ops:
             if isinstance(core, CoreOp) and core.place is not None:
                 _localize(core, core.place, order)
 
@@ -44,7 +41,7 @@ def _localize(core: CoreOp, place: TileId, order: dict[LockOp, tuple[int, int]])
     uses = _uses_in(core)
     for lock in sorted(uses, key=lambda lock: order[lock]):
         assert core.body.first_block is not None
-        constant = make_constant(number_attr(_local_number(core, place, lock), IndexType()))
+        constant = constant_op(_local_number(core, place, lock), INDEX)
         constant.location = lock.location
         Rewriter.insert_op(constant, InsertPoint.at_start(core.body.first_block))
         for user, index in uses[lock]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSourceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tokens import BpDestOp, BpIdOp, BroadcastPacketOp
-from tilewright.ir.diagnostics import Where, location_of
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass, located
 
 
-class LowerBroadcastPacketPass(Pass):
+class LowerBroadcastPacketPass(DevicePass):
     name = "aie-lower-broadcast-packet"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        broadcasts = [child for child in op.body.ops if isinstance(child, BroadcastPacketOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        broadcasts = [child for child in device.body.ops if isinstance(child, BroadcastPacketOp)]
         for broadcast in broadcasts:
             for packets in broadcast.ports.ops:
                 if isinstance(packets, BpIdOp):
@@ -28,14 +23,9 @@ class LowerBroadcastPacketPass(Pass):
 
 
 def _flow(broadcast: BroadcastPacketOp, packets: BpIdOp) -> PacketFlowOp:
-    source = _located(PacketSourceOp(broadcast.tile, broadcast.port), broadcast)
+    source = located(PacketSourceOp(broadcast.tile, broadcast.port), broadcast.location)
     dests = [dest for dest in packets.ports.ops if isinstance(dest, BpDestOp)]
-    ports = [source, *(_located(PacketDestOp(dest.tile, dest.port), dest) for dest in dests)]
+    ports = [source, *(located(PacketDestOp(dest.tile, dest.port), dest.location) for dest in dests)]
     flow = PacketFlowOp(packets.packet_id.value.data, ports)
     flow.location = broadcast.location
     return flow
-
-
-def _located(op: Operation, where: Where) -> Operation:
-    op.location = location_of(where)
-    return op

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import CascadeDirection
 from tilewright.dialects._ods import enum_to_attr
@@ -12,7 +11,7 @@ from tilewright.dialects.aie.cascade import CascadeFlowOp, ConfigureCascadeOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op, location_of
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass, append_to
 
 SIDES = {
     (0, -1): (CascadeDirection.South, CascadeDirection.North),
@@ -21,13 +20,11 @@ SIDES = {
 """For each step from source to destination the side on which data leaves the one, and enters the other."""
 
 
-class LowerCascadeFlowsPass(Pass):
+class LowerCascadeFlowsPass(DevicePass):
     name = "aie-lower-cascade-flows"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        flows = [flow for flow in op.body.ops if isinstance(flow, CascadeFlowOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        flows = [flow for flow in device.body.ops if isinstance(flow, CascadeFlowOp)]
         _refuse_shared_ends(flows)
         outputs, inputs = dict[SSAValue, CascadeDirection](), dict[SSAValue, CascadeDirection]()
         tiles = dict[SSAValue, None]()
@@ -35,7 +32,7 @@ class LowerCascadeFlowsPass(Pass):
             tiles |= {flow.source_tile: None, flow.dest_tile: None}
             outputs[flow.source_tile], inputs[flow.dest_tile] = _sides(flow)
         for tile in tiles:
-            _configure(op, tile, inputs.get(tile), outputs.get(tile))
+            _configure(device, tile, inputs.get(tile), outputs.get(tile))
         for flow in flows:
             Rewriter.erase_op(flow)
 
@@ -68,6 +65,4 @@ def _configure(
     op = ConfigureCascadeOp.create(
         operands=[tile], properties={name: enum_to_attr(side) for name, side in sides.items()}
     )
-    op.location = location_of(tile)
-    assert device.body.last_op is not None
-    Rewriter.insert_op(op, InsertPoint.before(device.body.last_op))
+    append_to(device.body, op, location_of(tile))

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, MemRefType, NoneAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import GlobalOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tilewright.ir.pass_manager import Pass
+from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.shown import quoted
+from tilewright.passes.design import DevicePass
 
 KEPT = "#ptr.generic_space"
 """The memory space that pointer arithmetic is done in."""
 
 
-class NormalizeAddressSpacesPass(Pass):
+class NormalizeAddressSpacesPass(DevicePass):
     name = "aie-normalize-address-spaces"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        for nested in list(op.walk()):
+    def apply_to(self, device: DeviceOp) -> None:
+        for nested in list(device.walk()):
             if isinstance(nested, GlobalOp):
                 nested.properties["type"] = _normalized(nested.type)
             elif isinstance(nested, FuncOp):

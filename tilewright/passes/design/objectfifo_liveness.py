@@ -10,21 +10,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 
-class ObjectFifoLivenessPass(Pass):
+class ObjectFifoLivenessPass(DevicePass):
     name = "aie-objectfifo-liveness"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        fifos = [fifo for fifo in op.walk() if isinstance(fifo, ObjectFifoOp) and isinstance(fifo.depth, IntegerAttr)]
+    def apply_to(self, device: DeviceOp) -> None:
+        fifos = [
+            fifo for fifo in device.walk() if isinstance(fifo, ObjectFifoOp) and isinstance(fifo.depth, IntegerAttr)
+        ]
         cycles = _cycles(fifos)
         trips: dict[int, int] = {}
         for fifo, cycle in cycles.items():

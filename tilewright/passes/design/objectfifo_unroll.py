@@ -135,7 +135,7 @@ def _peel_loops(ctx: Context, device: DeviceOp) -> None:
     while trials := [trial for core in _cores(device) if (trial := _try_peeling(core)) is not None]:
         _fold(ctx, device)
         for trial in trials:
-            if _runtime_values(trial.core) >= trial.runtime_values:
+            if _runtime_values(trial.core) >= trial.runtime_values:  # nothing gained: the code would only be longer
                 Rewriter.replace_op(trial.core, trial.unpeeled)
     for core in _cores(device):
         for loop in loops_innermost_first(core):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from xdsl.builder import Builder
-from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import ObjectFifoPort
+from tilewright.dialects import scf
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.lookup import symbol_name
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
@@ -20,22 +20,17 @@ from tilewright.dialects.aie.objectfifo_process import ObjectFifoRegisterProcess
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.folding.building import create
-from tilewright.rewrite.folding.constants import index_attr, make_constant
-from tilewright.rewrite.insertion import building
+from tilewright.passes.design import DevicePass, append_to, located
+from tilewright.rewrite.emitter import Emitter
 
 
-class RegisterObjectFifosPass(Pass):
+class RegisterObjectFifosPass(DevicePass):
     name = "aie-register-objectFifos"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        writer = ProcessWriter(op)
-        for process in [child for child in op.body.ops if isinstance(child, ObjectFifoRegisterProcessOp)]:
+    def apply_to(self, device: DeviceOp) -> None:
+        writer = ProcessWriter(device)
+        for process in [child for child in device.body.ops if isinstance(child, ObjectFifoRegisterProcessOp)]:
             writer.write(process)
             Rewriter.erase_op(process)
 
@@ -54,7 +49,7 @@ class ProcessWriter:
         fifo = self.fifos[process.fifo_name.root_reference.data]
         function = self._function(process)
         core = self._core(process, fifo)
-        build = building(InsertPoint.at_start(core.body.blocks[-1]), process.location)
+        build = Emitter.at_start(core.body.blocks[-1], process.location)
         for (acquired, released), calls in groupby(process.steps):
             count = len(list(calls))
             inner = _loop(build, count) if count > 1 else build
@@ -76,27 +71,21 @@ class ProcessWriter:
             count = f"it has {len(fifo.consumers)}, and as many processes before this one"
             fail_op(process, "No more available consumer tiles for process.", (fifo, count))
         if tile not in self.cores:
-            end = EndOp.create(location=process.location)
-            core = self.cores[tile] = CoreOp(tile, Region(Block([end])))
-            core.location = process.location
-            terminator = self.device.body.last_op
-            assert terminator is not None, "a device ends with a terminator"
-            insert_operation(core, before=terminator)
+            core = self.cores[tile] = CoreOp(tile, Region(Block([EndOp()])))
+            append_to(self.device.body, core, process.location)
         return self.cores[tile]
 
 
-def _loop(build: Builder, count: int) -> Builder:
+def _loop(build: Emitter, count: int) -> Emitter:
     """A loop that runs some times; returns what builds its body."""
-    first, bound, step = (build.insert(make_constant(index_attr(n))).results[0] for n in (0, count, 1))
-    body = Block([create("scf.yield")], arg_types=[IndexType()])
-    loop = build.insert(create("scf.for", [first, bound, step], regions=[Region(body)]))
-    for op in body.ops:
-        op.location = loop.location
-    return building(InsertPoint.at_start(body), loop.location)
+    first, bound, step = (build.index(number) for number in (0, count, 1))
+    body = Block([located(scf.YieldOp.create(), build.location)], arg_types=[INDEX])
+    loop = build.insert(scf.ForOp.create(operands=[first, bound, step], regions=[Region(body)]))
+    return Emitter.at_start(body, loop.location)
 
 
 def _step(
-    build: Builder,
+    build: Emitter,
     process: ObjectFifoRegisterProcessOp,
     fifo: ObjectFifoOp,
     function: str,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.device import WireBundle
@@ -14,20 +12,18 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp
 from tilewright.dialects.aiex.attributes import i32_number
 from tilewright.ir.diagnostics import emit_warning, fail
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
 
 BUNDLES = {bundle.name.lower(): bundle for bundle in WireBundle} | {"ctrl": WireBundle.TileControl}
 MASTER_SUFFIX, ID_SUFFIX = "_Master_Slave", "_ID"
 
 
-class TracePackRegWritesPass(Pass):
+class TracePackRegWritesPass(DevicePass):
     name = "aie-trace-pack-reg-writes"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        for config in op.body.ops:
+    def apply_to(self, device: DeviceOp) -> None:
+        for config in device.body.ops:
             if isinstance(config, TraceConfigOp):
                 _place_fields(config, unit_at(config, config.tile, memory=config.records_memory))
                 _merge_writes(config)

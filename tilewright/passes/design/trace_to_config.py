@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -29,7 +28,7 @@ from tilewright.dialects.aie.trace import (
 )
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
 
 SLOTS_PER_REGISTER = 4  # of events to record, and of ports
@@ -37,18 +36,16 @@ COMBO_INPUTS = {0: ("eventA", "eventB"), 1: ("eventC", "eventD")}
 """The fields with the inputs of a combo event. The third one combines the results of these two, and nothing else."""
 
 
-class TraceToConfigPass(Pass):
+class TraceToConfigPass(DevicePass):
     name = "aie-trace-to-config"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
+    def apply_to(self, device: DeviceOp) -> None:
         configs: dict[str, TraceConfigOp] = {}
-        for trace in [trace for trace in op.body.ops if isinstance(trace, TraceOp)]:
+        for trace in [trace for trace in device.body.ops if isinstance(trace, TraceOp)]:
             config = configs[trace.sym_name.data] = _lower(trace)
             Rewriter.insert_op(config, InsertPoint.after(trace))
             Rewriter.erase_op(trace)
-        for start in op.walk() if configs else ():
+        for start in device.walk() if configs else ():
             if isinstance(start, TraceStartConfigOp) and (config := configs.get(start.trace_config.string_value())):
                 start.trace_config = TraceStartConfigOp(config.sym_name.data).trace_config
 

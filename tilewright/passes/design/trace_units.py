@@ -1,4 +1,4 @@
-"""Which trace unit an operation means, and the numbers of the events it names."""
+"""Trace units, the numbers of their events, and writes of their registers in a runtime sequence."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from difflib import get_close_matches
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.device import TileId
 from tilewright.device.event_unit import EventUnit
 from tilewright.dialects.aie.lookup import device_model, tile_of
+from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.ir.diagnostics import fail
+from tilewright.rewrite.emitter import Emitter
 
 
 def unit_at(op: Operation, tile: SSAValue, *, memory: bool) -> EventUnit:
@@ -34,3 +37,13 @@ def _advice(unit: EventUnit, name: str) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"`tilewright.device.events` lists those that the {unit.module} module raises"
+
+
+class RegisterWriter(Emitter):
+    """Writes registers at a point of a sequence, the constants of each write before it."""
+
+    def write(self, tile: TileId, offset: int, value: int) -> None:
+        self.insert(NpuWrite32Op(*self.constants(offset, value), *tile))
+
+    def write_masked(self, tile: TileId, offset: int, value: int, mask: int) -> None:
+        self.insert(NpuMaskWrite32Op(*self.constants(offset, value, mask), *tile))

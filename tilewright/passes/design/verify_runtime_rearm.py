@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from xdsl.context import Context
-from xdsl.ir import Operation
-
 from tilewright.device import DmaDirection, TileId
 from tilewright.dialects.aie.dma import MemOp, MemTileDmaOp, reachable_blocks
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
@@ -14,22 +11,20 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetOp, SetLockOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
 
-class VerifyRuntimeRearmPass(Pass):
+class VerifyRuntimeRearmPass(DevicePass):
     """Setting the locks is necessary, not sufficient: the channel must be started again, too."""
 
     name = "aie-verify-runtime-rearm"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        ops = list(op.walk())
+    def apply_to(self, device: DeviceOp) -> None:
+        ops = list(device.walk())
         set_locks = {setting.lock_op for setting in ops if isinstance(setting, SetLockOp)}
-        locks = _locks_of_channels(op)
+        locks = _locks_of_channels(device)
         for reset in ops:
             if isinstance(reset, DmaChannelResetOp):
                 _check(reset, [lock for lock in locks.get(_channel(reset), ()) if lock not in set_locks])

@@ -14,13 +14,13 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.design.create_pathfinder_flows import CreatePathfinderFlowsPass
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, requests_of
-from tilewright.passes.design.create_pathfinder_flows.settings import Settings, read_settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import SwitchSettings, read_settings
 
 
 class Routed(NamedTuple):
     device: DeviceOp
     requests: list[Request]
-    settings: Settings
+    settings: SwitchSettings
 
 
 def parse_device(text: str) -> DeviceOp:

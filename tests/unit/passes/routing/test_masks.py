@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.passes.design.create_pathfinder_flows.masks import cover
+from tilewright.passes.design.create_pathfinder_flows.packet_switches import cover
 
 BITS = 5
 ids = st.integers(0, 2**BITS - 1)

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from routing_designs import designs, route
 
 from tilewright.ir.diagnostics import DiagnosedError, file_position
-from tilewright.passes.design.create_pathfinder_flows.check import check_routes, unused_hops
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import check_routes, unused_hops
 
 REASONS = (
     "Unable to find a legal routing",

@@ -10,10 +10,10 @@ import pytest
 from tilewright.device import TileId, WireBundle, model
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
-from tilewright.passes.design.create_pathfinder_flows.search import NOWHERE, cheapest_tree
+from tilewright.passes.design.create_pathfinder_flows.nets import StreamPort
+from tilewright.passes.design.create_pathfinder_flows.router import NOWHERE, cheapest_tree
 
-SOURCE = Endpoint(TileId(0, 0), Port(WireBundle.DMA, 0))
+SOURCE = StreamPort(TileId(0, 0), Port(WireBundle.DMA, 0))
 
 
 def cost(grid: Grid, demand: list[float], before: list[int], source: int, node: int) -> float:
@@ -67,5 +67,5 @@ def test_faithful_grid_never_turns_in_a_port() -> None:
     """Inside a switch edges lead from inputs to outputs, and only links lead on from there."""
     grid = Grid(model("npu1_2col"), {}, compact=False)
     for node, (tile, port) in enumerate(map(grid.endpoint, range(len(grid.tile_of)))):
-        is_output = grid.output(Endpoint(tile, port)) == node
+        is_output = grid.output(StreamPort(tile, port)) == node
         assert all(grid.is_link(edge) == is_output for _, edge in grid.arcs(node))

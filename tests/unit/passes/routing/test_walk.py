@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from routing_designs import parse_device
 
-from tilewright.passes.design.create_pathfinder_flows.check import check_routes, unused_hops
 from tilewright.passes.design.create_pathfinder_flows.nets import requests_of
-from tilewright.passes.design.create_pathfinder_flows.settings import read_settings
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import check_routes, read_settings, unused_hops
 
 RIGHT = """
 aie.device(npu1_1col) {

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -15,19 +13,19 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.dma import MemTileDmaOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_warning, fail_op
-from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.assign_buffer_addresses.schemes import (
-    TileMemory,
-    allocate_in_banks,
-    allocate_sequentially,
-    shown_name,
-)
+from tilewright.passes.design import DevicePass
+from tilewright.passes.design.assign_buffer_addresses.schemes import allocate_in_banks, allocate_sequentially
+from tilewright.passes.design.assign_buffer_addresses.tile_memory import TileMemory, shown_name
+
+SCHEMES: dict[str, tuple[str, Callable[[TileMemory], bool]]] = {
+    "basic-sequential": ("Basic sequential", allocate_sequentially),
+    "bank-aware": ("Bank-aware", allocate_in_banks),
+}
 
 
 @dataclass(frozen=True)
-class AssignBufferAddressesPass(Pass):
+class AssignBufferAddressesPass(DevicePass):
     name = "aie-assign-buffer-addresses"
-    anchor = "aie.device"
 
     alloc_scheme: str = field(
         default="",
@@ -36,13 +34,12 @@ class AssignBufferAddressesPass(Pass):
         },
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        buffers = [child for child in op.walk() if isinstance(child, BufferOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        buffers = [child for child in device.walk() if isinstance(child, BufferOp)]
         for buffer in buffers:
             _check_scope(buffer)
         _name_all(buffers)
-        for memory in _memories(op, buffers):
+        for memory in _memories(device, buffers):
             own = memory.tile.allocation_scheme
             _allocate(memory, self.alloc_scheme if own is None else own.data)
 
@@ -73,6 +70,7 @@ def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]
     on_tile: dict[TileId | None, list[BufferOp]] = {}
     for buffer in buffers:
         on_tile.setdefault(buffer.place, []).append(buffer)
+    # the stack stands at the start of a core's memory
     stacks = {core.place: core.stack_bytes for core in device.body.ops if isinstance(core, CoreOp)}
     for tile in device.tiles:
         found = on_tile.pop(tile.place, None)
@@ -81,33 +79,20 @@ def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]
 
 
 def _allocate(memory: TileMemory, scheme: str) -> None:
-    if scheme not in SCHEMES:
-        known = ", ".join(f"'{name}'" for name in SCHEMES if name)
-        fail_op(memory.tile, f"unknown allocation scheme '{scheme}'", (memory.tile, f"there are {known}"))
-    SCHEMES[scheme](memory)
-
-
-def _sequentially(memory: TileMemory) -> None:
-    if not allocate_sequentially(memory):
-        fail_op(memory.tile, "Basic sequential allocation failed.")
-
-
-def _in_banks(memory: TileMemory) -> None:
-    if not allocate_in_banks(memory):
-        fail_op(memory.tile, "Bank-aware allocation failed.")
-
-
-def _somehow(memory: TileMemory) -> None:
-    """In banks if possible; a large buffer may cross them."""
-    if allocate_in_banks(memory):
+    if not scheme:
+        _allocate_somehow(memory)
         return
-    emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
-    if not allocate_sequentially(memory):
-        fail_op(memory.tile, "Basic sequential allocation also failed.")
+    if scheme not in SCHEMES:
+        known = ", ".join(f"'{name}'" for name in SCHEMES)
+        fail_op(memory.tile, f"unknown allocation scheme '{scheme}'", (memory.tile, f"there are {known}"))
+    label, allocate = SCHEMES[scheme]
+    if not allocate(memory):
+        fail_op(memory.tile, f"{label} allocation failed.")
 
 
-SCHEMES: dict[str, Callable[[TileMemory], None]] = {
-    "basic-sequential": _sequentially,
-    "bank-aware": _in_banks,
-    "": _somehow,
-}
+def _allocate_somehow(memory: TileMemory) -> None:
+    """In banks if possible; a large buffer may cross them."""
+    if not allocate_in_banks(memory):
+        emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
+        if not allocate_sequentially(memory):
+            fail_op(memory.tile, "Basic sequential allocation also failed.")

@@ -13,13 +13,13 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from tilewright.passes.design.create_pathfinder_flows.grid import Grid
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net
+from tilewright.passes.design.create_pathfinder_flows.nets import Net, StreamPort
 
 FEWEST_LINKS = 4  # between two tiles, one way
 IN, OUT = 0, 1  # before a port, and behind it
 
 
-class State(NamedTuple):
+class SplitNode(NamedTuple):
     node: int
     side: int
 
@@ -27,16 +27,16 @@ class State(NamedTuple):
 class Bottleneck(Exception):
     """Ports that more nets have to pass than there are ports."""
 
-    def __init__(self, ports: Sequence[Endpoint], nets: Sequence[Net]):
+    def __init__(self, ports: Sequence[StreamPort], nets: Sequence[Net]):
         self.ports, self.nets = ports, nets
         super().__init__(f"{len(nets)} nets through {len(ports)} ports")
 
 
-class Trip(NamedTuple):
+class TwoPinNet(NamedTuple):
     """A net and one of its destinations."""
 
     net: Net
-    dest: Endpoint
+    dest: StreamPort
 
 
 def check_capacity(grid: Grid, nets: Sequence[Net]) -> None:
@@ -44,7 +44,7 @@ def check_capacity(grid: Grid, nets: Sequence[Net]) -> None:
 
     Nets that go the same way are looked at by themselves: if others come towards them, too much could be swapped.
     """
-    _check_trips(grid, [Trip(net, net.dests[0]) for net in nets])
+    _check_trips(grid, [TwoPinNet(net, net.dests[0]) for net in nets])
     lines = [(axis, line) for axis, size in enumerate((grid.model.columns, grid.model.rows)) for line in range(1, size)]
     for (axis, line), upwards in product(lines, (True, False)):
         trips = [trip for net in nets if (trip := _across(net, axis, line, upwards=upwards))]
@@ -52,15 +52,15 @@ def check_capacity(grid: Grid, nets: Sequence[Net]) -> None:
             _check_trips(grid, trips)
 
 
-def _across(net: Net, axis: int, line: int, *, upwards: bool) -> Trip | None:
+def _across(net: Net, axis: int, line: int, *, upwards: bool) -> TwoPinNet | None:
     """The trip of a net from one side of a line between columns or rows to the other, if it makes one."""
     if (net.source.tile[axis] >= line) == upwards:
         return None
     dest = next((dest for dest in net.dests if (dest.tile[axis] >= line) == upwards), None)
-    return None if dest is None else Trip(net, dest)
+    return None if dest is None else TwoPinNet(net, dest)
 
 
-def _check_trips(grid: Grid, trips: Sequence[Trip]) -> None:
+def _check_trips(grid: Grid, trips: Sequence[TwoPinNet]) -> None:
     """Circuits together, then one net of packets at a time beside them: packets might share all links with packets."""
     circuits = [trip for trip in trips if trip.net.is_circuit]
     paths = _DisjointPaths(grid)
@@ -77,10 +77,10 @@ def _check_trips(grid: Grid, trips: Sequence[Trip]) -> None:
             paths.sinks.add(sink)
             if paths.search(grid.input(trip.net.source)) is None:
                 raise _bottleneck(grid, paths, [*circuits, trip])
-            paths.sinks.remove(sink)
+            paths.sinks.remove(sink)  # the next net may not end here
 
 
-def _bottleneck(grid: Grid, paths: _DisjointPaths, trips: Sequence[Trip]) -> Bottleneck:
+def _bottleneck(grid: Grid, paths: _DisjointPaths, trips: Sequence[TwoPinNet]) -> Bottleneck:
     """The cut, and the nets that start before it and end behind it."""
     crossing = [
         net
@@ -98,12 +98,12 @@ class _DisjointPaths:
         self.sinks: set[int | None] = set()
         self._next: dict[int, int | None] = {}  # of nodes on paths
         self._previous: dict[int, int | None] = {}
-        self._reached: dict[State, State | None] = {}
+        self._reached: dict[SplitNode, SplitNode | None] = {}
 
-    def search(self, source: int | None) -> State | None:
+    def search(self, source: int | None) -> SplitNode | None:
         """The end of one more path; if there is none, what was reached ends at the cut."""
         assert source is not None, "sources that do not exist are found before"
-        start = State(source, OUT)
+        start = SplitNode(source, OUT)
         self._reached = {start: None}
         waiting = deque([start])
         while waiting:
@@ -116,20 +116,22 @@ class _DisjointPaths:
                     waiting.append(following)
         return None
 
-    def _onward(self, state: State) -> Iterable[State]:
+    def _onward(self, state: SplitNode) -> Iterable[SplitNode]:
         node = state.node
         if state.side == IN:
             if node not in self._next:
-                yield State(node, OUT)
+                yield SplitNode(node, OUT)
+            # A path runs through the port: the only way on is back along it, which redirects that path.
             elif (previous := self._previous[node]) is not None:
-                yield State(previous, OUT)
+                yield SplitNode(previous, OUT)
             return
         if node in self._next:
-            yield State(node, IN)
+            yield SplitNode(node, IN)  # the port's own capacity, given back
+        # The edge that a path uses is full in this direction.
         after = self._next.get(node)
-        yield from (State(to, IN) for to, _ in self._grid.arcs(node) if to != after)
+        yield from (SplitNode(to, IN) for to, _ in self._grid.arcs(node) if to != after)
 
-    def use(self, end: State) -> None:
+    def use(self, end: SplitNode) -> None:
         """Use the edges on the way to the end, and no longer those that the way runs along backwards."""
         way = [end]
         while (before := self._reached[way[-1]]) is not None:
@@ -146,7 +148,7 @@ class _DisjointPaths:
         self._next[end.node] = None
 
     def cut(self) -> list[int]:
-        return [node for node, side in self._reached if side == IN and State(node, OUT) not in self._reached]
+        return [node for node, side in self._reached if side == IN and SplitNode(node, OUT) not in self._reached]
 
     def is_before_cut(self, node: int | None) -> bool:
-        return node is not None and State(node, OUT) in self._reached
+        return node is not None and SplitNode(node, OUT) in self._reached

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from tilewright.device import DeviceModel, DeviceName, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS, STEPS
 from tilewright.dialects.aie.flows import Port
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint
+from tilewright.passes.design.create_pathfinder_flows.nets import StreamPort
 
 Arc: TypeAlias = "tuple[int, int]"
 """The node an edge leads to, and the edge's number."""
@@ -26,14 +26,14 @@ _Kind: TypeAlias = "tuple[TileType, frozenset[WireBundle]]"
 _Count: TypeAlias = "Callable[[int, int, WireBundle], int]"
 
 
-class Taken(NamedTuple):
+class TakenPorts(NamedTuple):
     """Ports of a switch that settings already in the design use."""
 
     inputs: Collection[Port] = ()
     outputs: Collection[Port] = ()
 
 
-class Shape(NamedTuple):
+class SwitchShape(NamedTuple):
     """The nodes and edges in any switch of a kind, numbered from 0; the nodes of outputs come first."""
 
     inputs: Mapping[Port, int]
@@ -42,16 +42,16 @@ class Shape(NamedTuple):
     exits: list[list[Arc]]  # of each node, by the order of the ports they lead to
 
 
-_SHAPES: dict[tuple[DeviceName, bool], dict[_Kind, Shape]] = {}
+_SHAPES: dict[tuple[DeviceName, bool], dict[_Kind, SwitchShape]] = {}
 """Shapes of a device's switches, by kind of tile and the sides on which it has neighbours: they never change."""
 
 
 class Grid:
-    def __init__(self, model: DeviceModel, taken: Mapping[TileId, Taken], *, compact: bool):
+    def __init__(self, model: DeviceModel, taken: Mapping[TileId, TakenPorts], *, compact: bool):
         self.model, self.compact = model, compact
         self._taken = taken
         self._shapes = _SHAPES.setdefault((model.name, compact), {})
-        self.shape_at: dict[TileId, Shape] = {}
+        self.shape_at: dict[TileId, SwitchShape] = {}
         self.first_node: dict[TileId, int] = {}
         self._first_edges: list[int] = []  # by index of the tile
         self.tiles: list[TileId] = []
@@ -62,18 +62,18 @@ class Grid:
             shape = self.shape_at[tile] = self._shape(tile)
             first = self.first_node[tile] = len(self.tile_of)
             self._first_edges.append(edges)
-            edges += len(shape.ports) * len(shape.outputs)
+            edges += len(shape.ports) * len(shape.outputs)  # all pairs: an edge's number follows from its nodes
             self.outputs_of.append((first, first + len(shape.outputs)))
             self.tile_of += [len(self.tiles)] * len(shape.ports)
             self.tiles.append(tile)
-        self.num_edges = edges + len(self.tile_of)
+        self.num_edges = edges + len(self.tile_of)  # at most one link leads away from each node
         self._first_link = edges
         self.links: list[Arc | None] = [None] * len(self.tile_of)
         for tile in self.tiles:
             self._link(tile)
         self._arcs: list[tuple[Arc, ...] | None] = [None] * len(self.tile_of)
 
-    def _shape(self, tile: TileId) -> Shape:
+    def _shape(self, tile: TileId) -> SwitchShape:
         ways = frozenset(bundle for bundle, (right, up) in STEPS.items() if self._is_inside(tile, right, up))
         kind = self.model.tile_type(*tile), ways
         if kind not in self._shapes:
@@ -94,19 +94,19 @@ class Grid:
                 node = self.first_node[tile] + local
                 self.links[node] = (self.first_node[facing] + entry, self._first_link + node)
 
-    def input(self, end: Endpoint) -> int | None:
+    def input(self, end: StreamPort) -> int | None:
         return self._node(end, self.shape_at[end.tile].inputs)
 
-    def output(self, end: Endpoint) -> int | None:
+    def output(self, end: StreamPort) -> int | None:
         return self._node(end, self.shape_at[end.tile].outputs)
 
-    def _node(self, end: Endpoint, ports: Mapping[Port, int]) -> int | None:
+    def _node(self, end: StreamPort, ports: Mapping[Port, int]) -> int | None:
         local = ports.get(end.port)
         return None if local is None else self.first_node[end.tile] + local
 
-    def endpoint(self, node: int) -> Endpoint:
+    def endpoint(self, node: int) -> StreamPort:
         tile = self.tiles[self.tile_of[node]]
-        return Endpoint(tile, self.shape_at[tile].ports[node - self.first_node[tile]])
+        return StreamPort(tile, self.shape_at[tile].ports[node - self.first_node[tile]])
 
     def edge(self, node: int, following: int) -> int:
         """The number of the edge from a node to one it leads to."""
@@ -119,7 +119,7 @@ class Grid:
     def is_link(self, edge: int) -> bool:
         return edge >= self._first_link
 
-    def ends(self, edge: int) -> tuple[Endpoint, Endpoint]:
+    def ends(self, edge: int) -> tuple[StreamPort, StreamPort]:
         """The ports at both ends of an edge that some search has used."""
         if self.is_link(edge):
             node = edge - self._first_link
@@ -150,16 +150,17 @@ class Grid:
     def _spell_out(self, node: int) -> list[Arc]:
         end, link = self.endpoint(node), self.links[node]
         first, edge = self.first_node[end.tile], self._first_edges[self.tile_of[node]]
-        shape, taken = self.shape_at[end.tile], self._taken.get(end.tile, Taken())
+        shape, taken = self.shape_at[end.tile], self._taken.get(end.tile, TakenPorts())
         exits = [] if end.port in taken.inputs else shape.exits[node - first]
         arcs = [(first + to, edge + number) for to, number in exits if shape.ports[to] not in taken.outputs]
         if link is None:
             return arcs
+        # Upstream visits neighbours in this order, which decides between paths of equal cost.
         before = end.port.bundle in (WireBundle.South, WireBundle.West)
         return [link, *arcs] if before else [*arcs, link]
 
 
-def make_shape(model: DeviceModel, tile: TileId, *, compact: bool) -> Shape:
+def make_shape(model: DeviceModel, tile: TileId, *, compact: bool) -> SwitchShape:
     """The switch of a tile with, on a shim, the ports that its multiplexer adds below."""
     inputs = _ports(tile, model.num_switchbox_sources, model.num_shim_mux_sources)
     outputs = _ports(tile, model.num_switchbox_dests, model.num_shim_mux_dests)
@@ -171,10 +172,11 @@ def make_shape(model: DeviceModel, tile: TileId, *, compact: bool) -> Shape:
     for port, node in input_nodes.items():
         edge = node * len(outputs)
         exits[node] = [(to, edge + to) for dest, to in output_nodes.items() if _connects(model, tile, port, dest)]
-    return Shape(input_nodes, output_nodes, ports, exits)
+    return SwitchShape(input_nodes, output_nodes, ports, exits)
 
 
 def _ports(tile: TileId, in_switch: _Count, in_multiplexer: _Count) -> list[Port]:
+    # A shim's switch has no DMA, NoC or PL ports: what the multiplexer calls so are South ports of the switch.
     counts = {bundle: in_switch(*tile, bundle) or in_multiplexer(*tile, bundle) for bundle in WireBundle}
     return [Port(bundle, channel) for bundle, count in counts.items() for channel in range(count)]
 

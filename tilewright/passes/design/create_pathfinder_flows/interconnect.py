@@ -1,19 +1,25 @@
-"""The switches and multiplexers of a device, made as they are needed, and the wires between them."""
+"""Switches and shim multiplexers of a device, made as they are needed; the circuits written into them; their wires.
+
+Streams that enter or leave the array at a shim are routed by the name of their end, and run through a South port.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import TileId, TileType, WireBundle
+from tilewright.device import DeviceModel, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
-from tilewright.dialects.aie.flows import Port, WireEnds, WireOp
+from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design.create_pathfinder_flows.grid import Taken
+from tilewright.passes.design import append_to, located
+from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts
+from tilewright.passes.design.create_pathfinder_flows.nets import Request
+from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.rewrite.device_tiles import tiles_by_place
 
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
@@ -50,21 +56,20 @@ class Interconnect:
         return self.multiplexers[place]
 
     def add(self, op: Operation, location: LocationAttr, *, after: Operation | None = None) -> None:
-        for new in op.walk():
-            new.location = location
-        end = self.device.body.last_op
-        assert end is not None
-        Rewriter.insert_op(op, InsertPoint.before(end) if after is None else InsertPoint.after(after))
+        if after is None:
+            append_to(self.device.body, op, location)
+        else:
+            Rewriter.insert_op(located(op, location), InsertPoint.after(after))
 
     def has_multiplexer(self, place: TileId) -> bool:
-        return self.device.model.tile_type(*place) is TileType.ShimNOCTile
+        return self.device.model.tile_type(*place) is TileType.ShimNOCTile  # a shim without NoC has none
 
-    def taken(self) -> dict[TileId, Taken]:
+    def taken(self) -> dict[TileId, TakenPorts]:
         """The ports that switches already use, by all the names they go by."""
         return {place: _taken(op, self.device.model.is_shim_tile(*place)) for place, op in self.switches.items()}
 
 
-def _taken(switch: SwitchboxOp, is_shim: bool) -> Taken:
+def _taken(switch: SwitchboxOp, is_shim: bool) -> TakenPorts:
     inputs: set[Port] = set()
     outputs: set[Port] = set()
     for op in switch.connections.ops:
@@ -72,20 +77,11 @@ def _taken(switch: SwitchboxOp, is_shim: bool) -> Taken:
             inputs.add(op.source)
         if isinstance(op, ConnectOp | MasterSetOp):
             outputs.add(op.dest)
+    # Routes name the ports behind a multiplexer, settings the South ports that those run through.
     if is_shim:
         inputs |= {Port(*port) for port, channel in SHIM_MUX_ENTRIES.items() if Port(South, channel) in inputs}
         outputs |= {Port(*port) for port, channel in SHIM_MUX_EXITS.items() if Port(South, channel) in outputs}
-    return Taken(inputs, outputs)
-
-
-def append(block: Block, ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Put operations before the one that ends a block."""
-    end = block.last_op
-    assert end is not None
-    for op in ops:
-        for new in op.walk():
-            new.location = location
-        Rewriter.insert_op(op, InsertPoint.before(end))
+    return TakenPorts(inputs, outputs)
 
 
 def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
@@ -93,7 +89,7 @@ def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
 
 
 def add_wires(interconnect: Interconnect) -> None:
-    """Say which components face each other, for whoever follows streams later, unless the design says so already."""
+    """Say which components face each other, for passes that follow streams later, unless the design says so already."""
     present = {wire.ends for wire in interconnect.device.body.ops if isinstance(wire, WireOp)}
     for place in sorted(interconnect.switches.keys() & interconnect.tiles.keys()):
         for ends in _wires_at(interconnect, place):
@@ -109,7 +105,7 @@ def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
     below = _result_at(interconnect.multiplexers, place)
     if west is not None:
         yield west, East, switch, West
-    if place.row > 0:
+    if place.row > 0:  # row 0 is the shim, which has no core and a multiplexer between DMA and switch
         yield tile, WireBundle.Core, switch, WireBundle.Core
         yield tile, WireBundle.DMA, switch, WireBundle.DMA
         if south is not None:
@@ -122,3 +118,59 @@ def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
 def _result_at(ops: Mapping[TileId, SwitchboxOp | ShimMuxOp], place: TileId) -> SSAValue | None:
     op = ops.get(place)
     return None if op is None else op.result
+
+
+def write_circuits(interconnect: Interconnect, routes: Iterable[NetRoute]) -> None:
+    """Replace the flows of circuits by their routes, in the order of the flows."""
+    by_source = {route.net.source: route for route in routes if route.net.is_circuit}
+    requests = {request.op: request for route in by_source.values() for request in route.net.requests}
+    for op in list(interconnect.device.body.ops):
+        if isinstance(op, FlowOp):
+            # Flows with one source are one tree, written where the first of them stands.
+            route = by_source.pop(requests[op].source, None)
+            if route is not None:
+                _write_circuit(interconnect, route, requests[op])
+            op.detach()
+            op.erase()
+
+
+def _write_circuit(interconnect: Interconnect, route: NetRoute, request: Request) -> None:
+    model, location = interconnect.device.model, request.op.location
+    for tile, hops in route.hops.items():
+        switch = interconnect.switch(tile, location)
+        if tile == route.net.source.tile:
+            _enter_at_shim(interconnect, tile, route.net.source.port, location)
+        for _, source, dest in hops:
+            entry, left = input_port(model, tile, source), output_port(model, tile, dest)
+            if left != dest and interconnect.has_multiplexer(tile):
+                _multiplex(interconnect, tile, multiplexer_side(left), dest, location)
+            append_to(switch.connections.block, ConnectOp(entry, left), location)
+
+
+def _enter_at_shim(interconnect: Interconnect, tile: TileId, port: Port, location: LocationAttr) -> None:
+    entry = input_port(interconnect.device.model, tile, port)
+    if entry != port and interconnect.has_multiplexer(tile):
+        _multiplex(interconnect, tile, port, multiplexer_side(entry), location)
+
+
+def _multiplex(interconnect: Interconnect, tile: TileId, source: Port, dest: Port, location: LocationAttr) -> None:
+    multiplexer = interconnect.multiplexer(tile, location)
+    if (source, dest) not in connections_in(multiplexer):
+        append_to(multiplexer.connections.block, ConnectOp(source, dest), location)
+
+
+def input_port(model: DeviceModel, tile: TileId, port: Port) -> Port:
+    """The port of the switch through which data from some port of a tile comes in."""
+    channel = SHIM_MUX_ENTRIES.get(port) if model.is_shim_tile(*tile) else None
+    return port if channel is None else Port(WireBundle.South, channel)
+
+
+def output_port(model: DeviceModel, tile: TileId, port: Port) -> Port:
+    """The port of the switch through which data for some port of a tile goes out."""
+    channel = SHIM_MUX_EXITS.get(port) if model.is_shim_tile(*tile) else None
+    return port if channel is None else Port(WireBundle.South, channel)
+
+
+def multiplexer_side(port: Port) -> Port:
+    """A South port of the switch as its multiplexer sees it."""
+    return Port(WireBundle.North, port.channel)

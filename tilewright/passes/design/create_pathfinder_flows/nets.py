@@ -1,4 +1,4 @@
-"""What a design asks the streams to do: flows with the same source become one net, a tree to be routed."""
+"""Nets, as a design asks for them: flows with the same source become one, a tree to be routed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
 from tilewright.device import TileId
@@ -18,7 +19,7 @@ CIRCUITS = -1
 AnyFlowOp: TypeAlias = "FlowOp | PacketFlowOp"
 
 
-class Endpoint(NamedTuple):
+class StreamPort(NamedTuple):
     """A port of a tile: where data enters the streams or leaves them."""
 
     tile: TileId
@@ -31,8 +32,8 @@ class Endpoint(NamedTuple):
 class Request(NamedTuple):
     """One source and one destination of a flow; `packet_id` is none for a circuit."""
 
-    source: Endpoint
-    dest: Endpoint
+    source: StreamPort
+    dest: StreamPort
     packet_id: int | None
     op: AnyFlowOp
 
@@ -40,6 +41,11 @@ class Request(NamedTuple):
     def has_priority(self) -> bool:
         wanted = self.op.priority_route if isinstance(self.op, PacketFlowOp) else None
         return wanted is not None and bool(wanted.value.data)
+
+    @property
+    def keep_header(self) -> BoolAttr | None:
+        """Whether packets are to arrive with their header, if the flow says so."""
+        return self.op.keep_pkt_header if isinstance(self.op, PacketFlowOp) else None
 
     def __str__(self) -> str:
         kind = "circuit" if self.packet_id is None else f"packet {self.packet_id}"
@@ -54,7 +60,7 @@ class Net:
     requests: list[Request] = field(default_factory=list[Request])
 
     @property
-    def source(self) -> Endpoint:
+    def source(self) -> StreamPort:
         return self.requests[0].source
 
     @property
@@ -66,7 +72,7 @@ class Net:
         return any(request.has_priority for request in self.requests)
 
     @property
-    def dests(self) -> list[Endpoint]:
+    def dests(self) -> list[StreamPort]:
         return sorted({request.dest for request in self.requests})
 
     @property
@@ -92,16 +98,16 @@ def _of_flow(op: FlowOp) -> Request:
     return Request(_endpoint(op, op.source, op.source_port), _endpoint(op, op.dest, op.dest_port), None, op)
 
 
-def _endpoint(op: AnyFlowOp, tile: SSAValue, port: Port) -> Endpoint:
+def _endpoint(op: AnyFlowOp, tile: SSAValue, port: Port) -> StreamPort:
     owner = tile_of(tile)
     if owner is None or owner.place is None or not owner.is_placed:
         fail_op(op, "cannot be routed: one of its tiles is not placed", (owner, "run --aie-place-tiles first"))
-    return Endpoint(owner.place, port)
+    return StreamPort(owner.place, port)
 
 
 def collect_nets(requests: Iterable[Request]) -> list[Net]:
     """The nets in the order in which they are routed: prioritised ones, packets, circuits; each by source."""
-    nets = _Nets()
+    nets = _NetCollector()
     for request in requests:
         nets.add(request)
     return sorted(nets.nets, key=lambda net: (_rank(net), net.source))
@@ -118,17 +124,17 @@ def split_by_id(nets: Iterable[Net]) -> list[Net]:
         by_id: dict[int | None, list[Request]] = {}
         for request in net.requests:
             by_id.setdefault(request.packet_id, []).append(request)
-        split += [Net(min(net.group, 0), by_id[packet_id]) for packet_id in by_id]
+        split += [Net(min(net.group, 0), by_id[packet_id]) for packet_id in by_id]  # circuits keep their group, -1
     return split
 
 
-class _Nets:
+class _NetCollector:
     """Gathers requests into nets, and packet nets into groups by the destinations they have in common."""
 
     def __init__(self) -> None:
         self.nets: list[Net] = []
-        self._number_of: dict[tuple[Endpoint, bool], int] = {}
-        self._last_to: dict[Endpoint, int] = {}  # number of the last net that leads to a destination
+        self._number_of: dict[tuple[StreamPort, bool], int] = {}
+        self._last_to: dict[StreamPort, int] = {}  # number of the last net that leads to a destination
 
     def add(self, request: Request) -> None:
         key = request.source, request.packet_id is None

@@ -9,11 +9,15 @@ from itertools import pairwise
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import check_capacity
-from tilewright.passes.design.create_pathfinder_flows.check import check_routes
-from tilewright.passes.design.create_pathfinder_flows.congestion import Congested, Router, Tree
-from tilewright.passes.design.create_pathfinder_flows.grid import Grid, Taken
-from tilewright.passes.design.create_pathfinder_flows.nets import Endpoint, Net, split_by_id
-from tilewright.passes.design.create_pathfinder_flows.settings import Hop, Rule, Settings
+from tilewright.passes.design.create_pathfinder_flows.grid import Grid, TakenPorts
+from tilewright.passes.design.create_pathfinder_flows.nets import Net, StreamPort, split_by_id
+from tilewright.passes.design.create_pathfinder_flows.router import Congested, NetTree, Router
+from tilewright.passes.design.create_pathfinder_flows.switch_settings import (
+    PacketRule,
+    SwitchHop,
+    SwitchSettings,
+    check_routes,
+)
 
 ALL_BITS = -1
 PATIENCE = 20  # rounds before it is asked whether there is a routing at all
@@ -23,15 +27,15 @@ MAX_EFFORT = 100_000  # rounds x nets x tiles, a limit on the time
 
 
 @dataclass
-class Route:
+class NetRoute:
     """How a net runs: the connections of each switch, and those on the way to each destination."""
 
     net: Net
-    hops: dict[TileId, list[Hop]]
-    ways: dict[Endpoint, list[Hop]]
+    hops: dict[TileId, list[SwitchHop]]
+    ways: dict[StreamPort, list[SwitchHop]]
 
 
-def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, Taken]) -> list[Route]:
+def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, TakenPorts]) -> list[NetRoute]:
     """A route for each net, upstream's where they are sound; raises `Unreachable`, `Bottleneck` or `Congested`."""
     compact = Grid(model, taken, compact=True)
     router = Router(compact, nets)
@@ -39,8 +43,10 @@ def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, 
         try:
             trees = router.route(PATIENCE)
         except Congested:
+            # Most designs that can be routed are done by now; for the others a proof is cheaper than all rounds.
             check_capacity(Grid(model, taken, compact=False), nets)
             trees = router.route(_rounds(compact, nets, MAX_ROUNDS) - PATIENCE)
+        # The compact grid has paths that no hardware has: out of a port and straight back in.
         if all(_alternates(compact, path) for tree in trees for path in tree.paths.values()):
             routes = [_route(compact, tree) for tree in trees]
             if _are_sound(model, routes):
@@ -66,36 +72,36 @@ def _alternates(grid: Grid, path: Sequence[int]) -> bool:
     return exists and links == [bool(number % 2) for number in range(len(links))] and not links[-1]
 
 
-def _route(grid: Grid, tree: Tree) -> Route:
-    hops: dict[TileId, list[Hop]] = {}
+def _route(grid: Grid, tree: NetTree) -> NetRoute:
+    hops: dict[TileId, list[SwitchHop]] = {}
     for node, following in tree.crossings:
         hop = _hop(grid, node, following)
         hops.setdefault(hop.tile, []).append(hop)
     ways = {dest: [_hop(grid, *step) for step in list(pairwise(path))[::2]] for dest, path in tree.paths.items()}
-    return Route(tree.net, dict(sorted(hops.items())), ways)
+    return NetRoute(tree.net, dict(sorted(hops.items())), ways)
 
 
-def _hop(grid: Grid, node: int, following: int) -> Hop:
-    return Hop(*grid.endpoint(node), grid.endpoint(following).port)
+def _hop(grid: Grid, node: int, following: int) -> SwitchHop:
+    return SwitchHop(*grid.endpoint(node), grid.endpoint(following).port)
 
 
-def _are_sound(model: DeviceModel, routes: Sequence[Route]) -> bool:
+def _are_sound(model: DeviceModel, routes: Sequence[NetRoute]) -> bool:
     requests = [request for route in routes for request in route.net.requests]
     return not check_routes(settings_of(routes), model, requests, headers=False)
 
 
-def settings_of(routes: Iterable[Route]) -> Settings:
+def settings_of(routes: Iterable[NetRoute]) -> SwitchSettings:
     """What routes have the switches do, each packet id by a rule of its own."""
-    settings = Settings()
-    by_id: dict[Endpoint, dict[int, dict[Port, None]]] = {}
+    settings = SwitchSettings()
+    by_id: dict[StreamPort, dict[int, dict[Port, None]]] = {}
     for route in routes:
         for request in route.net.requests:
             for hop in route.ways[request.dest]:
-                entry = Endpoint(hop.tile, hop.source)
+                entry = StreamPort(hop.tile, hop.source)
                 if request.packet_id is not None:
                     by_id.setdefault(entry, {}).setdefault(request.packet_id, {})[hop.dest] = None
                 elif hop.dest not in settings.circuits[entry]:
                     settings.circuits[entry].append(hop.dest)
     for entry, outputs in by_id.items():
-        settings.rules[entry] = [Rule(ALL_BITS, packet_id, tuple(ports)) for packet_id, ports in outputs.items()]
+        settings.rules[entry] = [PacketRule(ALL_BITS, packet_id, tuple(ports)) for packet_id, ports in outputs.items()]
     return settings

@@ -1,31 +1,55 @@
-"""Routes traces to the host: packet flows to a shim tile, and what the runtime sequence does to receive them."""
+"""Routes traces to the host: packet flows to a shim tile, and what the runtime sequence does to receive them.
+
+`traced_units` has the traces with their packet ids and the events that start and stop them, `egress` the way to the
+host. A runtime sequence sets timers, makes the shim receive, starts the traces, and stops them at its end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
-from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.dialects.builtin import IntAttr
+from xdsl.rewriter import InsertPoint
 
-from tilewright.device import Arch
+from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
+from tilewright.device.event_unit import EventUnit
+from tilewright.device.layout import WORD_BYTES
+from tilewright.device.registers import ShimChannelControl
+from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSourceOp
+from tilewright.dialects.aie.lookup import device_model
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.dialects.aie.trace import TraceOp
+from tilewright.dialects.aie.trace_config import TraceStartConfigOp
+from tilewright.dialects.aiex.queue import NpuAddressPatchOp
+from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
-from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.insert_trace_flows.egress import Egress, EgressOptions, choose_egress
-from tilewright.passes.design.insert_trace_flows.host_buffers import host_buffers
-from tilewright.passes.design.insert_trace_flows.sequence_setup import SequenceSetup
-from tilewright.passes.design.insert_trace_flows.signals import Signals, listen_to_source
-from tilewright.passes.design.insert_trace_flows.traced import Traced, traced_units
+from tilewright.passes.design import DevicePass, append_to
+from tilewright.passes.design.insert_trace_flows.egress import (
+    Egress,
+    EgressOptions,
+    TraceChannel,
+    TraceHostBuffer,
+    choose_egress,
+    host_buffers,
+)
+from tilewright.passes.design.insert_trace_flows.traced_units import (
+    START_EVENT,
+    STOP_EVENT,
+    TracedUnit,
+    TraceSignals,
+    broadcast_of,
+    listen_to_source,
+    traced_units,
+)
+from tilewright.passes.design.trace_units import RegisterWriter
 
 
 @dataclass(frozen=True)
-class InsertTraceFlowsPass(Pass):
+class InsertTraceFlowsPass(DevicePass):
     name = "aie-insert-trace-flows"
-    anchor = "aie.device"
 
     shim_channel: int = field(default=1, metadata={"help": "S2MM channel of the shim tile that receives traces"})
     default_bd_id: int = field(default=15, metadata={"help": "buffer descriptor that receives traces"})
@@ -41,23 +65,22 @@ class InsertTraceFlowsPass(Pass):
         default=-1, metadata={"help": "the column for lateral routing; -1 is the nearest without cores"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        _require_places(op)
-        traces = [trace for trace in op.body.ops if isinstance(trace, TraceOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        _require_places(device)
+        traces = [trace for trace in device.body.ops if isinstance(trace, TraceOp)]
         if not traces:
             return
-        if op.model.arch is Arch.AIE1:
-            fail(op, f"traces on {op.model} cannot be lowered: the registers of its trace units are not known")
-        buffers = host_buffers(op)
-        units = traced_units(op, traces, self.packet_id_start)
-        signals = Signals.of(units)
-        egress = choose_egress(op, self._wishes(buffers[0].egress_column), len(units))
+        if device.model.arch is Arch.AIE1:
+            fail(device, f"traces on {device.model} cannot be lowered: the registers of its trace units are not known")
+        buffers = host_buffers(device)
+        units = traced_units(device, traces, self.packet_id_start)
+        signals = TraceSignals.of(units)
+        egress = choose_egress(device, self._wishes(buffers[0].egress_column), len(units))
         for traced in units:
             traced.write_packet()
             if traced.tile.place == egress.shim.place:
                 listen_to_source(traced)
-        _add_flows(op, units, egress)
+        _add_flows(device, units, egress)
         for buffer in buffers:
             buffer.claim(len(egress.channels))
             SequenceSetup(buffer, units, egress, signals, self.burst_length).insert()
@@ -82,13 +105,112 @@ def _require_places(device: DeviceOp) -> None:
         raise CompileError([diagnose(Severity.ERROR, tile, text) for tile in unplaced])
 
 
-def _add_flows(device: DeviceOp, units: Sequence[Traced], egress: Egress) -> None:
-    end = device.body.last_op
-    assert end is not None
+def _add_flows(device: DeviceOp, units: Sequence[TracedUnit], egress: Egress) -> None:
     for index, traced in enumerate(units):
         source = PacketSourceOp(traced.tile.result, traced.port)
         dest = PacketDestOp(egress.shim.result, egress.channel_of(index).port)
         flow = PacketFlowOp(traced.packet_id, [source, dest], keep_header=True)
-        for op in flow.walk():
-            op.location = traced.trace.location
-        Rewriter.insert_op(flow, InsertPoint.before(end))
+        append_to(device.body, flow, traced.trace.location)
+
+
+@dataclass(frozen=True)
+class SequenceSetup:
+    """The instructions for the traces of one sequence."""
+
+    buffer: TraceHostBuffer
+    units: Sequence[TracedUnit]
+    egress: Egress
+    signals: TraceSignals
+    burst_bytes: int
+
+    @property
+    def model(self) -> DeviceModel:
+        return device_model(self.egress.shim)
+
+    @property
+    def shim_unit(self) -> EventUnit:
+        return EventUnit.of(self.model, self.egress.shim.tile_type)
+
+    def insert(self) -> None:
+        sequence = self.buffer.sequence
+        begin = RegisterWriter(_after_last_start(sequence), sequence.location)
+        self._synchronize_timers(begin)
+        for position, channel in enumerate(self.egress.channels):
+            self._receive(begin, channel, self.buffer.offset_bytes + position * self.buffer.channel_bytes)
+        if self.signals.starts:
+            self._reset_timer(begin, self.egress.shim.place, self.shim_unit, START_EVENT)
+            self._raise(begin, START_EVENT, self.signals.starts)
+        if self.signals.stops:
+            # a runtime sequence has no terminator
+            end = RegisterWriter(InsertPoint.at_end(sequence.body.block), sequence.location)
+            self._raise(end, STOP_EVENT, self.signals.stops)
+
+    def _synchronize_timers(self, writer: RegisterWriter) -> None:
+        """Let the timers of all traced tiles begin at 0 when the traces start."""
+        for traced in self.units:
+            channel = broadcast_of(traced, traced.start)
+            if channel is not None:
+                self._reset_timer(writer, traced.tile.place, traced.unit, traced.unit.broadcast_event(channel))
+
+    def _reset_timer(self, writer: RegisterWriter, tile: TileId, unit: EventUnit, event: str) -> None:
+        writer.write(tile, _register(unit, "Timer_Control"), _field(unit, "Timer_Control", "Reset_Event", event))
+
+    def _receive(self, writer: RegisterWriter, channel: TraceChannel, offset_bytes: int) -> None:
+        """Let a channel of the shim's DMA write what comes in to the host, until the buffer is full."""
+        column, row = place = self.egress.shim.place
+        registers = self.model.registers(column, row)
+        writer.insert(
+            NpuWriteBdOp(
+                column=column,
+                row=row,
+                bd_id=channel.bd_id,
+                buffer_length=self.buffer.channel_bytes // WORD_BYTES,
+                enable_packet=1,
+                valid_bd=1,
+                burst_length=self.burst_bytes,
+            )
+        )
+        address = self.model.bd_address(column, row, channel.bd_id) + WORD_BYTES * registers.bd_address_word
+        writer.insert(NpuAddressPatchOp(address, self.buffer.argument, writer.constant(offset_bytes)))
+        controller = ShimChannelControl.controller_id
+        control = registers.control(DmaDirection.S2MM)[channel.number]
+        writer.write_masked(place, control, controller.place(self._controller_id()), controller.mask)
+        task = registers.queue.pack(enable_token_issue=1, start_bd_id=channel.bd_id)
+        writer.write(place, registers.task_queue(DmaDirection.S2MM)[channel.number], task[0])
+
+    def _controller_id(self) -> int:
+        """The id under which the shim tile sends completion tokens."""
+        shim = self.egress.shim
+        if shim.controller_id is None:  # the pass that gives tiles their ids need not have run
+            number = self.model.controller_ids()[shim.place]
+            shim.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(number)])
+        assert shim.controller_id is not None
+        return shim.controller_id.pkt_id.data
+
+    def _raise(self, writer: RegisterWriter, event: str, channels: Sequence[int]) -> None:
+        """Raise an event in the shim tile, and broadcast it on some channels."""
+        unit, place = self.shim_unit, self.egress.shim.place
+        for channel in channels:
+            register = f"Event_Broadcast{channel}_A"
+            writer.write(place, _register(unit, register), _field(unit, register, "Event", event))
+        writer.write(place, _register(unit, "Event_Generate"), _field(unit, "Event_Generate", "Event", event))
+
+
+def _register(unit: EventUnit, name: str) -> int:
+    offset = unit.register(name)
+    assert offset is not None, f"the device has no register {name}"
+    return offset
+
+
+def _field(unit: EventUnit, register: str, name: str, event: str) -> int:
+    """A register word with the number of an event in one of its fields."""
+    field, number = unit.field(register, name), unit.event(event)
+    assert field is not None and number is not None, f"{register}.{name} cannot be {event}"
+    return field.place(number)
+
+
+def _after_last_start(sequence: RuntimeSequenceOp) -> InsertPoint:
+    """Behind the set-up of all traces, so that nothing is lost of what they record."""
+    block = sequence.body.block
+    starts = [op for op in block.ops if isinstance(op, TraceStartConfigOp)]
+    return InsertPoint.after(starts[-1]) if starts else InsertPoint.at_start(block)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import SymbolRefAttr, i32
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.flows import FlowOp, Port, ShimDmaAllocationOp
-from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.access_pattern import AccessPattern
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
@@ -26,9 +25,10 @@ from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.lower_memcpy.cores import COUNTING
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.passes.design import append_to
+from tilewright.passes.design.lower_memcpy.copies import tile_of_end
+from tilewright.passes.design.lower_memcpy.cores import use_lock
+from tilewright.rewrite.emitter import Emitter
 
 CHANNEL = 0
 INPUT_BD, OUTPUT_BD = 0, 1
@@ -40,7 +40,7 @@ def lower_as_first_version(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None
     locks = _make_locks(device, copies)
     for use in [op for op in device.walk() if isinstance(op, UseTokenOp)]:
         if (lock := locks.get(use.token_name.root_reference.data)) is not None:
-            _use_lock(use, lock)
+            use_lock(use, lock)
     _add_flows(device, copies)
     programmed = {op.place for op in device.body.ops if isinstance(op, MemOp)}
     for op in copies:
@@ -57,50 +57,35 @@ def _check_form(op: MemcpyOp) -> None:
         )
 
 
-def _tile(op: MemcpyOp, end: CopyEnd) -> TileOp:
-    tile = end.tile.owner
-    if not isinstance(tile, TileOp):
-        fail_op(op, "has an end on a tile that is not placed; run --aie-place-tiles first", (end.tile, "this one"))
-    return tile
-
-
 def _make_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[str, LockOp]:
     locks, numbers = dict[str, LockOp](), Counter[TileId]()
     for op in copies:
-        name, (source, destination) = op.token_name.root_reference.data, (_tile(op, end) for end in op.ends)
+        name, (source, destination) = op.token_name.root_reference.data, (tile_of_end(op, end) for end in op.ends)
         tile = destination if source.is_shim else source
         if name not in locks:
             locks[name] = LockOp(tile.result, numbers[tile.place], 0, f"{name}_lock")
             numbers[tile.place] += 1
-            building(InsertPoint.after(tile), device.location).insert(locks[name])
+            Emitter(InsertPoint.after(tile), device.location).insert(locks[name])
     return locks
 
 
-def _use_lock(use: UseTokenOp, lock: LockOp) -> None:
-    build = building_before(use)
-    value = build.insert(constant_of(use.value.value.data, i32)).results[0]
-    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
-    Rewriter.erase_op(use)
-
-
 def _add_flows(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
-    end, arrivals = device.body.last_op, Counter[TileId]()
-    assert end is not None, "a device ends with a terminator"
+    arrivals = Counter[TileId]()
     for op in copies:
-        source, destination = (_tile(op, end) for end in op.ends)
+        source, destination = (tile_of_end(op, end) for end in op.ends)
         ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.place]))
         arrivals[destination.place] += 1
         flow = FlowOp(source.result, next(ports), destination.result, next(ports))
-        building(InsertPoint.before(end), op.location).insert(flow)
+        append_to(device.body, flow, op.location)
 
 
 class _FirstVersion:
     """One copy: a descriptor on the tile, a transfer on the host's side."""
 
     def __init__(self, device: DeviceOp, op: MemcpyOp, lock: LockOp, programmed: set[TileId | None]):
-        self.device, self.op, self.lock, self.build = device, op, lock, building_before(op)
+        self.device, self.op, self.lock, self.build = device, op, lock, Emitter.before(op)
         self.source, self.destination = op.ends
-        self.tiles = _tile(op, self.source), _tile(op, self.destination)
+        self.tiles = tile_of_end(op, self.source), tile_of_end(op, self.destination)
         self.is_programmed = all(tile.place in programmed for tile in self.tiles)
 
     def lower(self) -> None:
@@ -109,6 +94,7 @@ class _FirstVersion:
             is_input = source.is_shim
             self._start_tile(is_input, d0_stride=1, d2_size=0, waits=True)
             return
+        # One end has to be the host's; the words are the first version's.
         if source.is_shim == destination.is_shim:
             text = "non-shim tile paired with shim endpoint" if source.is_shim else "shim tile endpoint"
             fail_op(self.op, f"expected {text}")
@@ -155,12 +141,12 @@ class _FirstVersion:
         name = f"shim_dma_{token}_{column}_{row}_{CHANNEL}"
         if self.device.lookup(name) is None:
             allocation = ShimDmaAllocationOp(name, tile.result, direction, CHANNEL)
-            building(InsertPoint.after(tile), self.op.location).insert(allocation)
+            Emitter(InsertPoint.after(tile), self.op.location).insert(allocation)
         return name
 
 
-def _push(build: Builder, tile: TileOp, direction: DmaDirection, bd_id: int, *, issue_token: bool) -> None:
-    number, repeats = (build.insert(constant_of(value, i32)).results[0] for value in (bd_id, 0))
+def _push(build: Emitter, tile: TileOp, direction: DmaDirection, bd_id: int, *, issue_token: bool) -> None:
+    number, repeats = (build.constant(value) for value in (bd_id, 0))
     build.insert(
         NpuPushQueueOp(*tile.place, direction, CHANNEL, bd_id=number, repeat_count=repeats, issue_token=issue_token)
     )

@@ -1,4 +1,4 @@
-"""What the copies of a design move, from where to where; refuses what no hardware could do."""
+"""Copies of a design, as they are read: from where to where they move what; refuses what no hardware could do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LockName(NamedTuple):
     value: int | None = None
 
 
-class LockUse(NamedTuple):
+class TokenLockUse(NamedTuple):
     """Some of a token, on a tile."""
 
     name: LockName
@@ -37,15 +37,15 @@ class LockUse(NamedTuple):
 
 
 @dataclass(eq=False)
-class Side:
+class CopySide:
     """One end of a copy: what a descriptor of its tile has to do."""
 
     op: MemcpyOp
     end: CopyEnd
     tile: TileOp
     direction: DmaDirection
-    acquired: list[LockUse] = field(default_factory=list[LockUse])
-    released: list[LockUse] = field(default_factory=list[LockUse])
+    acquired: list[TokenLockUse] = field(default_factory=list[TokenLockUse])
+    released: list[TokenLockUse] = field(default_factory=list[TokenLockUse])
     number: int = 0
     """The channel, once it has one."""
 
@@ -76,15 +76,15 @@ class Side:
 
 
 @dataclass(eq=False)
-class Copy:
+class TokenCopy:
     """One `aiex.memcpy` of a runtime sequence."""
 
     op: MemcpyOp
-    source: Side
-    destinations: Sequence[Side]
+    source: CopySide
+    destinations: Sequence[CopySide]
 
     @property
-    def sides(self) -> list[Side]:
+    def sides(self) -> list[CopySide]:
         return [self.source, *self.destinations]
 
     @property
@@ -93,7 +93,7 @@ class Copy:
         return tuple(side.place for side in self.sides)
 
 
-def read_copy(op: MemcpyOp) -> Copy:
+def read_copy(op: MemcpyOp) -> TokenCopy:
     """A copy whose ends are on tiles that can make it."""
     source, *destinations = op.ends
     sides = [_side(op, source, DmaDirection.MM2S), *(_side(op, end, DmaDirection.S2MM) for end in destinations)]
@@ -102,22 +102,27 @@ def read_copy(op: MemcpyOp) -> Copy:
     for side in sides:
         _check_buffer(side)
         _check_extent(side)
-    copy = Copy(op, sides[0], sides[1:])
+    copy = TokenCopy(op, sides[0], sides[1:])
     _check_lengths(copy)
     _check_places(copy)
     return copy
 
 
-def _side(op: MemcpyOp, end: CopyEnd, direction: DmaDirection) -> Side:
+def _side(op: MemcpyOp, end: CopyEnd, direction: DmaDirection) -> CopySide:
+    tile = tile_of_end(op, end)
+    if tile.is_shim_pl:
+        fail_op(op, "has an end on a shim tile without a DMA", (tile, "this one"))
+    return CopySide(op, end, tile, direction)
+
+
+def tile_of_end(op: MemcpyOp, end: CopyEnd) -> TileOp:
     tile = end.tile.owner
     if not isinstance(tile, TileOp):
         fail_op(op, "has an end on a tile that is not placed; run --aie-place-tiles first", (end.tile, "this one"))
-    if tile.is_shim_pl:
-        fail_op(op, "has an end on a shim tile without a DMA", (tile, "this one"))
-    return Side(op, end, tile, direction)
+    return tile
 
 
-def _check_buffer(side: Side) -> None:
+def _check_buffer(side: CopySide) -> None:
     """The DMA of a tile copies from and to its own memory; that of a shim tile from and to the host's."""
     buffer, place = side.end.buffer, tuple(side.place)
     if side.is_host:
@@ -137,7 +142,7 @@ def _check_buffer(side: Side) -> None:
         )
 
 
-def _check_extent(side: Side) -> None:
+def _check_extent(side: CopySide) -> None:
     """What is known of an end must lie inside its buffer, in whole words, and fit its dimensions."""
     end, op = side.end, side.op
     most = CORE_DIMENSIONS if side.tile.is_core else MOST_DIMENSIONS
@@ -159,7 +164,7 @@ def _product(numbers: Sequence[int | None]) -> int | None:
     return None if None in numbers else prod(number for number in numbers if number is not None)
 
 
-def _check_words(side: Side, length: int | None) -> None:
+def _check_words(side: CopySide, length: int | None) -> None:
     if length is not None and length < 1:
         fail_op(side.op, f"copies {length} elements; copy at least one")
     for what, number in (("length", length), ("offset", known(side.end.offset))):
@@ -172,7 +177,7 @@ def _check_words(side: Side, length: int | None) -> None:
             )
 
 
-def _check_bounds(side: Side, start: int, end: int) -> None:
+def _check_bounds(side: CopySide, start: int, end: int) -> None:
     count = element_count(side.end.buffer.type)
     if start < 0 or (count is not None and end > count):
         fail_op(
@@ -182,7 +187,7 @@ def _check_bounds(side: Side, start: int, end: int) -> None:
         )
 
 
-def _check_lengths(copy: Copy) -> None:
+def _check_lengths(copy: TokenCopy) -> None:
     """All ends move as many bytes, as far as that is known."""
     source = copy.source
     for side in copy.destinations:
@@ -196,7 +201,7 @@ def _check_lengths(copy: Copy) -> None:
             )
 
 
-def _check_places(copy: Copy) -> None:
+def _check_places(copy: TokenCopy) -> None:
     places = [side.place for side in copy.destinations]
     if len(set(places)) != len(places):
         fail_op(copy.op, "has two destinations on one tile", (copy.op, "write a copy for each of them"))

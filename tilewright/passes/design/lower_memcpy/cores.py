@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import LockAction
-from tilewright.dialects import arith
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
+from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import LockName
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations
 
 FOREVER = (1 << 63) - 1
@@ -34,21 +33,24 @@ COUNTING = {
     LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
     LockAction.Release: LockAction.Release,
 }
-"""Whoever waits for a token waits for at least as much."""
+"""A wait for a token is a wait for at least as much."""
 
 
 def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
     """Have cores wait for locks and change them, instead of tokens."""
     for use, name in uses.items():
-        lock = locks[name]
-        build = building_before(use)
-        value = build.insert(constant_of(use.value.value.data, i32)).results[0]
-        build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
-        Rewriter.erase_op(use)
+        use_lock(use, locks[name])
+
+
+def use_lock(use: UseTokenOp, lock: LockOp) -> None:
+    build = Emitter.before(use)
+    value = build.constant(use.value.value.data)
+    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
+    Rewriter.erase_op(use)
 
 
 def ends(core: CoreOp) -> bool:
-    """Whether a core that uses tokens is done at some time; unless it has several blocks, which nobody looks into."""
+    """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
     if len(core.body.blocks) != 1 or not any(isinstance(op, UseTokenOp) for op in core.walk()):
         return False
     loops = (op for op in core.body.walk() if isinstance(op, scf.ForOp))
@@ -56,7 +58,7 @@ def ends(core: CoreOp) -> bool:
 
 
 def always_waits(block: Block) -> bool:
-    """Whether nobody gets through a block without a token."""
+    """Whether no way leads through a block without waiting for a token."""
     return any(_waits(op) for op in block.ops)
 
 
@@ -67,6 +69,7 @@ def _waits(op: Operation) -> bool:
         case scf.ForOp():
             return (iterations(op) or 0) > 0 and always_waits(op.body.block)
         case scf.IfOp():
+            # without an else there is a way around
             return len(op.regions) == 2 and all(r.blocks and always_waits(r.block) for r in op.regions)
         case _:
             return False
@@ -77,31 +80,21 @@ def repeat_forever(core: CoreOp) -> Block:
     body = core.body.block
     end = body.last_op
     assert isinstance(end, EndOp), "a core ends with a terminator"
-    repeated = Block(arg_types=[IndexType()])
+    repeated = Block(arg_types=[INDEX])
     for op in list(body.ops):
         if op is not end:
             op.detach()
             repeated.add_op(op)
-    repeated.add_op(_located(scf.YieldOp(), core))
-    build = building(InsertPoint.before(end), core.location)
-    lower, upper, step = (build.insert(_index(number)).results[0] for number in (0, FOREVER, 1))
-    build.insert(_located(scf.ForOp(lower, upper, step, [], Region(repeated)), core))
+    repeated.add_op(located(scf.YieldOp(), core.location))
+    build = Emitter(InsertPoint.before(end), core.location)
+    lower, upper, step = (build.index(number) for number in (0, FOREVER, 1))
+    build.insert(scf.ForOp(lower, upper, step, [], Region(repeated)))
     return repeated
 
 
 def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
     """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
-    build = building(InsertPoint.at_start(repeated), lock.location)
-    one = build.insert(constant_of(1, i32)).results[0]
+    build = Emitter.at_start(repeated, lock.location)
+    one = build.constant(1)
     build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, one))
-    building(InsertPoint.at_start(sequence.body.block), lock.location).insert(SetLockOp(lock.result, 1))
-
-
-def _index(number: int) -> arith.ConstantOp:
-    index = IndexType()
-    return arith.ConstantOp.create(properties={"value": IntegerAttr(number, index)}, result_types=[index])
-
-
-def _located(op: Operation, core: CoreOp) -> Operation:
-    op.location = core.location
-    return op
+    Emitter.at_start(sequence.body.block, lock.location).insert(SetLockOp(lock.result, 1))

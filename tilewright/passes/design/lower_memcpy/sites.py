@@ -1,9 +1,11 @@
-"""Where tokens live. A token is a counter, a lock, on each tile where somebody takes from it or gives to it.
+"""Sites of tokens. A token is a counter, a lock, on each tile where something takes from it or gives to it.
 
 A core uses the lock of its own tile. A copy takes a token where it reads and gives it where it writes, except that the
 host has no locks. So a token that a copy between tiles both takes and gives goes along with the data. Any other has one
 lock for all of its users if some tile is in reach of them all: then a copy may also take a token where it writes (there
 is room in the destination) or give it where it reads (the source may be overwritten).
+
+Some uses are wrong whatever a program does: waiting for what is never given, or being alone with a token.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from tilewright.dialects.aie.lookup import parent_tile_element, symbol_name
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
-from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.lower_memcpy.copies import Copy, LockName, LockUse, Side
+from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
+from tilewright.passes.design.lower_memcpy.copies import CopySide, LockName, TokenCopy, TokenLockUse
 
 NEIGHBOUR_COST = 16
 Site: TypeAlias = frozenset[TileId]
@@ -30,8 +32,8 @@ Site: TypeAlias = frozenset[TileId]
 
 
 @dataclass(eq=False)
-class Demand:
-    """Somebody who takes some of a token, or gives some."""
+class TokenDemand:
+    """A use of a token, by a core or a copy, that takes some of it or gives some."""
 
     op: Operation
     token: str
@@ -39,7 +41,7 @@ class Demand:
     is_acquire: bool
     sites: Sequence[Site]
     """Where that can be done; the best first."""
-    meet: Callable[[LockUse], None]
+    meet: Callable[[TokenLockUse], None]
     """Have it done with a lock."""
     is_settled: bool = True
     """Whether only the first site will do, unless all can meet elsewhere."""
@@ -63,10 +65,10 @@ class Demand:
 class TokenSites:
     """Finds the tiles of all tokens, and tells copies which side takes or gives which."""
 
-    def __init__(self, device: DeviceOp, copies: Sequence[Copy]):
+    def __init__(self, device: DeviceOp, copies: Sequence[TokenCopy]):
         self.device, self.limit = device, device.model.max_lock_value
         self.tokens = {symbol_name(op) or "": op for op in device.body.ops if isinstance(op, TokenOp)}
-        self.demands: dict[str, list[Demand]] = {name: [] for name in self.tokens}
+        self.demands: dict[str, list[TokenDemand]] = {name: [] for name in self.tokens}
         self.uses: dict[UseTokenOp, LockName] = {}
         """The lock that each use in a core means."""
         for copy in copies:
@@ -95,9 +97,9 @@ class TokenSites:
         for demand in (demand for demands in self.demands.values() for demand in demands):
             for name in demand.locks:
                 if name in locks:
-                    demand.meet(LockUse(name, demand.amount))
+                    demand.meet(TokenLockUse(name, demand.amount))
 
-    def _add_copy(self, copy: Copy) -> None:
+    def _add_copy(self, copy: TokenCopy) -> None:
         source, targets = [copy.source], list(copy.destinations)
         for use in copy.op.token_uses:
             goes_along = use.acquired > 0 and use.released > 0
@@ -105,14 +107,20 @@ class TokenSites:
             self._add(copy, use, [targets, source], goes_along, is_acquire=False)
 
     def _add(
-        self, copy: Copy, use: TokenUse, groups: Sequence[Sequence[Side]], goes_along: bool, *, is_acquire: bool
+        self,
+        copy: TokenCopy,
+        use: TokenUse,
+        groups: Sequence[Sequence[CopySide]],
+        goes_along: bool,
+        *,
+        is_acquire: bool,
     ) -> None:
         amount = use.acquired if is_acquire else use.released
         if not self._check(copy.op, use.name, amount):
             return
         sides = {side.place: side for group in groups for side in group}
 
-        def meet(lock: LockUse) -> None:
+        def meet(lock: TokenLockUse) -> None:
             side = sides[lock.name.place]
             (side.acquired if is_acquire else side.released).append(lock)
 
@@ -120,7 +128,7 @@ class TokenSites:
         sites = [site for site in tiles if site]
         has_choice = len(sites) > 1
         is_going = goes_along and has_choice
-        demand = Demand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
+        demand = TokenDemand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
         self.demands[use.name].append(demand)
 
     def _add_use(self, use: UseTokenOp) -> None:
@@ -131,12 +139,12 @@ class TokenSites:
         if holder is None or home is None:
             fail_op(use, "is not in a core, so that nobody can tell which tile it is for")
 
-        def meet(lock: LockUse) -> None:
+        def meet(lock: TokenLockUse) -> None:
             self.uses[use] = lock.name
 
         is_acquire = use.lock_action is not LockAction.Release
         sites = [frozenset({place}) for place in self._reached(holder, home)]
-        self.demands[token].append(Demand(use, token, amount, is_acquire, sites, meet))
+        self.demands[token].append(TokenDemand(use, token, amount, is_acquire, sites, meet))
 
     def _reached(self, holder: TileElement, home: TileId) -> list[TileId]:
         """Tiles whose locks a core reaches, its own first; a DMA has only its own here."""
@@ -160,7 +168,7 @@ def place_of(use: UseTokenOp) -> TileId | None:
     return None if holder is None else holder.place
 
 
-def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
+def meeting_sites(demands: Sequence[TokenDemand]) -> list[Site]:
     """A site for each demand on a token: one tile for all of them, or else each where the token is on its way."""
     common = [site for site in dict.fromkeys(site for d in demands for site in d.sites) if _is_common(site, demands)]
     if common and not any(demand.goes_along for demand in demands):
@@ -173,21 +181,21 @@ def meeting_sites(demands: Sequence[Demand]) -> list[Site]:
     return [_nearest_site(demand, settled[not demand.is_acquire]) for demand in demands]
 
 
-def _is_common(site: Site, demands: Sequence[Demand]) -> bool:
+def _is_common(site: Site, demands: Sequence[TokenDemand]) -> bool:
     return len(site) == 1 and all(site in demand.sites for demand in demands)
 
 
-def _nearest_site(demand: Demand, partners: set[TileId]) -> Site:
-    """Where somebody is who does the opposite; the best one if that does not decide."""
+def _nearest_site(demand: TokenDemand, partners: set[TileId]) -> Site:
+    """The site of a demand of the opposite kind; the best one if that does not decide."""
     if demand.is_settled or demand.goes_along:
         return demand.sites[0]
     return next((site for site in demand.sites if site & partners), demand.sites[0])
 
 
-def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[Demand], place: TileId) -> bool:
+def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[TokenDemand], place: TileId) -> bool:
     """Whether values of a token stand for steps: a core takes one and gives another, which it must not take itself.
 
-    Then whoever takes a value means those who give the same.
+    Then taking a value pairs with giving the same value.
     """
     here = [demand for demand in demands if place in demand.site]
     taken, given = ({d.amount for d in here if d.is_acquire is kind} for kind in (True, False))
@@ -197,7 +205,7 @@ def _needs_separate_values(tokens: Mapping[str, TokenOp], demands: Sequence[Dema
     return any(isinstance(holder, CoreOp) for holder in takers & givers)
 
 
-def check_sides(copies: Sequence[Copy]) -> None:
+def check_sides(copies: Sequence[TokenCopy]) -> None:
     """A descriptor waits for one lock and tells one."""
     for copy in copies:
         for side in copy.sides:
@@ -210,3 +218,74 @@ def check_sides(copies: Sequence[Copy]) -> None:
                         "one lock for that",
                         (copy.op, "let one token stand for all of them, with a value that is the sum"),
                     )
+
+
+def check_tokens(sites: TokenSites) -> None:
+    for name, token in sites.tokens.items():
+        demands = sites.demands[name]
+        _check_value(token, sites.limit)
+        _check_partners(name, token, demands)
+        _check_given(name, token, demands)
+        _warn_of_untaken(name, token, demands)
+        _warn_of_rivals(name, token, demands)
+
+
+def _check_value(token: TokenOp, limit: int) -> None:
+    value = token.value.value.data
+    if not 0 <= value <= limit:
+        fail_op(token, f"starts with {value}, but a lock holds 0 to {limit}")
+
+
+def _check_partners(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
+    """A token tells one from another: one that a single core uses tells nothing."""
+    holders: set[Operation | None] = {parent_tile_element(demand.op) for demand in demands}
+    if len(holders) == 1 and None not in holders:
+        fail_op(
+            demands[0].op,
+            f"uses @{name}, which no copy and no other core uses",
+            (token, f"name @{name} in the copy that is to wait for this core, or to be waited for"),
+        )
+
+
+def _check_given(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
+    """Taking more than there is at first needs giving, on the same tile."""
+    given = {place: demand for demand in demands if not demand.is_acquire for place in demand.site}
+    for demand in demands:
+        if demand.is_acquire and demand.amount > token.value.value.data and not demand.site <= given.keys():
+            elsewhere = next(iter(given.values()), None)
+            where = " there" if elsewhere is not None else ""
+            notes = [(elsewhere.op, "it is given here, on another tile")] if elsewhere is not None else []
+            fail_op(
+                demand.op,
+                f"waits for {demand.amount} of @{name} on tile {_tiles(demand)}, which nobody gives{where}",
+                (token, f"it starts with {token.value.value.data}"),
+                *notes,
+            )
+
+
+def _tiles(demand: TokenDemand) -> str:
+    return ", ".join(str(tuple(place)) for place in sorted(demand.site))
+
+
+def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
+    """A lock that is only given to would overflow after some runs."""
+    taken = {place for demand in demands if demand.is_acquire for place in demand.site}
+    for demand in demands:
+        if not demand.is_acquire and not demand.site <= taken:
+            text = op_text(demand.op, f"gives @{name} on tile {_tiles(demand)}, where nobody takes it")
+            emit_warning(demand.op, text).note(token, "so it is not given")
+
+
+def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
+    """A core and a copy that take the same rarely mean it: the copy may get what was meant for the core."""
+    takers = [demand for demand in demands if demand.is_acquire]
+    for copy in (demand for demand in takers if isinstance(demand.op, MemcpyOp)):
+        rival = next((d for d in takers if d.op is not copy.op and _is_rival(d, copy)), None)
+        if rival is not None:
+            text = op_text(copy.op, f"takes @{name} on tile {_tiles(copy)}, and so does a core: whoever comes first")
+            warning = emit_warning(copy.op, text).note(rival.op, "the core takes it here")
+            warning.note(token, "let one of them wait for another token")
+
+
+def _is_rival(core: TokenDemand, copy: TokenDemand) -> bool:
+    return isinstance(core.op, UseTokenOp) and not set(core.locks).isdisjoint(copy.locks)

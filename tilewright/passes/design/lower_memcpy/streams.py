@@ -1,4 +1,4 @@
-"""Which DMA channels copies use, and the flows between them.
+"""Streams of copies: the DMA channels they use, and the flows between them.
 
 Copies along the same route share a stream. A stream has channels of its own, and a circuit, where enough are free;
 where not, streams share channels and send packets.
@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, WireBundle
 from tilewright.dialects.aie.attributes import PacketInfoAttr
@@ -31,17 +30,17 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
-from tilewright.rewrite.insertion import building
+from tilewright.passes.design import append_to
+from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
 
 DATA_PACKET = 0
 
 
 @dataclass(eq=False)
-class Stream:
+class CopyStream:
     """All copies from one tile to the same others."""
 
-    copies: list[Copy] = field(default_factory=list[Copy])
+    copies: list[TokenCopy] = field(default_factory=list[TokenCopy])
     packet: PacketInfoAttr | None = None
 
     @property
@@ -49,18 +48,18 @@ class Stream:
         return [side.channel for side in self.copies[0].sides]
 
 
-class Streams:
+class CopyStreams:
     """The streams of a design, by the copies that use them."""
 
-    def __init__(self, device: DeviceOp, copies: Sequence[Copy]):
+    def __init__(self, device: DeviceOp, copies: Sequence[TokenCopy]):
         self.device, self.model = device, device.model
         self.taken: dict[Channel, Operation] = dict(used_channels(device))
         """Channels that the rest of the design uses."""
-        self.shared: dict[Channel, list[Stream]] = {}
+        self.shared: dict[Channel, list[CopyStream]] = {}
         """Streams on each of the other channels."""
-        routes: dict[tuple[TileId, ...], Stream] = {}
+        routes: dict[tuple[TileId, ...], CopyStream] = {}
         for copy in copies:
-            routes.setdefault(copy.route, Stream()).copies.append(copy)
+            routes.setdefault(copy.route, CopyStream()).copies.append(copy)
         self.streams = list(routes.values())
         self.of = {copy: stream for stream in self.streams for copy in stream.copies}
 
@@ -69,7 +68,7 @@ class Streams:
         for stream in self.streams:
             for index, side in enumerate(stream.copies[0].sides):
                 number = self._find(side)
-                for copy in stream.copies:
+                for copy in stream.copies:  # all copies of a stream use its channels
                     copy.sides[index].number = number
                 self.shared.setdefault(side.channel, []).append(stream)
         packet_ids = _free_packet_ids(self.device)
@@ -79,7 +78,7 @@ class Streams:
             self._add_flow(stream)
         self._name_shim_channels()
 
-    def _find(self, side: Side) -> int:
+    def _find(self, side: CopySide) -> int:
         """A free channel; else the one of ours with the fewest streams."""
         count = self.model.num_dma_channels(*side.place, side.direction)
         channels: list[Channel] = [(side.place, side.direction, number) for number in range(count)]
@@ -88,14 +87,14 @@ class Streams:
             self._refuse(side, channels)
         return min(ours, key=lambda channel: len(self.shared.get(channel, ())))[-1]
 
-    def _refuse(self, side: Side, channels: Sequence[Channel]) -> NoReturn:
+    def _refuse(self, side: CopySide, channels: Sequence[Channel]) -> NoReturn:
         fail_op(
             side.op,
             f"needs a {side.direction.name} channel of tile {tuple(side.place)}, and all {len(channels)} are in use",
             *((self.taken[channel], f"{side.direction.name} {channel[-1]} is used here") for channel in channels),
         )
 
-    def _packet(self, stream: Stream, packet_id: int | None) -> PacketInfoAttr:
+    def _packet(self, stream: CopyStream, packet_id: int | None) -> PacketInfoAttr:
         if packet_id is None:
             fail_op(
                 stream.copies[0].op,
@@ -104,26 +103,21 @@ class Streams:
             )
         return PacketInfoAttr.new([IntAttr(DATA_PACKET), IntAttr(packet_id)])
 
-    def _add_flow(self, stream: Stream) -> None:
-        copy, end = stream.copies[0], self.device.body.last_op
-        assert end is not None, "a device ends with a terminator"
-        build = building(InsertPoint.before(end), copy.op.location)
+    def _add_flow(self, stream: CopyStream) -> None:
+        copy = stream.copies[0]
+        source, destinations = copy.source, copy.destinations
         if stream.packet is None:
-            for side in copy.destinations:
-                source = copy.source
-                build.insert(FlowOp(source.tile.result, _port(source), side.tile.result, _port(side)))
-            return
-        ports = [PacketSourceOp(copy.source.tile.result, _port(copy.source))]
-        ports += [PacketDestOp(side.tile.result, _port(side)) for side in copy.destinations]
-        flow = PacketFlowOp(stream.packet.pkt_id.data, [*ports, EndOp()])
-        for op in flow.walk():
-            op.location = copy.op.location
-        build.insert(flow)
+            start = source.tile.result, _port(source)
+            flows: list[Operation] = [FlowOp(*start, side.tile.result, _port(side)) for side in destinations]
+        else:
+            ports = [PacketSourceOp(source.tile.result, _port(source))]
+            ports += [PacketDestOp(side.tile.result, _port(side)) for side in destinations]
+            flows = [PacketFlowOp(stream.packet.pkt_id.data, [*ports, EndOp()])]
+        for flow in flows:
+            append_to(self.device.body, flow, copy.op.location)
 
     def _name_shim_channels(self) -> None:
         """Say which shim channels are in use, and for which token they were first."""
-        end = self.device.body.last_op
-        assert end is not None
         named = set[Channel]()
         for copy, side in ((stream.copies[0], side) for stream in self.streams for side in stream.copies[0].sides):
             if side.is_host and side.channel not in named:
@@ -132,15 +126,15 @@ class Streams:
                 name = f"shim_dma_{token}_{column}_{row}_{side.number}"
                 if self.device.lookup(name) is None:
                     allocation = ShimDmaAllocationOp(name, side.tile.result, side.direction, side.number)
-                    building(InsertPoint.before(end), copy.op.location).insert(allocation)
+                    append_to(self.device.body, allocation, copy.op.location)
 
 
-def _port(side: Side) -> Port:
+def _port(side: CopySide) -> Port:
     return Port(WireBundle.DMA, side.number)
 
 
 def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
-    """The DMA channels that a design uses, by who does."""
+    """The DMA channels that a design uses, each with an operation that does."""
     for op in device.walk():
         match op:
             case DmaBody():
@@ -181,6 +175,7 @@ def _free_packet_ids(device: DeviceOp) -> Iterator[int]:
     """Packet ids that no flow has; control has some of its own."""
     model: DeviceModel = device.model
     used = {op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)}
+    # what tiles answer with must not look like data
     used |= {tile.controller_id.pkt_id.data for tile in device.tiles if tile.controller_id is not None}
     used |= set(model.controller_ids().values())
     return (number for number in range(model.max_packet_id + 1) if number not in used)

@@ -1,4 +1,4 @@
-"""Lowers what cores do with FIFOs to uses of locks and choices between buffers.
+"""Accesses of cores to FIFOs: checked, then lowered to uses of locks and choices between buffers.
 
 For each end that a core uses there are two counters. One says which buffer is the oldest that the core may hold; it
 advances with each release, and an access chooses the buffer by it. The other, where locks are semaphores, says how many
@@ -7,40 +7,126 @@ buffers the core holds, so that an acquire waits only for those that are missing
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
+from math import lcm
+from typing import NamedTuple, TypeAlias
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import LockAction, ObjectFifoPort
+from tilewright.dialects import arith, scf
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoAcquireOp,
     ObjectFifoReleaseOp,
     ObjectFifoSubviewAccessOp,
 )
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design.objectfifo_stateful_transform.access_checks import CoreAccesses, Use
-from tilewright.passes.design.objectfifo_stateful_transform.block_arguments import Values
-from tilewright.passes.design.objectfifo_stateful_transform.design import Access
-from tilewright.passes.design.objectfifo_stateful_transform.ends import End
-from tilewright.passes.design.objectfifo_stateful_transform.locks import pair_of
-from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage
-from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_op, select
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import (
+    Access,
+    SharedMemory,
+    placed,
+    shared_memory,
+)
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
+from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
+from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading, Values
+from tilewright.rewrite.emitter import Emitter
 
-INDEX = IndexType()
-SIGNED_AT_LEAST = 5  # arith.cmpi sge
+Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
+Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
+
+VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
+UNROLL_HINT = "aie.unroll_hint"
 
 
-class What(Enum):
+class CoreAccesses:
+    """The accesses of all cores to FIFOs, each with the end that it means."""
+
+    def __init__(self, ends: FifoEnds):
+        self.ends = ends
+        self.by_core = {core: accesses for core, accesses in ends.design.accesses.items() if accesses}
+        self.keys: dict[Use, Key] = {}
+        for core, accesses in self.by_core.items():
+            for op in accesses:
+                if not isinstance(op, ObjectFifoSubviewAccessOp):
+                    fifo = ends.design.fifos[op.fifo_name.root_reference.data]
+                    self.keys[op] = ends.used_by(fifo, op.end, core.tile), op.end
+
+    def check(self) -> None:
+        for core, accesses in self.by_core.items():
+            for op in accesses:
+                self._check(op, core)
+            for loop, uses in _uses_by_loop(accesses).items():
+                self._check_balance(loop, uses)
+
+    def _check(self, op: Access, core: CoreOp) -> None:
+        if isinstance(op, ObjectFifoSubviewAccessOp):
+            self._check_subview(op)
+            return
+        end, _ = self.keys[op]
+        if end.link is not None and core.tile is end.link.tile:
+            fail_op(op, "currently cannot access objectFifo used in ObjectFifoLinkOp", (end.link.op, "linked here"))
+        if end.stream_port is not None:
+            fail_op(op, f"cannot {VERBS[type(op)]} objectfifo stream port", (end.fifo, "the core uses a stream here"))
+
+    def _check_subview(self, op: ObjectFifoSubviewAccessOp) -> None:
+        acquire = op.subview.owner
+        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
+        end, _ = self.keys[acquire]
+        text = "currently cannot access objectFifo used in ObjectFifoLinkOp if"
+        if end.link is None:
+            return
+        if end.link.branches:
+            fail_op(op, f"{text} it is a distribute or join link", (end.link.op, "linked here"))
+        others = [placed(tile) for tile in end.fifo.consumers] if end.is_producer else []
+        if any(shared_memory(self.ends.design, end.tile, other) is SharedMemory.NONE for other in others):
+            fail_op(op, f"{text} the tiles don't share memory", (end.link.op, "linked here"))
+
+    def _check_balance(self, loop: scf.ForOp, uses: list[Use]) -> None:
+        """A loop that hands on more than it takes runs out, however often it runs.
+
+        What an inner loop takes depends on how often that runs: a FIFO used there too is left alone.
+        """
+        taken, released = defaultdict[Key, list[Use]](list), defaultdict[Key, list[Use]](list)
+        elsewhere: set[Key] = set()
+        for op in uses:
+            if parent_of_type(op, scf.ForOp) is not loop:
+                elsewhere.add(self.keys[op])
+            else:
+                (taken if isinstance(op, ObjectFifoAcquireOp) else released)[self.keys[op]].append(op)
+        for key, releases in released.items():
+            surplus = sum(op.count for op in releases) - sum(op.count for op in taken[key])
+            if key not in elsewhere and surplus > 0:
+                first = taken[key][0] if taken[key] else releases[0]
+                fail_op(
+                    first,
+                    "cannot release more elements than are already acquired",
+                    (loop, f"each iteration releases {surplus} more elements of @{key[0].name} than it acquires"),
+                )
+
+
+def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
+    """For each loop, innermost first, the uses of FIFOs anywhere in it."""
+    found: dict[scf.ForOp, list[Use]] = {}
+    for op in accesses:
+        if isinstance(op, ObjectFifoSubviewAccessOp):
+            continue
+        loop = parent_of_type(op, scf.ForOp)
+        while loop is not None:
+            found.setdefault(loop, []).append(op)
+            loop = parent_of_type(loop, scf.ForOp)
+    return found
+
+
+class CounterKind(Enum):
     OLDEST = "oldest"
     """The number of the oldest buffer that the core may hold."""
     HELD = "held"
@@ -48,9 +134,9 @@ class What(Enum):
 
 
 class Counter(NamedTuple):
-    end: End
+    end: FifoEnd
     port: ObjectFifoPort
-    what: What
+    what: CounterKind
 
 
 class CoreLowering:
@@ -64,28 +150,28 @@ class CoreLowering:
 
     def run(self) -> None:
         entry = self.core.body.blocks[0]
-        zero = building(InsertPoint.at_start(entry), self.core.location).insert(i32_constant(0)).result
+        zero = Emitter.at_start(entry, self.core.location).constant(0)
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
         threading = Threading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
-        for op in reversed(self.accesses):
+        for op in reversed(self.accesses):  # accesses to elements before the acquires they use
             _erase(op)
 
     def _counters(self) -> list[Counter]:
         """First where each end stands that is acquired, then what is held: the order of loop-carried values."""
         acquires = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoAcquireOp)]
         releases = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoReleaseOp)]
-        counters = [Counter(*key, What.OLDEST) for key in acquires]
+        counters = [Counter(*key, CounterKind.OLDEST) for key in acquires]
         if self.uses_semaphores:
-            counters += [Counter(*key, What.HELD) for key in (*acquires, *releases)]
+            counters += [Counter(*key, CounterKind.HELD) for key in (*acquires, *releases)]
         return list(dict.fromkeys(counters))
 
     def _changes(self, op: Access) -> set[Counter]:
         match op:
             case ObjectFifoAcquireOp():
-                changed = [Counter(*self.keys[op], What.HELD)]
+                changed = [Counter(*self.keys[op], CounterKind.HELD)]
             case ObjectFifoReleaseOp():
-                changed = [Counter(*self.keys[op], what) for what in What]
+                changed = [Counter(*self.keys[op], what) for what in CounterKind]
             case ObjectFifoSubviewAccessOp():
                 changed = []
         return {counter for counter in changed if counter in self.known}
@@ -104,38 +190,40 @@ class CoreLowering:
     def _acquire(self, op: ObjectFifoAcquireOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
         if not self.uses_semaphores:
-            self._use_each(op, values[Counter(end, port, What.OLDEST)], LockAction.Acquire)
+            self._use_each(op, values[Counter(end, port, CounterKind.OLDEST)], LockAction.Acquire)
             return
-        build, held = building_before(op), Counter(end, port, What.HELD)
-        wanted, zero = (build.insert(i32_constant(number)).result for number in (op.count, 0))
-        lacking = build.insert(integer_op("arith.subi", wanted, values[held])).results[0]
-        missing = build.insert(integer_op("arith.maxsi", lacking, zero, flags=None)).results[0]
+        build, held = Emitter.before(op), Counter(end, port, CounterKind.HELD)
+        wanted, zero = (build.constant(number) for number in (op.count, 0))
+        lacking = build.value(arith.SubiOp(wanted, values[held]))
+        # fewer than are held: wait for none
+        missing = build.value(arith.MaxSIOp(lacking, zero))
         locks = _storage(op, end).locks
         if locks:
             amount = missing
+            # The producer's locks count an element once for each time that it is sent.
             if end.repeat_count is not None and end.repeat_count > 1:
-                repeats = build.insert(i32_constant(end.repeat_count)).result
-                amount = build.insert(integer_op("arith.muli", missing, repeats)).results[0]
+                repeats = build.constant(end.repeat_count)
+                amount = build.value(arith.MuliOp(missing, repeats))
             lock = pair_of(locks).empty if port is ObjectFifoPort.Produce else pair_of(locks).full
             build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, amount))
-        values[held] = build.insert(integer_op("arith.addi", values[held], missing)).results[0]
+        values[held] = build.value(arith.AddiOp(values[held], missing))
 
     def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
-        oldest, held = (Counter(end, port, what) for what in What)
-        build, locks = building_before(op), _storage(op, end).locks
+        oldest, held = (Counter(end, port, what) for what in CounterKind)
+        build, locks = Emitter.before(op), _storage(op, end).locks
         if not self.uses_semaphores:
             if oldest not in values:
                 fail_op(op, "objectFifo release has no corresponding acquire on this tile")
             self._use_each(op, values[oldest], LockAction.Release)
         else:
             repeats = end.repeat_count or 1
-            amount = build.insert(i32_constant(op.count * repeats)).result
+            amount = build.constant(op.count * repeats)
             if locks:
                 lock = pair_of(locks).full if port is ObjectFifoPort.Produce else pair_of(locks).empty
                 build.insert(UseLockOp(lock.result, LockAction.Release, amount))
-            count = amount if repeats == 1 else build.insert(i32_constant(op.count)).result
-            values[held] = build.insert(integer_op("arith.subi", values[held], count)).results[0]
+            count = amount if repeats == 1 else build.constant(op.count)
+            values[held] = build.value(arith.SubiOp(values[held], count))
         if oldest in values:
             values[oldest] = _advance(build, values[oldest], op.count, end.ring)
 
@@ -145,12 +233,13 @@ class CoreLowering:
         locks = [lock.result for lock in _storage(op, end).locks]
         if not locks:
             return
+        # what the lock's state means: waited for, or left behind
         is_full = (port is ObjectFifoPort.Produce) == (action is LockAction.Release)
-        build = building_before(op)
-        chosen = build.insert(cast_op("arith.index_cast", oldest, INDEX)).results[0]
+        build = Emitter.before(op)
+        chosen = build.value(arith.IndexCastOp(oldest, INDEX))
         for number in range(op.count * (end.repeat_count or 1)):
-            lock = build.insert(_choose(chosen, locks, number, op)).results[0]
-            value = build.insert(i32_constant(int(is_full))).result
+            lock = build.value(_choose(chosen, locks, number, op))
+            value = build.constant(int(is_full))
             build.insert(UseLockOp(lock, action, value))
 
     def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
@@ -158,40 +247,43 @@ class CoreLowering:
         assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
         end, port = self.keys[acquire]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
-        build = building_before(op)
-        oldest = build.insert(cast_op("arith.index_cast", values[Counter(end, port, What.OLDEST)], INDEX)).results[0]
-        chosen = build.insert(_choose(oldest, buffers, op.index.value.data, op)).results[0]
+        build = Emitter.before(op)
+        oldest = build.value(arith.IndexCastOp(values[Counter(end, port, CounterKind.OLDEST)], INDEX))
+        chosen = build.value(_choose(oldest, buffers, op.index.value.data, op))
         op.output.replace_all_uses_with(chosen)
 
 
-def _storage(op: Access, end: End) -> Storage:
+def _storage(op: Access, end: FifoEnd) -> Storage:
     storage = end.storage
     if storage is None:
         fail_op(op, "cannot use an objectFifo without elements", (end.fifo, f"the depth of @{end.name} is 0"))
     return storage
 
 
-def _advance(build: Builder, oldest: SSAValue, count: int, ring: int) -> SSAValue:
+def _advance(build: Emitter, oldest: SSAValue, count: int, ring: int) -> SSAValue:
     """Go `count` buffers further round a ring."""
-    size, step = (build.insert(i32_constant(number)).result for number in (ring, count))
-    sum = build.insert(integer_op("arith.addi", oldest, step)).results[0]
-    is_round = build.insert(cmpi(SIGNED_AT_LEAST, sum, size, i1)).results[0]
+    size, step = (build.constant(number) for number in (ring, count))
+    sum = build.value(arith.AddiOp(oldest, step))
+    is_round = build.value(arith.CmpiOp(sum, size, "sge"))
     if count == 1:  # then it can only be back at the first one
-        wrapped: SSAValue = build.insert(i32_constant(0)).result
+        wrapped: SSAValue = build.constant(0)
     else:
-        wrapped = build.insert(integer_op("arith.subi", sum, size)).results[0]
-    return build.insert(select(is_round, wrapped, sum)).results[0]
+        wrapped = build.value(arith.SubiOp(sum, size))
+    return build.value(arith.SelectOp(is_round, wrapped, sum))
 
 
 def _choose(number: SSAValue, choices: Sequence[SSAValue], offset: int, at: Operation) -> Operation:
     """The one of several values that comes `offset` behind the one with a number that is known at run time."""
     turned = [choices[(offset + case) % len(choices)] for case in range(len(choices))]
-    regions = [Region(Block([create("scf.yield", [value])])) for value in (turned[0], *turned)]
+    # the default comes first; it is never taken
+    regions = [Region(Block([scf.YieldOp.create(operands=[value])])) for value in (turned[0], *turned)]
     for region in regions:
         for op in region.block.ops:
             op.location = at.location
     cases = DenseArrayBase.from_list(i64, range(len(choices)))
-    return create("scf.index_switch", [number], [choices[0].type], {"cases": cases}, regions=regions)
+    return scf.IndexSwitchOp.create(
+        operands=[number], result_types=[choices[0].type], properties={"cases": cases}, regions=regions
+    )
 
 
 def _erase(op: Access) -> None:
@@ -204,3 +296,14 @@ def _erase(op: Access) -> None:
                 (op, "only aie.objectfifo.subview.access can use what is acquired here"),
             )
     Rewriter.erase_op(op)
+
+
+def add_unroll_hints(accesses: CoreAccesses) -> None:
+    """A loop goes round all FIFOs that it uses itself, at once: their depths' least common multiple."""
+    factors: dict[scf.ForOp, int] = {}
+    for op, (end, _) in accesses.keys.items():
+        loop = parent_of_type(op, scf.ForOp)
+        if loop is not None:
+            factors[loop] = lcm(factors.get(loop, 1), end.ring)
+    for loop, factor in factors.items():
+        loop.attributes[UNROLL_HINT] = IntegerAttr(factor, i64)

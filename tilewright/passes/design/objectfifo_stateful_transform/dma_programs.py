@@ -1,17 +1,19 @@
-"""Puts the descriptors of FIFOs into the DMA programs of tiles."""
+"""Descriptors of FIFOs in the DMA programs of tiles: for each end a chain of one per buffer, round and round."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tilewright.device import TileType
+from tilewright.device import DeviceModel, DmaDirection, LockAction, TileType
 from tilewright.dialects._ods import enum_to_attr
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.dma import (
     Channel,
     DmaBdPacketOp,
@@ -26,11 +28,12 @@ from tilewright.dialects.aie.dma import (
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.create import append_operation, insert_operation
+from tilewright.ir.create import append_operation
 from tilewright.ir.diagnostics import fail, fail_op, op_text
-from tilewright.passes.design.objectfifo_stateful_transform.chains import Chain, Descriptor, LockUse
-from tilewright.passes.design.objectfifo_stateful_transform.ends import End
-from tilewright.rewrite.emitter import i32_constant
+from tilewright.passes.design import append_to
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, LinkSlice, Storage
+from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
+from tilewright.rewrite.emitter import constant_op
 
 BODIES: dict[TileType, type[DmaBody]] = {
     TileType.CoreTile: MemOp,
@@ -41,7 +44,7 @@ BODIES: dict[TileType, type[DmaBody]] = {
 
 
 @dataclass(eq=False)
-class Program:
+class DmaProgram:
     """The DMA program of a tile, where it ends, and how many descriptors it has."""
 
     body: DmaBody
@@ -56,12 +59,12 @@ class DmaPrograms:
     def __init__(self, device: DeviceOp):
         self.device = device
         self._bodies: dict[SSAValue, DmaBody] = {}
-        self._programs: dict[SSAValue, Program] = {}
+        self._programs: dict[SSAValue, DmaProgram] = {}
         for op in device.body.ops:
             if isinstance(op, DmaBody):
                 self._bodies.setdefault(op.tile, op)
 
-    def add(self, end: End, channel: Channel, chain: Chain, packet: PacketInfoAttr | None) -> None:
+    def add(self, end: FifoEnd, channel: Channel, chain: Chain, packet: PacketInfoAttr | None) -> None:
         """Start a channel on the descriptors of an end, after the channels that its tile has already."""
         program = self._program(end)
         self._check_descriptors(program, end, chain)
@@ -76,33 +79,32 @@ class DmaPrograms:
         if chain.stops:
             _append(blocks[-1], EndOp.create(), end.fifo.location)
 
-    def _program(self, end: End) -> Program:
+    def _program(self, end: FifoEnd) -> DmaProgram:
         """The program of an end's tile, which is made if there is none."""
         tile = end.tile.result
         if tile not in self._programs:
             body = self._bodies.get(tile)
-            self._programs[tile] = _read(body if body is not None else self._new_body(end), end)
+            self._programs[tile] = _read_program(body if body is not None else self._new_body(end), end)
         return self._programs[tile]
 
-    def _new_body(self, end: End) -> DmaBody:
-        finish = EndOp.create(location=end.fifo.location)
-        body = BODIES[end.tile.tile_type](end.tile.result, Region(Block([finish])))
-        body.location = end.fifo.location
-        terminator = self.device.body.last_op
-        assert terminator is not None, "a device ends with a terminator"
-        insert_operation(body, before=terminator)
+    def _new_body(self, end: FifoEnd) -> DmaBody:
+        body = BODIES[end.tile.tile_type](end.tile.result, Region(Block([EndOp()])))
+        append_to(self.device.body, body, end.fifo.location)
         return body
 
-    def _start(self, program: Program, block: Block, first: Block, end: End, channel: Channel, chain: Chain) -> None:
+    def _start(
+        self, program: DmaProgram, block: Block, first: Block, end: FifoEnd, channel: Channel, chain: Chain
+    ) -> None:
         start = DmaStartOp(channel, first, program.end, chain.repeat_count)
-        if end.padding is not None and end.is_mem:
+        if end.padding is not None and end.is_mem:  # only the DMA of a mem tile pads
             start.pad_value = end.fifo.pad_value
         _append(block, start, end.fifo.location)
         if program.last_start is not None:
+            # Channels are started one after the other: the last one so far now leads to this one.
             program.last_start.successors = [program.last_start.dest, block]
         program.last_start = start
 
-    def _check_descriptors(self, program: Program, end: End, chain: Chain) -> None:
+    def _check_descriptors(self, program: DmaProgram, end: FifoEnd, chain: Chain) -> None:
         """Refuse more descriptors than a tile has, as its DMA program would later."""
         program.descriptors += len(chain.descriptors)
         available = end.tile.resources.bds
@@ -120,7 +122,7 @@ class DmaPrograms:
             )
 
 
-def _read(body: DmaBody, user: End) -> Program:
+def _read_program(body: DmaBody, user: FifoEnd) -> DmaProgram:
     """How to add to a program; one without blocks, or without an end, cannot be added to."""
     here = (user.fifo, f"@{user.name} needs another channel of this DMA")
     for op in body.ops:
@@ -128,16 +130,17 @@ def _read(body: DmaBody, user: End) -> Program:
             fail_op(
                 op, "DMAOp can only appear in single block region", here, (op, "write it with aie.dma_start instead")
             )
+    # A block with aie.end also ends chains that stop; the one that ends the program comes last.
     blocks = reversed(list(body.body.blocks))
     end = next((block for block in blocks if isinstance(block.last_op, EndOp)), None)
     if end is None:
         fail_op(body, "has no block with aie.end where a channel could be added", here)
     last = next((start for start in body.starts if start.chain is end), None)
-    return Program(body, end, last, sum(isinstance(op, DmaBdOp) for op in body.ops))
+    return DmaProgram(body, end, last, sum(isinstance(op, DmaBdOp) for op in body.ops))
 
 
 def _operations(
-    descriptor: Descriptor, end: End, packet: PacketInfoAttr | None, following: Block
+    descriptor: FifoBd, end: FifoEnd, packet: PacketInfoAttr | None, following: Block
 ) -> Iterator[Operation]:
     """What stands in the block of a descriptor."""
     if descriptor.acquire is not None:
@@ -152,8 +155,8 @@ def _operations(
     yield NextBdOp(following)
 
 
-def _use(use: LockUse) -> Iterator[Operation]:
-    value = i32_constant(use.value)
+def _use(use: BdLock) -> Iterator[Operation]:
+    value = constant_op(use.value)
     yield value
     yield UseLockOp.create(operands=[use.lock, value.result], properties={"action": enum_to_attr(use.action)})
 
@@ -161,3 +164,110 @@ def _use(use: LockUse) -> Iterator[Operation]:
 def _append(block: Block, op: Operation, location: LocationAttr) -> None:
     op.location = location
     append_operation(block, op)
+
+
+class BdLock(NamedTuple):
+    """A lock, and the value that a descriptor or a core acquires or releases it with."""
+
+    lock: SSAValue
+    action: LockAction
+    value: int
+
+
+class FifoBd(NamedTuple):
+    """One move of a part of a buffer: offset and length in elements, and the locks around it."""
+
+    buffer: SSAValue
+    offset: int
+    length: int
+    acquire: BdLock | None
+    release: BdLock | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Descriptors that a channel runs one after the other."""
+
+    descriptors: list[FifoBd]
+    repeat_count: int = 0
+    """How often the channel runs them again."""
+    stops: bool = False
+    """Whether it stops behind the last one, instead of going on with the first."""
+
+
+class ChainPlanner:
+    """Plans the chains of a device, by the kind of its locks."""
+
+    def __init__(self, model: DeviceModel):
+        self.uses_semaphores = model.architecture.semaphore_locks
+
+    def plan(self, end: FifoEnd) -> Chain | None:
+        """What the DMA of an end does; none where the runtime sequence drives it."""
+        if end.is_shim:
+            return self._shim_chain(end)
+        if not end.depth or end.storage is None:
+            return None
+        # only mem tiles count iterations
+        repeats, iterations = end.repeat_count or 1, end.iter_count if end.is_mem else None
+        slices, buffers = _slices(end), [buffer.buffer for buffer in end.storage.buffers]
+        # A channel can repeat one descriptor by itself; else there is a descriptor for each repetition.
+        in_hardware = repeats > 1 and len(buffers) == len(slices) == 1 and iterations is None
+        copies = 1 if in_hardware else repeats
+        descriptors = [
+            self._descriptor(end, end.storage, buffer, number, part)
+            for number, buffer in enumerate(buffers)
+            for _ in range(copies)
+            for part in slices
+        ]
+        if iterations is not None:
+            return Chain(descriptors, repeat_count=iterations - 1, stops=True)
+        return Chain(descriptors, repeat_count=repeats - 1 if in_hardware else 0)
+
+    def _shim_chain(self, end: FifoEnd) -> Chain | None:
+        storage = end.own_storage
+        if not end.external_buffers or storage is None:
+            return None
+        parts = [(buffer, LinkSlice(0, element_count(buffer.type) or 0, 0)) for buffer in end.external_buffers]
+        return Chain([self._descriptor(end, storage, buffer, n, part) for n, (buffer, part) in enumerate(parts)])
+
+    def _descriptor(self, end: FifoEnd, storage: Storage, buffer: SSAValue, number: int, part: LinkSlice) -> FifoBd:
+        acquire, release = self._lock_uses(end, storage, number, part.branch)
+        return FifoBd(buffer, part.offset, part.length, acquire, release)
+
+    def _lock_uses(
+        self, end: FifoEnd, storage: Storage, number: int, branch: int
+    ) -> tuple[BdLock, BdLock] | tuple[None, None]:
+        if not storage.locks:
+            return None, None
+        sends = end.direction is DmaDirection.MM2S
+        if not self.uses_semaphores:
+            lock = storage.locks[number].result
+            acquire = BdLock(lock, LockAction.Acquire, int(sends))
+            return acquire, BdLock(lock, LockAction.Release, int(not sends))
+        empty, full = pair_of(storage.locks, branch)
+        first, last = (full, empty) if sends else (empty, full)
+        value = _uses_per_element(end)
+        return (
+            BdLock(first.result, LockAction.AcquireGreaterEqual, value),
+            BdLock(last.result, LockAction.Release, value),
+        )
+
+
+def _uses_per_element(end: FifoEnd) -> int:
+    """An element that the outputs of a link send several times counts as often where it comes in."""
+    link = end.link
+    return (link.repeat_count or 1) if link is not None and end in link.inputs else 1
+
+
+def _slices(end: FifoEnd) -> Sequence[LinkSlice]:
+    """What each descriptor moves of a buffer; the owner of a join or distribute moves the parts one by one."""
+    link, length = end.link, end.element_count
+    if link is None:
+        return [LinkSlice(0, length, 0)]
+    if link.branches and link.owner is end:
+        return link.slices
+    part = link.slice_of(end)
+    if part is not None:
+        return [part]
+    # Whole buffers, even if the end's own elements are smaller; an output that pads sends more than the buffers hold.
+    return [LinkSlice(0, max(length, link.owner.element_count), 0)]

@@ -1,26 +1,29 @@
-"""The ends of FIFOs: what stands in a tile once a FIFO that needs a DMA is cut in two."""
+"""Ends of FIFOs, one in each tile once a FIFO that needs a DMA is cut in two, and the links between them.
+
+Ends that are linked meet in a tile and use the same buffers, so that data passes through without a copy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, cast
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, IntegerAttr, MemRefType
 from xdsl.ir import SSAValue
 
 from tilewright.device import DmaDirection, ObjectFifoPort
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
+from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import TileOp
-from tilewright.passes.design.objectfifo_stateful_transform.design import Design, placed
-from tilewright.passes.design.objectfifo_stateful_transform.sharing import needs_dma
-
-if TYPE_CHECKING:
-    from tilewright.passes.design.objectfifo_stateful_transform.links import Link
-    from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage
+from tilewright.ir.diagnostics import emit_warning
+from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos, needs_dma, placed
 
 Contents: TypeAlias = "DenseIntOrFPElementsAttr | DenseResourceAttr"
 PRODUCER_STREAMS = (0, 2)  # values of `aie_stream` under which the producer writes to a stream port of its core
@@ -28,7 +31,22 @@ CONSUMER_STREAMS = (1, 2)
 
 
 @dataclass(eq=False)
-class End:
+class Storage:
+    """The buffers of an end, and the locks that say which of them are full."""
+
+    tile: TileOp
+    """The tile whose DMA and core use them."""
+    buffers: list[BufferOp]
+    locks: list[LockOp]
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether some buffers are in a neighbour, which only some channels reach."""
+        return any(buffer.tile is not self.tile.result for buffer in self.buffers)
+
+
+@dataclass(eq=False)
+class FifoEnd:
     """One end of a FIFO, with buffers of its own; of a FIFO in shared memory, both ends at once."""
 
     name: str
@@ -43,7 +61,7 @@ class End:
     stream_port: int | None = None
     """The port of the core that takes the place of a DMA."""
     external_buffers: Sequence[SSAValue] = ()
-    link: Link | None = None
+    link: FifoLink | None = None
     own_storage: Storage | None = field(default=None, repr=False)
 
     @cached_property
@@ -107,14 +125,14 @@ class End:
 
 
 @dataclass(eq=False)
-class Connection:
+class SplitFifo:
     """A FIFO cut in two: the data goes from the producer's buffers through DMAs and streams to each consumer's."""
 
-    producer: End
-    consumers: list[End]
+    producer: FifoEnd
+    consumers: list[FifoEnd]
 
     @property
-    def ends(self) -> Iterator[End]:
+    def ends(self) -> Iterator[FifoEnd]:
         yield self.producer
         yield from self.consumers
 
@@ -123,35 +141,36 @@ def number(attr: IntegerAttr | None) -> int | None:
     return None if attr is None else attr.value.data
 
 
-class Ends:
+class FifoEnds:
     """The ends of all FIFOs of a design."""
 
-    def __init__(self, design: Design):
+    def __init__(self, design: DeviceFifos):
         self.design = design
-        self.connections: list[Connection] = []
-        self.by_fifo: dict[ObjectFifoOp, list[End]] = {}
+        self.connections: list[SplitFifo] = []
+        self.by_fifo: dict[ObjectFifoOp, list[FifoEnd]] = {}
         """Producer first, or the only one; then the consumers in order."""
         for name, fifo in design.fifos.items():
             if needs_dma(design, fifo, design.link_of.get(name)):
-                connection = self._split(fifo)
+                consumers = [self._consumer(fifo, index) for index in range(len(fifo.consumers))]
+                connection = SplitFifo(self._producer(fifo), consumers)
                 self.connections.append(connection)
                 self.by_fifo[fifo] = [*connection.ends]
             else:
                 self.by_fifo[fifo] = [self._whole(fifo)]
 
-    def in_program_order(self) -> list[End]:
+    def in_program_order(self) -> list[FifoEnd]:
         """As upstream finds them: consumers were put behind their producer one by one, so that the last is first."""
         return [end for first, *others in self.by_fifo.values() for end in (first, *reversed(others))]
 
-    def used_by(self, fifo: ObjectFifoOp, port: ObjectFifoPort, tile: SSAValue) -> End:
+    def used_by(self, fifo: ObjectFifoOp, port: ObjectFifoPort, tile: SSAValue) -> FifoEnd:
         """The end that a core on a tile has before it."""
         first, *others = self.by_fifo[fifo]
         if port is ObjectFifoPort.Consume:
             return next((end for end in others if end.tile.result is tile), first)
         return first
 
-    def _whole(self, fifo: ObjectFifoOp) -> End:
-        return End(
+    def _whole(self, fifo: ObjectFifoOp) -> FifoEnd:
+        return FifoEnd(
             name=fifo.sym_name.data,
             fifo=fifo,
             port=ObjectFifoPort.Produce,
@@ -162,13 +181,10 @@ class Ends:
             is_split=False,
         )
 
-    def _split(self, fifo: ObjectFifoOp) -> Connection:
-        return Connection(self._producer(fifo), [self._consumer(fifo, index) for index in range(len(fifo.consumers))])
-
-    def _producer(self, fifo: ObjectFifoOp) -> End:
+    def _producer(self, fifo: ObjectFifoOp) -> FifoEnd:
         name, tile = fifo.sym_name.data, placed(fifo.producer)
         streams = number(fifo.aie_stream) in PRODUCER_STREAMS
-        return End(
+        return FifoEnd(
             name=name,
             fifo=fifo,
             port=ObjectFifoPort.Produce,
@@ -182,11 +198,12 @@ class Ends:
             external_buffers=self.design.external_buffers.get((name, tile.result), ()),
         )
 
-    def _consumer(self, fifo: ObjectFifoOp, index: int) -> End:
+    def _consumer(self, fifo: ObjectFifoOp, index: int) -> FifoEnd:
         name, tile = fifo.sym_name.data, placed(fifo.consumers[index])
         streams = number(fifo.aie_stream) in CONSUMER_STREAMS
+        # a negative one is left to us
         pins = fifo.cons_dma_channels.get_values() if fifo.cons_dma_channels is not None else ()
-        return End(
+        return FifoEnd(
             name=f"{name}_{index}_cons" if len(fifo.consumers) > 1 else f"{name}_cons",
             fifo=fifo,
             port=ObjectFifoPort.Consume,
@@ -228,6 +245,94 @@ class Ends:
         if placed(tile).is_shim:
             return len(self.design.external_buffers.get((name, tile), ())) or depth
         held = self.design.most_acquired.get((tile, name, port), 0)
-        if held == 0 or held == depth == 1:
+        if held == 0 or held == depth == 1:  # no core says, or one buffer is all that is wanted
             return depth
         return held + 1
+
+
+class LinkSlice(NamedTuple):
+    """The part of each shared buffer that one branch of a join or distribute fills or empties, in elements."""
+
+    offset: int
+    length: int
+    branch: int
+
+
+@dataclass(eq=False)
+class FifoLink:
+    """A link with the ends that meet in it."""
+
+    op: ObjectFifoLinkOp
+    inputs: list[FifoEnd]
+    outputs: list[FifoEnd]
+    tile: SSAValue
+    repeat_count: int | None
+    """How often the outputs send each element."""
+
+    @cached_property
+    def owner(self) -> FifoEnd:
+        """The end whose buffers all others use: the one with the biggest elements, or with contents from the start."""
+        if self.op.is_join:
+            return self.outputs[0]
+        first, last = self.inputs[0], self.outputs[0]
+        if self.op.is_distribute:
+            return first
+        if last.init_values is not None:
+            return last
+        # Padding is added on the way out, so that the buffers hold what came in.
+        is_enough = first.element_count >= last.element_count or last.padding is not None
+        return first if is_enough else last
+
+    @property
+    def branches(self) -> list[FifoEnd]:
+        """The ends that each move a part of the owner's buffers; none in a plain link."""
+        if self.op.is_join:
+            return self.inputs
+        return self.outputs if self.op.is_distribute else []
+
+    @cached_property
+    def slices(self) -> list[LinkSlice]:
+        """What each branch moves: from its offset to the next one."""
+        offsets = self.op.src_offsets if self.op.is_join else self.op.dst_offsets
+        starts = [offset.value.data for offset in offsets] if self.branches else []
+        pairs = pairwise([*starts, self.owner.element_count])
+        return [LinkSlice(start, end - start, branch) for branch, (start, end) in enumerate(pairs)]
+
+    def slice_of(self, end: FifoEnd) -> LinkSlice | None:
+        """What one branch moves; none for an end that moves whole buffers."""
+        return self.slices[self.branches.index(end)] if end in self.branches else None
+
+
+def resolve_links(ends: FifoEnds) -> None:
+    """Tell the ends of linked FIFOs which link they are part of."""
+    for op in ends.design.links:
+        link = _resolve_link(op, ends)
+        for end in (*link.inputs, *link.outputs):
+            end.link = link
+        _check_offsets(link)
+
+
+def _check_offsets(link: FifoLink) -> None:
+    """Upstream goes on with branches that move nothing, or less; what comes of it is of no use."""
+    for slice, end in zip(link.slices, link.branches, strict=True):
+        if slice.length <= 0:
+            whole = f"the buffers of @{link.owner.name} have {link.owner.element_count} elements"
+            warning = emit_warning(
+                link.op, f"@{end.name} would move {slice.length} elements from offset {slice.offset}"
+            )
+            warning.note(link.owner.fifo, f"{whole}; offsets must increase and stay below that")
+
+
+def _resolve_link(op: ObjectFifoLinkOp, ends: FifoEnds) -> FifoLink:
+    fifos = ends.design.fifos
+    inputs = [fifos[name.root_reference.data] for name in op.input_names]
+    outputs = [fifos[name.root_reference.data] for name in op.output_names]
+    tile = outputs[0].producer
+    counts = (fifo.repeat_count for fifo in outputs)
+    return FifoLink(
+        op=op,
+        inputs=[ends.used_by(fifo, ObjectFifoPort.Consume, tile) for fifo in inputs],
+        outputs=[ends.used_by(fifo, ObjectFifoPort.Produce, tile) for fifo in outputs],
+        tile=tile,
+        repeat_count=next((count.value.data for count in counts if count is not None), None),
+    )

@@ -1,33 +1,40 @@
-"""Turns logical tiles into tiles of the array."""
+"""Turns logical tiles into tiles of the array.
+
+`problem` reads which tiles belong together and how many DMA channels each needs. Places are found in one of two ways:
+one tile after the other (`sequential`), or by simulated annealing (`annealing`), which considers everything at once,
+memory too (`loads`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
-from xdsl.context import Context
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
+from tilewright.device import TileId
+from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
-from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.place_tiles.placers import Placement, anneal, place_sequentially
+from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
+from tilewright.passes.design import DevicePass
+from tilewright.passes.design.place_tiles.annealing import Annealer, spill_fifos
+from tilewright.passes.design.place_tiles.problem import PlacementProblem
+from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
-class Placer(StrEnum):
+class PlacerKind(StrEnum):
     SEQUENTIAL = "sequential_placer"
     ANNEALING = "sa_placer"
 
 
 @dataclass(frozen=True)
-class PlaceTilesPass(Pass):
+class PlaceTilesPass(DevicePass):
     name = "aie-place-tiles"
-    anchor = "aie.device"
 
-    placer: Placer = field(default=Placer.SEQUENTIAL, metadata={"help": "how places are found"})
+    placer: PlacerKind = field(default=PlacerKind.SEQUENTIAL, metadata={"help": "how places are found"})
     cores_per_col: int = field(default=-1, metadata={"help": "most cores to put into one column; -1: no limit"})
     merge_logical_tiles: bool = field(
         default=True, metadata={"help": "let several logical mem or shim tiles become one tile"}
@@ -35,12 +42,11 @@ class PlaceTilesPass(Pass):
 
     sa_seed: int = field(default=1, metadata={"help": "seed of sa_placer; 0: another one each time"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        placement = self._find_places(op)
+    def apply_to(self, device: DeviceOp) -> None:
+        placement = self._find_places(device)
         for logical, place in placement.places.items():
-            tile = tile_at(op, *place)
-            if tile.location == op.location:
+            tile = tile_at(device, *place)
+            if tile.location == device.location:  # one that `tile_at` has just made
                 tile.location = logical.location
             if logical.allocation_scheme is not None:
                 tile.allocation_scheme = logical.allocation_scheme
@@ -48,12 +54,34 @@ class PlaceTilesPass(Pass):
             logical.detach()
             logical.erase()
         for fifo, place in placement.storage:
-            allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(op, *place).result)
-            building(InsertPoint.after(fifo), fifo.location).insert(allocate)
+            allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(device, *place).result)
+            Emitter(InsertPoint.after(fifo), fifo.location).insert(allocate)
 
-    def _find_places(self, device: DeviceOp) -> Placement:
-        if self.placer is Placer.ANNEALING:
+    def _find_places(self, device: DeviceOp) -> TilePlacement:
+        if self.placer is PlacerKind.ANNEALING:
             return anneal(device, self.sa_seed)
         return place_sequentially(
             device, self.cores_per_col if self.cores_per_col >= 0 else None, self.merge_logical_tiles
         )
+
+
+class TilePlacement(NamedTuple):
+    """Where each logical tile goes, in the order of the program, and which FIFOs have their buffers elsewhere."""
+
+    places: dict[LogicalTileOp, TileId]
+    storage: list[tuple[ObjectFifoOp, TileId]]
+
+
+def anneal(device: DeviceOp, seed: int) -> TilePlacement:
+    """A placement by chance and patience; the same for the same seed, unless that is 0."""
+    annealer = Annealer(PlacementProblem(device), seed)
+    return TilePlacement(annealer.place(), spill_fifos(annealer.state))
+
+
+def place_sequentially(device: DeviceOp, cores_per_column: int | None = None, merge: bool = True) -> TilePlacement:
+    """One choice after the other; `merge` lets mem and shim tiles share a place."""
+    problem = PlacementProblem(device)
+    places = PlacedTiles(problem)
+    CorePlacer(problem, places, cores_per_column).place()
+    MemShimPlacer(problem, places, merge).place()
+    return TilePlacement({tile: places.placed[tile] for tile in problem.tiles}, [])

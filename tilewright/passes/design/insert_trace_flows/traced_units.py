@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId, TileType, WireBundle
@@ -13,6 +14,7 @@ from tilewright.device.event_unit import EventUnit
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aie.trace import TraceOp, TracePacketOp, TracePacketType, TraceStartEventOp, TraceStopEventOp
+from tilewright.dialects.aie.trace_event import TraceEventAttr
 from tilewright.ir.diagnostics import fail
 
 PACKET_TYPES = {
@@ -22,10 +24,12 @@ PACKET_TYPES = {
     TileType.ShimPLTile: TracePacketType.shimtile,
 }
 """What a trace of a tile is of if it does not say so."""
+START_EVENT, STOP_EVENT = "USER_EVENT_1", "USER_EVENT_0"
+"""What the sequence raises in the shim tile that receives the traces."""
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedUnit:
     """One trace with its tile and its packets."""
 
     trace: TraceOp
@@ -48,6 +52,7 @@ class Traced:
     @property
     def port(self) -> Port:
         """Where the packets enter the streams."""
+        # a core tile's memory has the second port
         return Port(WireBundle.Trace, 1 if self.packet_type is TracePacketType.mem else 0)
 
     def write_packet(self) -> None:
@@ -60,11 +65,11 @@ class Traced:
         packet.id = IntegerAttr(self.packet_id, i32)
 
 
-def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> list[Traced]:
+def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> list[TracedUnit]:
     """The traces, complete; each unit of a tile has at most one."""
     ids = _packet_ids(device, traces, first_id)
     seen: dict[tuple[TileId, TracePacketType], TraceOp] = {}
-    found: list[Traced] = []
+    found: list[TracedUnit] = []
     for trace in traces:
         tile, packet = _tile(trace), trace.packet
         packet_type = PACKET_TYPES[tile.tile_type] if packet is None else packet.packet_type
@@ -77,7 +82,7 @@ def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> 
                 "trace configuration",
                 (first, "the other trace is here; move its events into one of the two"),
             )
-        found.append(Traced(trace, tile, packet_type, ids[trace], *_limits(trace)))
+        found.append(TracedUnit(trace, tile, packet_type, ids[trace], *_limits(trace)))
     return found
 
 
@@ -126,3 +131,40 @@ def _require_distinct(ids: dict[TraceOp, int]) -> None:
                 "the device",
                 (first.packet, f"previous use of packet id {number}"),
             )
+
+
+class TraceSignals(NamedTuple):
+    """The broadcast channels on which traces wait for their start, and for their end."""
+
+    starts: list[int]
+    stops: list[int]
+
+    @classmethod
+    def of(cls, units: Sequence[TracedUnit]) -> TraceSignals:
+        return cls(
+            starts=_distinct(broadcast_of(traced, traced.start) for traced in units),
+            stops=_distinct(broadcast_of(traced, traced.stop) for traced in units),
+        )
+
+
+def broadcast_of(traced: TracedUnit, limit: TraceStartEventOp | TraceStopEventOp) -> int | None:
+    """The channel that a trace listens to, if it does not wait for an event of its own tile."""
+    if limit.broadcast is None:
+        return None
+    channel = limit.broadcast.value.data
+    name = traced.unit.broadcast_event(channel)
+    if traced.unit.event(name) is None:
+        fail(traced.trace, f"Failed to lookup broadcast event '{name}'")
+    return channel
+
+
+def _distinct(channels: Iterable[int | None]) -> list[int]:
+    return list(dict.fromkeys(channel for channel in channels if channel is not None))
+
+
+def listen_to_source(traced: TracedUnit) -> None:
+    """Let the trace of the shim tile that raises the events wait for these: it does not hear its own broadcasts."""
+    for limit, event in ((traced.start, START_EVENT), (traced.stop, STOP_EVENT)):
+        if limit.broadcast is not None:
+            limit.broadcast = None
+            limit.event = TraceEventAttr(StringAttr(event))

@@ -1,4 +1,4 @@
-"""What a design asks of placement: which tiles belong together, and how many DMA channels each one needs."""
+"""Placement as a problem: the tiles of a design that belong together, and how many DMA channels each one needs."""
 
 from __future__ import annotations
 
@@ -44,9 +44,12 @@ class Edges:
         """The other end of each pair, and whether `tile` is the first of the two."""
         return self._peers.get(tile, [])
 
+    def tiles(self, tile: TileLike) -> list[TileLike]:
+        return [peer for peer, _ in self.peers(tile)]
+
 
 @dataclass
-class Channels:
+class ChannelCount:
     """Numbers of DMA channels, or of FIFOs that would take one each."""
 
     inputs: int = 0
@@ -56,13 +59,13 @@ class Channels:
     def total(self) -> int:
         return self.inputs + self.outputs
 
-    def __add__(self, other: Channels) -> Channels:
-        return Channels(self.inputs + other.inputs, self.outputs + other.outputs)
+    def __add__(self, other: ChannelCount) -> ChannelCount:
+        return ChannelCount(self.inputs + other.inputs, self.outputs + other.outputs)
 
-    def __sub__(self, other: Channels) -> Channels:
-        return Channels(self.inputs - other.inputs, self.outputs - other.outputs)
+    def __sub__(self, other: ChannelCount) -> ChannelCount:
+        return ChannelCount(self.inputs - other.inputs, self.outputs - other.outputs)
 
-    def fits(self, limit: Channels) -> bool:
+    def fits(self, limit: ChannelCount) -> bool:
         return self.inputs <= limit.inputs and self.outputs <= limit.outputs
 
     def count(self, *, output: bool) -> None:
@@ -72,12 +75,12 @@ class Channels:
             self.inputs += 1
 
     @property
-    def lacking(self) -> Channels:
+    def lacking(self) -> ChannelCount:
         """The same without what is below zero."""
-        return Channels(max(0, self.inputs), max(0, self.outputs))
+        return ChannelCount(max(0, self.inputs), max(0, self.outputs))
 
 
-class Design:
+class PlacementProblem:
     def __init__(self, device: DeviceOp):
         self.device = device
         self.model = device.model
@@ -90,19 +93,19 @@ class Design:
     def ops(self, kind: type[OpT]) -> Iterator[OpT]:
         return (op for op in self.device.walk() if isinstance(op, kind))
 
-    def need(self, tile: TileLike) -> Channels:
-        return self.needs.get(tile, Channels())
+    def need(self, tile: TileLike) -> ChannelCount:
+        return self.needs.get(tile, ChannelCount())
 
-    def peer_counts(self, tile: TileLike) -> Channels:
+    def peer_counts(self, tile: TileLike) -> ChannelCount:
         """FIFOs from and to other logical cores."""
         produces = [is_producer for _, is_producer in self.core_peers.peers(tile)]
-        return Channels(inputs=produces.count(False), outputs=produces.count(True))
+        return ChannelCount(inputs=produces.count(False), outputs=produces.count(True))
 
-    def needed_neighbours(self, tile: TileLike) -> Channels:
+    def needed_neighbours(self, tile: TileLike) -> ChannelCount:
         """How many of these must go through shared memory, because the core has no channels for them."""
         if not isinstance(tile, LogicalTileOp) or not tile.is_core:
-            return Channels()
-        limit = Channels(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
+            return ChannelCount()
+        limit = ChannelCount(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
         return (self.peer_counts(tile) - (limit - self.need(tile))).lacking
 
     def demand(self, tile: TileLike) -> int:
@@ -128,14 +131,14 @@ class Design:
                 if producer is not consumer and _is_logical_core(producer) and _is_logical_core(consumer):
                     yield producer, consumer
 
-    def _channel_needs(self) -> dict[TileLike, Channels]:
-        needs: dict[TileLike, Channels] = defaultdict(Channels)
+    def _channel_needs(self) -> dict[TileLike, ChannelCount]:
+        needs: dict[TileLike, ChannelCount] = defaultdict(ChannelCount)
         self._add_fifo_needs(needs)
         self._add_link_needs(needs)
         self._add_flow_needs(needs)
         return needs
 
-    def _add_fifo_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_fifo_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """Ends at which FIFOs are linked count with the link, not here."""
         links = list(self.ops(ObjectFifoLinkOp))
         link_inputs = {name.root_reference for link in links for name in link.input_names}
@@ -143,6 +146,7 @@ class Design:
         for fifo in self.ops(ObjectFifoOp):
             producer = tile_of(fifo.producer)
             consumers = map(tile_of, fifo.consumers)
+            # Between cores shared memory may do; whether it does depends on their places.
             served = [tile for tile in consumers if not (_is_logical_core(producer) and _is_logical_core(tile))]
             if fifo.sym_name not in link_inputs:
                 for consumer in served:
@@ -151,13 +155,13 @@ class Design:
             if served and producer is not None and fifo.sym_name not in link_outputs:
                 needs[producer].outputs += 1
 
-    def _add_link_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         for link in self.ops(ObjectFifoLinkOp):
             meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
             if meeting is not None:
-                needs[meeting] += Channels(len(link.input_names), len(link.output_names))
+                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
 
-    def _add_flow_needs(self, needs: dict[TileLike, Channels]) -> None:
+    def _add_flow_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """A channel counts once, however many flows begin or end at it."""
         sources, dests = dict[End, None](), dict[End, None]()
         for flow in self.ops(FlowOp):

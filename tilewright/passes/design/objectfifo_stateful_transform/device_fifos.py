@@ -1,8 +1,9 @@
-"""What a device says about its object FIFOs, read once."""
+"""Object FIFOs of a device, read once: what refers to each of them, and whose memory its two ends can share."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from enum import Enum
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -26,12 +27,12 @@ Access: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp | ObjectFifoSubvie
 NOT_PLACED = "is not a placed aie.tile; run --aie-place-tiles before this pass"
 
 
-class Design:
+class DeviceFifos:
     """The FIFOs of a device by name, and everything that refers to them."""
 
     def __init__(self, device: DeviceOp):
         self.device, self.model = device, device.model
-        self.symbols: set[str] = set()
+        self.symbols: set[str] = set()  # all names of the device, which new ones must not repeat
         self.fifos: dict[str, ObjectFifoOp] = {}
         self.links: list[ObjectFifoLinkOp] = []
         self.link_of: dict[str, ObjectFifoLinkOp] = {}
@@ -105,5 +106,67 @@ class Design:
 
 def placed(tile: SSAValue) -> TileOp:
     """The tile that a value stands for, in a design whose tiles all have a place."""
-    assert isinstance(tile.owner, TileOp), "checked by Design.is_sound"
+    assert isinstance(tile.owner, TileOp), "checked by DeviceFifos.is_sound"
     return tile.owner
+
+
+class SharedMemory(Enum):
+    """Whose memory two tiles both reach; where both do, the producer's is used."""
+
+    NONE = "none"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+
+
+def reaches(design: DeviceFifos, user: TileOp, owner: TileOp) -> bool:
+    """Whether a tile uses the memory of another of its kind directly."""
+    model = design.model
+    is_same_kind = all(kind(*user.place) == kind(*owner.place) for kind in (model.is_shim_tile, model.is_mem_tile))
+    return is_same_kind and model.is_legal_memory_affinity(*user.place, *owner.place)
+
+
+def shared_memory(design: DeviceFifos, producer: TileOp, consumer: TileOp) -> SharedMemory:
+    if reaches(design, consumer, producer):
+        return SharedMemory.PRODUCER
+    return SharedMemory.CONSUMER if reaches(design, producer, consumer) else SharedMemory.NONE
+
+
+def delegate_of(design: DeviceFifos, fifo: ObjectFifoOp) -> ObjectFifoAllocateOp | None:
+    """Where the program wants the buffers of a FIFO to be."""
+    allocations = design.allocations.get(fifo.sym_name.data, [])
+    if len(allocations) > 1:
+        error = emit_op_error(fifo, "has more than one allocate operation")
+        for allocation in allocations:
+            error.note(allocation, "one of them is here")
+    return allocations[-1] if allocations else None
+
+
+def serves(design: DeviceFifos, delegate: ObjectFifoAllocateOp, fifo: ObjectFifoOp) -> bool:
+    """Whether both ends of a FIFO reach the tile that is to keep its buffers."""
+    owner = placed(delegate.tile)
+    return all(reaches(design, placed(tile), owner) for tile in (fifo.producer, fifo.consumers[0]))
+
+
+def needs_dma(
+    design: DeviceFifos, fifo: ObjectFifoOp, link: ObjectFifoLinkOp | None, *, ends_in_stream: bool | None = None
+) -> bool:
+    """Whether data has to be moved between the ends of a FIFO, or the consumer just uses the producer's buffers.
+
+    `link` is the link that the FIFO is part of; `ends_in_stream` overrides what the FIFO says of its stream ports.
+    """
+    streams = fifo.aie_stream is not None if ends_in_stream is None else ends_in_stream
+    if fifo.via_dma.value.data or fifo.repeat_count is not None or streams or fifo.consumer_fifo_type is not None:
+        return True
+    if len(fifo.consumers) != 1 or len(fifo.dimensions_to_stream) or len(fifo.consumer_dimensions[0]):
+        return True
+    if shared_memory(design, placed(fifo.producer), placed(fifo.consumers[0])) is SharedMemory.NONE:
+        return True
+    return link is not None and not _is_delegated(design, fifo, link)
+
+
+def _is_delegated(design: DeviceFifos, fifo: ObjectFifoOp, link: ObjectFifoLinkOp) -> bool:
+    """Whether the program says where the buffers of a plain link are, so that no copy is needed to link."""
+    if link.is_join or link.is_distribute:
+        return False
+    delegates = design.allocations.get(fifo.sym_name.data, [])
+    return bool(delegates) and serves(design, delegates[-1], fifo)

@@ -1,7 +1,7 @@
-"""Plays a sequence of copies through, with the cores that take part, to see whether anybody waits forever.
+"""Deadlock check: simulates a sequence of copies, with the cores that take part, to see whether a wait never ends.
 
-Only tokens count: data move at once, other locks let everybody pass, and a source is done as soon as it may start. So
-whoever waits here waits on the hardware, too. Where the outcome depends on a race, or on values that are only known at
+Only tokens count: data move at once, other locks never block, and a source is done as soon as it may start. So what
+waits here waits on the hardware, too. Where the outcome depends on a race, or on values that are only known at
 run time, nothing is said.
 """
 
@@ -18,8 +18,8 @@ from xdsl.ir import Operation, Region
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.ir.diagnostics import Where, emit_warning, fail_op, op_text
-from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, LockName, LockUse, Side
-from tilewright.passes.design.lower_memcpy.schedule import Step
+from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
+from tilewright.passes.design.lower_memcpy.schedule import ScheduleStep
 from tilewright.rewrite.unrolling import iterations
 
 MOST_EVENTS = 100_000
@@ -31,7 +31,7 @@ class Undecided(Exception):
     """What happens depends on something that is not known."""
 
 
-class Event(NamedTuple):
+class TokenEvent(NamedTuple):
     """A core takes from a lock, or gives to it."""
 
     op: UseLockOp
@@ -44,12 +44,12 @@ class Event(NamedTuple):
 class _Queued:
     """A side of a copy in the queue of its channel."""
 
-    copy: Copy
-    side: Side
+    copy: TokenCopy
+    side: CopySide
     has_acquired: bool = False
 
 
-class Rehearsal:
+class TokenSimulation:
     """The tokens, channels and cores of a design, as far as copies go."""
 
     def __init__(self, locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp]):
@@ -59,12 +59,12 @@ class Rehearsal:
         self.names = {lock: name for name, lock in self.locks.items()}
         self.queues: dict[Channel, deque[_Queued]] = {}
         self.cores = {core: self._events(core.body) for core in cores}
-        self.waiting: dict[CoreOp, Event] = {}
+        self.waiting: dict[CoreOp, TokenEvent] = {}
         self.takers: dict[LockName, set[object]] = {}
-        self.sent, self.done = set[Copy](), set[Side]()
+        self.sent, self.done = set[TokenCopy](), set[CopySide]()
         self.budget = MOST_EVENTS
 
-    def play(self, steps: Sequence[Step]) -> Copy | None:
+    def run(self, steps: Sequence[ScheduleStep]) -> TokenCopy | None:
         """Carry out a sequence. Returns the copy that it awaits in vain, if there is one."""
         self.sent.clear()
         self.done.clear()
@@ -78,13 +78,13 @@ class Rehearsal:
                 return self._if_certain(copy)
         return None
 
-    def _if_certain(self, copy: Copy) -> Copy:
-        if any(len(takers) > 1 for takers in self.takers.values()):
+    def _if_certain(self, copy: TokenCopy) -> TokenCopy:
+        if any(len(takers) > 1 for takers in self.takers.values()):  # two that take from one lock race for it
             raise Undecided
         return copy
 
     def _settle(self) -> None:
-        """Let everybody go on until nobody can."""
+        """Let channels and cores go on until none can."""
         moved = True
         while moved:
             moved = False
@@ -120,7 +120,7 @@ class Rehearsal:
         moved = False
         while (event := self.waiting.pop(core, None) or next(self.cores[core], None)) is not None:
             self.budget -= 1
-            if self.budget == 0:
+            if self.budget == 0:  # an endless loop that never waits
                 raise Undecided
             if not event.is_acquire:
                 self.values[event.name] += event.value
@@ -137,7 +137,7 @@ class Rehearsal:
         self.values[name] -= value
         return True
 
-    def _events(self, region: Region) -> Iterator[Event]:
+    def _events(self, region: Region) -> Iterator[TokenEvent]:
         """What a core does about tokens, one after the other."""
         if len(region.blocks) > 1:
             if any(self._concerns_tokens(op) for op in region.walk()):
@@ -149,7 +149,7 @@ class Rehearsal:
             elif op.regions and any(self._concerns_tokens(nested) for nested in op.walk()):
                 yield from self._nested_events(op)
 
-    def _nested_events(self, op: Operation) -> Iterator[Event]:
+    def _nested_events(self, op: Operation) -> Iterator[TokenEvent]:
         count = iterations(op) if isinstance(op, scf.ForOp) else None
         if not isinstance(op, scf.ForOp) or count is None:
             raise Undecided
@@ -159,56 +159,57 @@ class Rehearsal:
     def _concerns_tokens(self, op: Operation) -> bool:
         return isinstance(op, UseLockOp) and op.lock_op in self.names
 
-    def _event(self, op: UseLockOp) -> Iterator[Event]:
+    def _event(self, op: UseLockOp) -> Iterator[TokenEvent]:
         if op.lock_op is not None and op.lock_op in self.names:
             if op.constant is None:
                 raise Undecided
-            yield Event(op, self.names[op.lock_op], op.constant, op.is_acquire)
+            yield TokenEvent(op, self.names[op.lock_op], op.constant, op.is_acquire)
 
     def waits(self) -> Iterator[tuple[Where, str]]:
-        """Who waits for what."""
+        """All waits, each for what it waits for."""
         for queue in self.queues.values():
             if queue and not queue[0].has_acquired:
                 side = queue[0].side
                 yield from ((side.op, f"{side} {self._wanted(use)}") for use in side.acquired)
         for core, event in self.waiting.items():
-            wanted = self._wanted(LockUse(event.name, event.value))
+            wanted = self._wanted(TokenLockUse(event.name, event.value))
             yield event.op, f"the core of tile {tuple(core.place or ())} {wanted}"
 
-    def _wanted(self, use: LockUse) -> str:
+    def _wanted(self, use: TokenLockUse) -> str:
         (token, place, _), value = use.name, self.values[use.name]
         return f"waits for {use.amount} of @{token}, which is {value} on tile {tuple(place)}"
 
 
-def rehearse(
-    locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp], steps: Sequence[Step]
+def check_for_deadlock(
+    locks: Mapping[LockName, LockOp], starts: Sequence[LockOp], cores: Sequence[CoreOp], steps: Sequence[ScheduleStep]
 ) -> None:
     """Refuse a sequence that waits forever; warn of one that cannot be run again. It sets the locks `starts` to 1."""
-    rehearsal = Rehearsal(locks, starts, cores)
+    simulation = TokenSimulation(locks, starts, cores)
     try:
-        _refuse_endless_wait(rehearsal, rehearsal.play(steps))
-        before = dict(rehearsal.values)
-        _warn_of_second_run(rehearsal, rehearsal.play(steps), before)
+        _refuse_endless_wait(simulation, simulation.run(steps))
+        # The host may run a sequence again without loading the design anew.
+        before = dict(simulation.values)
+        _warn_of_second_run(simulation, simulation.run(steps), before)
     except Undecided:
         return
 
 
-def _refuse_endless_wait(rehearsal: Rehearsal, stuck: Copy | None) -> None:
+def _refuse_endless_wait(simulation: TokenSimulation, stuck: TokenCopy | None) -> None:
     if stuck is not None:
-        notes = list(rehearsal.waits())[:MOST_NOTES]
+        notes = list(simulation.waits())[:MOST_NOTES]
         remedy = "give what they wait for before this copy is awaited, or start with a higher value of a token"
         fail_op(stuck.op, "never ends, because all who could go on wait for each other", *notes, (stuck.op, remedy))
 
 
-def _warn_of_second_run(rehearsal: Rehearsal, stuck: Copy | None, before: Mapping[LockName, int]) -> None:
+def _warn_of_second_run(simulation: TokenSimulation, stuck: TokenCopy | None, before: Mapping[LockName, int]) -> None:
     if stuck is not None:
         warning = emit_warning(
             stuck.op, op_text(stuck.op, "ends in the first run of its sequence, but not in a second")
         )
-        for where, text in list(rehearsal.waits())[:MOST_NOTES]:
+        for where, text in list(simulation.waits())[:MOST_NOTES]:
             warning.note(where, text)
         return
     for name, value in before.items():
-        if (after := rehearsal.values[name]) != value:
+        if (after := simulation.values[name]) != value:
             text = f"each run of the sequence changes @{name.token} by {after - value:+d} on tile {tuple(name.place)}"
-            emit_warning(rehearsal.locks[name], text)
+            emit_warning(simulation.locks[name], text)
