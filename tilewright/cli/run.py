@@ -269,7 +269,7 @@ def _on_bare_device(args: Namespace) -> Job:
 def _control_code(args: Namespace) -> ControlCode:
     from tilewright.cli.files import read_bytes
     from tilewright.txn.containers import read_container
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
 
     try:
         code = read_container(read_bytes(args.txn)).code(args.section)

@@ -54,7 +54,7 @@ def _decoded(name: str, section: str | None) -> Stream:
 
 def _decode(data: bytes, name: str, section: str | None) -> Stream:
     from tilewright.txn.containers import read_stream
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
@@ -75,7 +75,7 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 
 
 def _dis(args: Namespace) -> int:
-    from tilewright.txn.meaning import explain
+    from tilewright.txn.analysis import explain
     from tilewright.txn.text import disassemble, model_of
 
     stream = _decoded(args.file, args.section)
@@ -108,7 +108,7 @@ def _asm(args: Namespace) -> int:
 
 def _assembled(name: str, section: str | None) -> Stream:
     """The stream in a file. What is nothing of the kind is taken for text, so that the complaint names a line."""
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError, assemble
 
     data = read_bytes(name)
@@ -124,7 +124,7 @@ def _assembled(name: str, section: str | None) -> Stream:
 
 
 def _stat(args: Namespace) -> int:
-    from tilewright.txn.statistics import statistics
+    from tilewright.txn.analysis import statistics
 
     found = {name: statistics(_decoded(name, args.section)) for name in args.files}
     if args.json:
@@ -157,7 +157,7 @@ def _stat(args: Namespace) -> int:
 def _diff(args: Namespace) -> int:
     from itertools import islice
 
-    from tilewright.txn.difference import differences
+    from tilewright.txn.analysis import differences
 
     found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
     shown = list(found if args.all else islice(found, 1))

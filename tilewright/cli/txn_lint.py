@@ -7,9 +7,8 @@ from typing import Any
 
 from tilewright.device import DeviceModel
 from tilewright.device.hazards import Finding, findings
-from tilewright.txn.errors import TxnError
-from tilewright.txn.lint import hazards
-from tilewright.txn.stream import Stream
+from tilewright.txn.analysis import hazards
+from tilewright.txn.stream import Stream, TxnError
 from tilewright.txn.text import model_of
 
 

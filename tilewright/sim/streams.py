@@ -10,9 +10,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, NameLoc, StringAttr
 
 from tilewright.sim.runs import HostArrays, Program, Runner
+from tilewright.txn.codec import as_words
 from tilewright.txn.containers import Buffer, ControlCode, patched, read_container
-from tilewright.txn.decode import as_words
-from tilewright.txn.errors import TxnError
+from tilewright.txn.stream import TxnError
 
 Array = npt.NDArray[Any]
 OPERATION = "operation "

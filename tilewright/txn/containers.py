@@ -14,11 +14,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from tilewright.txn.decode import decode
+from tilewright.txn.codec import decode, encode
 from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
-from tilewright.txn.encode import encode
-from tilewright.txn.errors import TxnError
-from tilewright.txn.stream import Stream, Words
+from tilewright.txn.stream import Stream, TxnError, Words
 from tilewright.txn.text import assemble
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."

@@ -15,6 +15,8 @@ from enum import IntEnum
 from tilewright.device.layout import Field
 
 WORD_BYTES = 4
+FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
+FOLDED_OFFSET = 0x80000000  # where the array sees host memory
 
 
 class Opcode(IntEnum):
@@ -187,3 +189,13 @@ def opcode_number(name: str) -> int:
     if name.startswith("CUSTOM_") and len(name) == 9:
         return int(name[7:], 16)
     raise KeyError(name)
+
+
+def address_offset(argument: int, *, fold: bool) -> int:
+    """What an address patch for a host buffer must add to its offset."""
+    return FOLDED_OFFSET if fold and argument >= FIRST_FOLDED_ARGUMENT else 0
+
+
+def largest_offset(argument: int) -> int:
+    """The largest offset into a host buffer that the 32 bits of an address patch hold, after any translation."""
+    return 0xFFFFFFFF - address_offset(argument, fold=True)

@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex, TypeGuard, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.errors import TxnError
+from tilewright.errors import Error
 from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
 
 Words = npt.NDArray[np.uint32]
@@ -24,7 +24,6 @@ SHOWN_WORDS = 8
 """Of a payload, in the text of an operation."""
 AT_A_TIME = 4096
 """Operations whose fields become Python numbers at once."""
-
 
 PAD_BITS = range(1 << 16)
 BYTE, WORD = range(1 << 8), range(1 << 32)
@@ -293,3 +292,21 @@ def address_patch(address: int, argument_index: int, argument_offset: int) -> Op
     """
     fields: dict[str, Any] = {"argument_index": argument_index, "argument_offset": argument_offset}
     return Operation(Opcode.DDR_PATCH, address=address, **fields)
+
+
+class TxnError(Error, ValueError):
+    """A stream that is no TXN stream, or a damaged one; `offset` is the byte at which that shows, if it has one."""
+
+    def __init__(self, offset: int | None, reason: str, file: str | None = None):
+        self.offset, self.reason, self.file = offset, reason, file
+        super().__init__(f"{_place(file, offset)}{reason}")
+
+    def with_file(self, file: str) -> TxnError:
+        return TxnError(self.offset, self.reason, file)
+
+
+def _place(file: str | None, offset: int | None) -> str:
+    parts = [file] if file else []
+    if offset is not None:
+        parts.append(f"at byte {offset} ({offset:#x})")
+    return ": ".join(parts) + ": " if parts else ""
