@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.cli.files import write_text
-from tilewright.cli.opt_arguments import ALL, Arguments, parse_arguments
-from tilewright.cli.program_parts import Part, work_on_parts
-from tilewright.cli.programs import read_checked
+from tilewright.cli.opt_arguments import ALL, Arguments, parse_arguments, print_about
+from tilewright.cli.programs import Part, read_checked, work_on_parts
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
@@ -25,8 +24,6 @@ from tilewright.ir.verifier import operation_text
 def run_command(argv: list[str]) -> int:
     arguments = parse_arguments(argv)
     if arguments.only_print:
-        from tilewright.cli.opt_help import print_about
-
         print_about(arguments.only_print)
         return 0
     if arguments.dump_pipeline:

@@ -23,8 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.design_source import add_design_arguments, read_design
-from tilewright.cli.run_files import add_file_arguments, print_table, write_files
+from tilewright.cli.files import add_design_arguments, read_bytes, read_design, read_text, write_folder, write_text
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.loaded_device import Array, BareDevice, LoadedDevice
     from tilewright.driver.run_result import RunResult
+    from tilewright.sim.record import RunRecord
     from tilewright.txn.containers import ControlCode
 
 FAILED, INTERRUPTED = 1, 130
@@ -158,7 +158,6 @@ def _levels(args: Namespace) -> dict[str, str]:
 def _parameters(args: Namespace) -> Any:
     """What --timing says."""
     from tilewright.cli.errors import InputError
-    from tilewright.cli.files import read_text
     from tilewright.device import Arch
     from tilewright.device.timing import TimingError, read_parameters, timing_with
 
@@ -267,7 +266,6 @@ def _on_bare_device(args: Namespace) -> Job:
 
 
 def _control_code(args: Namespace) -> ControlCode:
-    from tilewright.cli.files import read_bytes
     from tilewright.txn.containers import read_container
     from tilewright.txn.stream import TxnError
 
@@ -296,7 +294,33 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
 
 
 def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
-    from tilewright.cli.files import write_folder
     from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))
+
+
+def add_file_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
+
+
+def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) -> None:
+    """Write the files that were asked for; they are as useful for a run that hangs."""
+    if args.trace is not None:
+        from tilewright.report.perfetto import perfetto_json
+
+        write_text(args.trace, perfetto_json(record))
+    if args.report is not None:
+        from tilewright.report.page import page_html
+
+        title = Path(args.design if args.design is not None else args.txn).name
+        write_text(args.report, page_html(record, title, sources))
+
+
+def print_table(record: RunRecord) -> None:
+    """Who did what, in a few lines."""
+    from rich.console import Console
+
+    from tilewright.report.summary import summarise, table
+
+    Console(highlight=False).print(table(summarise(record)))
