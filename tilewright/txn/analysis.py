@@ -12,8 +12,7 @@ import numpy as np
 
 from tilewright.device import DeviceModel
 from tilewright.device.dma_registers import descriptors_between, dma_register
-from tilewright.device.hazard_reader import PATCHED_WORDS, Bits, HazardReader
-from tilewright.device.hazards import Hazard
+from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
 from tilewright.txn.opcodes import WORD_BYTES, Opcode, opcode_name

@@ -10,8 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DmaDirection
 from tilewright.device.dma_registers import DmaChannel
-from tilewright.device.hazard_reader import HazardReader
-from tilewright.device.hazards import BdName, Hazard
+from tilewright.device.hazards import BdName, Hazard, HazardReader
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_of
