@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import InputError, UsageError, show_diagnostics
+from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
 from tilewright.cli.files import read_text, write_folder
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _run_locally(program: AirProgram, args: Namespace) -> int:
 
     ranks = world_size(program, args.ranks)
     job = make_job(program, args)
-    printer = Printer(ranks, prefix=ranks > 1 and not args.no_prefix, quiet=args.json)
+    printer = RankPrinter(ranks, prefix=ranks > 1 and not args.no_prefix, quiet=args.json)
     if args.verbose:
         printer.announce(job)
     result = run_ranks(job, ranks, args.timeout, None if args.by_rank else printer.line)
@@ -187,11 +187,11 @@ def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
     write_folder(directory, files)
 
 
-def usage(text: str) -> UsageError:
-    return UsageError(f"tilewright air run: {text}")
+def usage(text: str) -> CommandLineError:
+    return CommandLineError(f"tilewright air run: {text}")
 
 
-class Printer:
+class RankPrinter:
     """Prints what ranks print."""
 
     def __init__(self, ranks: int, prefix: bool, quiet: bool):

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tilewright.cli.errors import InputError, UsageError
+from tilewright.cli.errors import CommandLineError, InputError
 from tilewright.ir.limits import MOST_SOURCE_BYTES
 from tilewright.support.output_files import write_file, write_files
 
@@ -94,7 +94,7 @@ def read_design(args: Namespace) -> Source:
 
     if Path(args.design).suffix != PYTHON_SUFFIX:
         if args.entry is not None:
-            raise UsageError(f"--entry is for files of Python; {args.design} is none")
+            raise CommandLineError(f"--entry is for files of Python; {args.design} is none")
         return TextSource(read_text(args.design), source_name(args.design))
     from tilewright.iron.scripts import load_script
 

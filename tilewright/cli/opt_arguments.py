@@ -9,7 +9,7 @@ from functools import partial
 from textwrap import fill, wrap
 
 from tilewright import __version__
-from tilewright.cli.errors import UsageError
+from tilewright.cli.errors import CommandLineError
 from tilewright.cli.mlir_flags import OUTPUT, PART_FLAGS, UNREGISTERED, CommandLine, Flag
 from tilewright.ir.context import dialect_table
 from tilewright.ir.diagnostics import DiagnosedError
@@ -25,7 +25,7 @@ COLUMN, WIDTH = 44, 110
 
 
 @dataclass
-class Arguments:
+class OptArguments:
     """What the command line asks for."""
 
     input: str = "-"
@@ -76,17 +76,17 @@ FLAGS = {
 COMMAND_LINE = CommandLine(PROGRAM, FLAGS, PASSES)
 
 
-def parse_arguments(argv: list[str]) -> Arguments:
-    """Read a command line; raises `UsageError` for what makes no sense."""
-    arguments = Arguments()
+def parse_arguments(argv: list[str]) -> OptArguments:
+    """Read a command line; raises `CommandLineError` for what makes no sense."""
+    arguments = OptArguments()
     try:
         arguments.input = COMMAND_LINE.read(argv, arguments, partial(_add_pass, arguments.pipeline)).input
         if arguments.pipeline_text is not None:
             if arguments.pipeline.steps:
-                raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+                raise CommandLineError("'-pass-pipeline' option can't be used with individual pass options")
             arguments.pipeline = build_pipeline(parse_pipeline(arguments.pipeline_text), find_pass)
     except DiagnosedError as error:
-        raise UsageError(f"{PROGRAM}: error: {error.diagnostics[0].text}") from error
+        raise CommandLineError(f"{PROGRAM}: error: {error.diagnostics[0].text}") from error
     return arguments
 
 

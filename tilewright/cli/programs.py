@@ -51,7 +51,7 @@ class PartArguments(Protocol):
     verify_diagnostics: str | None
 
 
-class Part(NamedTuple):
+class InputPart(NamedTuple):
     """A program, the file that it is in, and how many lines of the file come before it."""
 
     file: str
@@ -64,13 +64,13 @@ class Part(NamedTuple):
 
 
 def work_on_parts(
-    arguments: PartArguments, work: Callable[[Part], ResultT], nothing: ResultT
+    arguments: PartArguments, work: Callable[[InputPart], ResultT], nothing: ResultT
 ) -> tuple[list[ResultT], bool]:
     """The result of each part, `nothing` for one that has errors, and whether any has; shows what is reported."""
     file, text = source_name(arguments.input), read_text(arguments.input)
     parts = [(0, text)] if arguments.split_marker is None else split_input(text, arguments.split_marker)
     results, complaints = list[ResultT](), list[Diagnostic]()
-    for part in (Part(file, *part) for part in parts):
+    for part in (InputPart(file, *part) for part in parts):
         result, found = _attempt(part, work, nothing)
         results.append(result)
         complaints += _unexpected(part, found, arguments.verify_diagnostics)
@@ -78,7 +78,9 @@ def work_on_parts(
     return results, bool(errors_in(complaints))
 
 
-def _attempt(part: Part, work: Callable[[Part], ResultT], nothing: ResultT) -> tuple[ResultT, list[Diagnostic]]:
+def _attempt(
+    part: InputPart, work: Callable[[InputPart], ResultT], nothing: ResultT
+) -> tuple[ResultT, list[Diagnostic]]:
     with collect() as found:
         try:
             result = work(part)
@@ -91,7 +93,7 @@ def _attempt(part: Part, work: Callable[[Part], ResultT], nothing: ResultT) -> t
     return nothing, found
 
 
-def _unexpected(part: Part, found: list[Diagnostic], verify_diagnostics: str | None) -> list[Diagnostic]:
+def _unexpected(part: InputPart, found: list[Diagnostic], verify_diagnostics: str | None) -> list[Diagnostic]:
     """What is reported or, if that is compared with what comments expect, how it differs."""
     if verify_diagnostics is None:
         return found

@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 @dataclass
-class Job:
+class SimulatorRun:
     """A device, what to run on it, and what it works on."""
 
     device: LoadedDevice | BareDevice
@@ -94,8 +94,8 @@ def run(args: Namespace) -> int:
     return _carry_out(job, args, max_cycles)
 
 
-def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
-    from tilewright.cli.run_report import Outcome, progress_line, report
+def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
+    from tilewright.cli.run_report import RunOutcome, progress_line, report
     from tilewright.errors import MissingResultsWarning
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.run_errors import Unfinished
@@ -117,7 +117,7 @@ def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
         if (found := kernel_error(error, pairs("--kernel", args.kernel).values())) is None:
             raise
         raise found from error
-    outcome = Outcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
+    outcome = RunOutcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
     if status == 0 and args.out is not None:
         _save(Path(args.out), job.buffers)
     if record is not None:
@@ -179,7 +179,7 @@ def _list_hazards() -> int:
     return 0
 
 
-def _on_design(args: Namespace) -> Job:
+def _on_design(args: Namespace) -> SimulatorRun:
     """A sequence of a design, with its own words or given ones."""
     from tilewright.driver.compiled_design import compile_source
     from tilewright.ir.diagnostics import DiagnosedError
@@ -210,7 +210,7 @@ def _on_design(args: Namespace) -> Job:
         raise
     buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
-    return Job(device, partial(device.run, *values, **given), buffers, dict(source.texts))
+    return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))
 
 
 def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
@@ -244,7 +244,7 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
     return values
 
 
-def _on_bare_device(args: Namespace) -> Job:
+def _on_bare_device(args: Namespace) -> SimulatorRun:
     """A stream on a device that is freshly out of reset."""
     from tilewright.device.timing import timing_with
     from tilewright.driver.loaded_device import BareDevice
@@ -262,7 +262,7 @@ def _on_bare_device(args: Namespace) -> Job:
     arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
     timing = timing_with(model.arch, _parameters(args))
     device = BareDevice(model, _levels(args), Model.named(args.model), timing)
-    return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
+    return SimulatorRun(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 
 def _control_code(args: Namespace) -> ControlCode:

@@ -14,8 +14,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.cli.files import write_atomically, write_folder, write_text
-from tilewright.cli.programs import Part, work_on_parts
-from tilewright.cli.translate_arguments import Arguments, help_text, parse_arguments
+from tilewright.cli.programs import InputPart, work_on_parts
+from tilewright.cli.translate_arguments import TranslateArguments, help_text, parse_arguments
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tilewright.passes.control.configuration.writes import Write
 
 Output: TypeAlias = "str | bytes"
-Translation: TypeAlias = "Callable[[Context, ModuleOp, Arguments], Output]"
+Translation: TypeAlias = "Callable[[Context, ModuleOp, TranslateArguments], Output]"
 
 MAIN_DEVICE = "main"
 BEFORE_LOWERING = ("aie-materialize-runtime-sequences",)
@@ -49,14 +49,14 @@ def run_command(argv: list[str]) -> int:
     return 0
 
 
-def _translate(ctx: Context, arguments: Arguments, part: Part) -> Output:
+def _translate(ctx: Context, arguments: TranslateArguments, part: InputPart) -> Output:
     module = part.read(ctx)
     assert arguments.translation is not None
     with nullcontext() if arguments.verify_diagnostics else showing_operations(operation_text):
         return TRANSLATE[arguments.translation](ctx, module, arguments)
 
 
-def _write(arguments: Arguments, results: list[Output]) -> None:
+def _write(arguments: TranslateArguments, results: list[Output]) -> None:
     texts = [result for result in results if isinstance(result, str)]
     if len(texts) == len(results):
         write_text(arguments.output, f"{arguments.output_split_marker}\n".join(texts))
@@ -91,7 +91,7 @@ def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
     return found
 
 
-def to_binary(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.emission import Emitter
     from tilewright.codegen.static_words import static_words
 
@@ -112,20 +112,20 @@ def to_binary(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     return words_output(stream.words, arguments)
 
 
-def words_output(words: list[int], arguments: Arguments) -> Output:
+def words_output(words: list[int], arguments: TranslateArguments) -> Output:
     if arguments.output_binary:
         return struct.pack(f"<{len(words)}I", *words)
     return "".join(f"{word:08X}\n" for word in words)
 
 
-def control_packets(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.control_packets import control_packet_words
 
     device = device_in(module, arguments.device_name)
     return words_output(control_packet_words(device, sequence_in(device, arguments.sequence_name)), arguments)
 
 
-def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 
     convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
@@ -133,7 +133,7 @@ def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     return emitc_to_cpp(ctx, module, arguments)
 
 
-def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
     from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
     from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
@@ -156,13 +156,13 @@ def _has_more_to_lower(module: ModuleOp) -> bool:
     return any(op.name.startswith(("aie.", "aiex.")) and not is_instruction(op) for op in inside)
 
 
-def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.cpp_printer import print_cpp
 
     return print_cpp(module)
 
 
-def configuration_files(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def configuration_files(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     """Write the files into the working directory. Returns what they are and, if asked for, what is in them."""
     from tilewright.codegen.cdo import Cdo
 
@@ -177,7 +177,7 @@ def configuration_files(ctx: Context, module: ModuleOp, arguments: Arguments) ->
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cdo_parts(device: DeviceOp, directory: Path, arguments: Arguments) -> Iterator[tuple[str, list[Write]]]:
+def _cdo_parts(device: DeviceOp, directory: Path, arguments: TranslateArguments) -> Iterator[tuple[str, list[Write]]]:
     """Names of files, and what goes into each: programs, everything else, what starts the cores."""
     from tilewright.passes.control.configuration import configuration_of
 
@@ -193,7 +193,7 @@ def _cdo_parts(device: DeviceOp, directory: Path, arguments: Arguments) -> Itera
         yield f"{prefix}_enable.bin", start
 
 
-def control_code(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def control_code(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from pathlib import Path
 
     from tilewright.codegen.cert_assembly import cert_assembly
@@ -204,41 +204,41 @@ def control_code(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output
     return assembly.text
 
 
-def routes_json(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def routes_json(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.flows_json import flows_to_json
 
     return flows_to_json(device_in(module, arguments.device_name))
 
 
-def memory_map(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def memory_map(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.memory_map import memory_map_text
 
     return memory_map_text(device_in(module, arguments.device_name))
 
 
-def core_list(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def core_list(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen.memory_map import core_list_text
 
     return core_list_text(device_in(module, arguments.device_name))
 
 
-def tile_of(arguments: Arguments) -> TileId:
+def tile_of(arguments: TranslateArguments) -> TileId:
     return TileId(int(arguments.tile_column), int(arguments.tile_row))
 
 
-def linker_script(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def linker_script(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen import linker_files
 
     return linker_files.linker_script(device_in(module, arguments.device_name), tile_of(arguments))
 
 
-def bcf(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def bcf(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen import linker_files
 
     return linker_files.bcf(device_in(module, arguments.device_name), tile_of(arguments))
 
 
-def target_architecture(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def target_architecture(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.device import Arch
 
     device = find_device(module, arguments.device_name)
@@ -246,7 +246,7 @@ def target_architecture(ctx: Context, module: ModuleOp, arguments: Arguments) ->
     return "AIE\n" if arch is Arch.AIE1 else f"{arch.name}\n"
 
 
-def shim_allocations(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
+def shim_allocations(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     import json
 
     from tilewright.dialects.aie.flows import ShimDmaAllocationOp

@@ -18,10 +18,10 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from .architecture import TASK_QUEUE_DEPTH
 from .bd import BD_LAYOUTS
 from .dma_registers import (
+    ChannelId,
     ChannelRegister,
+    ChannelRegisterRole,
     DescriptorWord,
-    DmaChannel,
-    Role,
     descriptors_between,
     dma_register,
     tile_name,
@@ -40,7 +40,7 @@ QUEUE_SIZE, RUNNING = ChannelStatus.task_queue_size, ChannelStatus.channel_runni
 
 
 @dataclass(frozen=True)
-class Rule:
+class HazardRule:
     """A hazard: what it is called, what is said about it, and how a program avoids it."""
 
     name: str
@@ -49,13 +49,13 @@ class Rule:
     remedy: str
 
 
-QUEUE_OVERFLOW = Rule(
+QUEUE_OVERFLOW = HazardRule(
     "queue-overflow",
     "push of {bd} on {channel} may be dropped: its queue may hold {count} tasks already, none of them awaited",
     "the oldest of them{task} is pushed here",
     "await one of these tasks before this push, or move some of them to another channel",
 )
-DESCRIPTOR_IN_FLIGHT = Rule(
+DESCRIPTOR_IN_FLIGHT = HazardRule(
     "descriptor-in-flight",
     "{bd} of {tile} may be rewritten while a task on {channel} still uses it",
     "the task is pushed here, and nothing waits for it in between",
@@ -66,7 +66,7 @@ PACED = "this waits for something else; that the task is done by then is up to t
 
 
 @dataclass(frozen=True)
-class Task(Generic[O]):
+class QueuedTask(Generic[O]):
     """A task that was pushed and may not be done."""
 
     origin: O
@@ -81,11 +81,11 @@ class Task(Generic[O]):
 class Hazard(Generic[O]):
     """Something that may go wrong at `origin`, because of tasks that may not be done, the oldest first."""
 
-    rule: Rule
-    channel: DmaChannel
+    rule: HazardRule
+    channel: ChannelId
     origin: O
     bd: str
-    tasks: tuple[Task[O], ...]
+    tasks: tuple[QueuedTask[O], ...]
 
     @property
     def paced_by(self) -> O | None:
@@ -151,9 +151,11 @@ def bd_text(bd: BdName | None) -> str:
 
 @dataclass
 class InFlight(Generic[O]):
-    """What may be going on at one point of a program. `Task` and `Hazard` say what the fields of it mean."""
+    """What may be going on at one point of a program. `QueuedTask` and `Hazard` say what the fields of it mean."""
 
-    queues: dict[DmaChannel, tuple[Task[O], ...]] = field(default_factory=dict[DmaChannel, tuple[Task[O], ...]])
+    queues: dict[ChannelId, tuple[QueuedTask[O], ...]] = field(
+        default_factory=dict[ChannelId, tuple[QueuedTask[O], ...]]
+    )
     """By channel, the oldest task first."""
     following: dict[tuple[TileId, BdName], BdName] = field(default_factory=dict[tuple[TileId, BdName], BdName])
     """The descriptor that the DMA goes on to after another one."""
@@ -161,7 +163,7 @@ class InFlight(Generic[O]):
     def copy(self) -> InFlight[O]:
         return InFlight(dict(self.queues), dict(self.following))
 
-    def push(self, channel: DmaChannel, task: Task[O], bd: BdName | None) -> Hazard[O] | None:
+    def push(self, channel: ChannelId, task: QueuedTask[O], bd: BdName | None) -> Hazard[O] | None:
         """Queue a task that starts with descriptor `bd`."""
         waiting = self.queues.get(channel, ())
         chain = task.descriptors | self._chain(channel.tile, bd)
@@ -177,7 +179,7 @@ class InFlight(Generic[O]):
             at = self.following.get((tile, at))
         return frozenset(chain)
 
-    def wait(self, channel: DmaChannel, origin: O) -> None:
+    def wait(self, channel: ChannelId, origin: O) -> None:
         """Take the oldest token of a channel: the task that issued it is done, and those before it.
 
         A wait that no known task has a token for either never ends, or waits for what came after all of them.
@@ -187,23 +189,23 @@ class InFlight(Generic[O]):
         self._keep(channel, waiting[done:])
         self.pace(origin, channel)
 
-    def wait_idle(self, channel: DmaChannel, origin: O, running: int = 0) -> None:
+    def wait_idle(self, channel: ChannelId, origin: O, running: int = 0) -> None:
         """All tasks of a channel are done, but the last `running` of them."""
         waiting = self.queues.get(channel, ())
         self._keep(channel, waiting[max(len(waiting) - running, 0) :])
         self.pace(origin, channel)
 
-    def reset(self, channel: DmaChannel) -> None:
+    def reset(self, channel: ChannelId) -> None:
         """Forget the tasks of a channel."""
         self._keep(channel, ())
 
-    def pace(self, origin: O, channel: DmaChannel | None = None) -> None:
+    def pace(self, origin: O, channel: ChannelId | None = None) -> None:
         """Note a wait that says nothing about the tasks of channels other than `channel`."""
         for other, tasks in self.queues.items():
             if other != channel and tasks[-1].paced_by is None:
                 self.queues[other] = tuple(_paced(task, origin) for task in tasks)
 
-    def _keep(self, channel: DmaChannel, tasks: tuple[Task[O], ...]) -> None:
+    def _keep(self, channel: ChannelId, tasks: tuple[QueuedTask[O], ...]) -> None:
         if tasks:
             self.queues[channel] = tasks
         else:
@@ -251,24 +253,24 @@ class InFlight(Generic[O]):
         return frozenset(self.queues.items()), frozenset(self.following.items())
 
 
-def _paced(task: Task[O], origin: O) -> Task[O]:
+def _paced(task: QueuedTask[O], origin: O) -> QueuedTask[O]:
     return task if task.paced_by is not None else replace(task, paced_by=origin)
 
 
-def _joined(first: tuple[Task[O], ...], second: tuple[Task[O], ...]) -> tuple[Task[O], ...]:
+def _joined(first: tuple[QueuedTask[O], ...], second: tuple[QueuedTask[O], ...]) -> tuple[QueuedTask[O], ...]:
     """The longer of two queues; tasks that are equally far from the end may be either."""
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     kept = len(longer) - len(shorter)
     return (*longer[:kept], *(_either(a, b) for a, b in zip(longer[kept:], shorter, strict=True)))
 
 
-def _either(first: Task[O], second: Task[O]) -> Task[O]:
+def _either(first: QueuedTask[O], second: QueuedTask[O]) -> QueuedTask[O]:
     """Where only one of two tasks issues a token, a wait for it takes a later token, and so the task is done, too."""
     if first == second:
         return first
     paced_by = first.paced_by if second.paced_by is not None else None
     tokens = first.issues_token or second.issues_token
-    return Task(first.origin, first.descriptors | second.descriptors, tokens, paced_by)
+    return QueuedTask(first.origin, first.descriptors | second.descriptors, tokens, paced_by)
 
 
 class Bits(NamedTuple):
@@ -290,12 +292,12 @@ class HazardReader(Generic[O]):
     def write(self, origin: O, address: int, word: Bits, names: frozenset[BdName] = frozenset()) -> Iterator[Hazard[O]]:
         """Write a register. Where it starts a task whose descriptor is not known, `names` are what that may be."""
         match dma_register(self.model, address):
-            case ChannelRegister(channel, Role.QUEUE):
+            case ChannelRegister(channel, ChannelRegisterRole.QUEUE):
                 queue = self.model.registers(*channel.tile).queue
                 issues_token = word.get(queue.enable_token_issue) != 0
                 bd = word.get(queue.start_bd_id)
                 yield from self.push(origin, channel, names if bd is None else frozenset({bd}), issues_token)
-            case ChannelRegister(channel, Role.CONTROL) if self._resets(channel, word):
+            case ChannelRegister(channel, ChannelRegisterRole.CONTROL) if self._resets(channel, word):
                 self.state.reset(channel)
             case DescriptorWord() as found:
                 yield from self.touch(origin, [found])
@@ -329,14 +331,14 @@ class HazardReader(Generic[O]):
     def push(
         self,
         origin: O,
-        channel: DmaChannel,
+        channel: ChannelId,
         first: frozenset[BdName],
         issues_token: bool,
         others: frozenset[BdName] = frozenset(),
     ) -> Iterator[Hazard[O]]:
         """Queue a task that starts with a descriptor, of whose names several are possible, and uses others."""
         (bd,) = first if len(first) == 1 else (None,)
-        hazard = self.state.push(channel, Task(origin, first | others, issues_token), bd)
+        hazard = self.state.push(channel, QueuedTask(origin, first | others, issues_token), bd)
         if hazard is not None:
             yield hazard
 
@@ -344,7 +346,7 @@ class HazardReader(Generic[O]):
         """Wait until a channel does not run, or has no task left in its queue; or for something else."""
         polled = Bits(value, mask)
         match dma_register(self.model, address):
-            case ChannelRegister(channel, Role.STATUS) if polled.get(QUEUE_SIZE) == 0:
+            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if polled.get(QUEUE_SIZE) == 0:
                 self.state.wait_idle(channel, origin, running=0 if polled.get(RUNNING) == 0 else 1)
             case _:
                 self.state.pace(origin)
@@ -356,7 +358,7 @@ class HazardReader(Generic[O]):
         for x in range(column, min(column + max(columns, 1), self.model.columns)):
             for y in range(row, min(row + max(rows, 1), self.model.rows)):
                 if direction in tuple(DmaDirection):
-                    self.state.wait(DmaChannel(TileId(x, y), DmaDirection(direction), channel), origin)
+                    self.state.wait(ChannelId(TileId(x, y), DmaDirection(direction), channel), origin)
 
     def forget(self) -> None:
         """Another image of the whole device is loaded."""
@@ -368,7 +370,7 @@ class HazardReader(Generic[O]):
         if word.word == next_bd.word and (has_next := bits.get(use_next)) is not None:
             self.state.link(word.tile, word.bd, bits.get(next_bd) if has_next else None)
 
-    def _resets(self, channel: DmaChannel, word: Bits) -> bool:
+    def _resets(self, channel: ChannelId, word: Bits) -> bool:
         control = self.model.registers(*channel.tile).channel_control
         return issubclass(control, ChannelControl) and word.get(control.reset) == 1
 

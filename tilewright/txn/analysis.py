@@ -16,7 +16,7 @@ from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
 from tilewright.txn.opcodes import WORD_BYTES, Opcode, opcode_name
-from tilewright.txn.stream import Group, Header, Indices, Operation, Stream, layouts_of
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, layouts_of
 from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
@@ -25,7 +25,7 @@ _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE, Opcode.DDR_PATCH, 
 
 
 @dataclass(frozen=True)
-class Statistics:
+class StreamStatistics:
     """Counts over one stream."""
 
     version: str
@@ -47,7 +47,7 @@ class Statistics:
         }
 
 
-def statistics(stream: Stream) -> Statistics:
+def statistics(stream: Stream) -> StreamStatistics:
     """Count operations, bytes, tiles, pushes and patches."""
     model = model_of(stream.header)
     by_opcode: dict[str, tuple[int, int]] = {}
@@ -67,7 +67,7 @@ def statistics(stream: Stream) -> Statistics:
             pushes[f"{tile} {register.removeprefix('DMA.').removesuffix('.queue')}"] += count
     patches = stream.groups.get(Opcode.DDR_PATCH)
     indices: list[int] = patches.fields["argument_index"].tolist() if patches else []
-    return Statistics(
+    return StreamStatistics(
         "{}.{}".format(*stream.header.version),
         str(model) if model else None,
         (sum(size for _, size in by_opcode.values())) + 16,
@@ -150,7 +150,7 @@ def _relevant(stream: Stream, model: DeviceModel) -> Indices:
     return np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=np.int64)
 
 
-def _on_dma(group: Group, model: DeviceModel) -> Indices:
+def _on_dma(group: OpcodeGroup, model: DeviceModel) -> Indices:
     addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
     longest = WORD_BYTES * max(int(np.diff(group.payload_starts).max(initial=0)), PATCHED_WORDS)
     touches = [

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.opcodes import WORD_BYTES, Layout, opcode_name
-from tilewright.txn.stream import Group, Header, Indices, Stream, TxnError, Words, layouts_of
+from tilewright.txn.opcodes import WORD_BYTES, OperationLayout, opcode_name
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 HEADER_WORDS = 4
 
@@ -23,7 +23,7 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
         raise TxnError(8, f"the header announces {count} operations, the stream has {len(starts)}")
     opcodes = (words[starts] & 0xFF).astype(np.uint8)
     ends = np.append(starts[1:], len(words))
-    groups: dict[int, Group] = {}
+    groups: dict[int, OpcodeGroup] = {}
     for opcode in np.unique(opcodes).tolist():
         positions = np.flatnonzero(opcodes == opcode)
         groups[opcode] = _group(words, opcode, layouts[opcode], positions, starts[positions], ends[positions])
@@ -71,7 +71,7 @@ def _header(words: Words, size_bytes: int | None = None) -> tuple[Header, int]:
     return header, count
 
 
-def _operation_starts(words: Words, layouts: Mapping[int, Layout]) -> Indices:
+def _operation_starts(words: Words, layouts: Mapping[int, OperationLayout]) -> Indices:
     """Word offset of each operation: the one walk that has to go operation by operation."""
     size_word, fixed = _lengths(layouts)
     opcodes, view, end = words.astype(np.uint8).tobytes(), words.data, len(words)
@@ -94,7 +94,7 @@ def _operation_starts(words: Words, layouts: Mapping[int, Layout]) -> Indices:
     return found
 
 
-def _lengths(layouts: Mapping[int, Layout]) -> tuple[list[int], list[int]]:
+def _lengths(layouts: Mapping[int, OperationLayout]) -> tuple[list[int], list[int]]:
     """By opcode: which word gives the size (0: none does), and the words of an operation that has no such word."""
     size_word, fixed = [0] * 256, [0] * 256
     for opcode, layout in layouts.items():
@@ -103,7 +103,7 @@ def _lengths(layouts: Mapping[int, Layout]) -> tuple[list[int], list[int]]:
     return size_word, fixed
 
 
-def _check_operations(words: Words, layouts: Mapping[int, Layout], starts: Indices) -> None:
+def _check_operations(words: Words, layouts: Mapping[int, OperationLayout], starts: Indices) -> None:
     """Raise for the first operation whose opcode is unknown or whose size is impossible."""
     opcodes = words[starts] & 0xFF
     faults: list[TxnError] = []
@@ -133,7 +133,9 @@ def _truncated(at: int, opcode: int, end: int) -> TxnError:
     )
 
 
-def _group(words: Words, opcode: int, layout: Layout, positions: Indices, starts: Indices, ends: Indices) -> Group:
+def _group(
+    words: Words, opcode: int, layout: OperationLayout, positions: Indices, starts: Indices, ends: Indices
+) -> OpcodeGroup:
     columns: dict[int, Words] = {}
     fields: dict[str, Words] = {}
     for name, bits in layout.fields.items():
@@ -146,7 +148,7 @@ def _group(words: Words, opcode: int, layout: Layout, positions: Indices, starts
     payload_begin = starts + layout.fixed_words
     lengths = ends - payload_begin
     payload_starts = np.concatenate(([0], np.cumsum(lengths)))
-    return Group(layout, positions, fields, words[spread(payload_begin, lengths, payload_starts)], payload_starts)
+    return OpcodeGroup(layout, positions, fields, words[spread(payload_begin, lengths, payload_starts)], payload_starts)
 
 
 def spread(begins: Indices, lengths: Indices, offsets: Indices) -> Indices:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import Error
-from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
+from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
@@ -104,10 +104,10 @@ class Operation:
 
 
 @dataclass
-class Group:
+class OpcodeGroup:
     """All operations of one opcode, field by field."""
 
-    layout: Layout
+    layout: OperationLayout
     positions: Indices
     """Index of each of them among all operations of the stream."""
     fields: dict[str, Words]
@@ -136,7 +136,7 @@ class Stream:
 
     header: Header
     opcodes: npt.NDArray[np.uint8]
-    groups: dict[int, Group]
+    groups: dict[int, OpcodeGroup]
 
     def __repr__(self) -> str:
         return f"<Stream: {len(self.opcodes):,} operations, {self.header}>"
@@ -195,20 +195,20 @@ class Operations(Sequence[Operation]):
         return (next(found[opcode]) for opcode in self._stream.opcodes.tolist())
 
 
-def layouts_of(header: Header) -> Mapping[int, Layout]:
+def layouts_of(header: Header) -> Mapping[int, OperationLayout]:
     if header.version not in LAYOUTS:
         known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
         raise TxnError(0, "unsupported TXN version {}.{}; known are {}".format(*header.version, known))
     return LAYOUTS[header.version]
 
 
-def _layout(layouts: Mapping[int, Layout], opcode: int) -> Layout:
+def _layout(layouts: Mapping[int, OperationLayout], opcode: int) -> OperationLayout:
     if opcode not in layouts:
         raise TxnError(None, f"opcode {opcode} ({opcode_name(opcode)}) has no known layout in this stream's version")
     return layouts[opcode]
 
 
-def _gather(opcode: int, layout: Layout, ops: list[Operation], positions: list[int]) -> Group:
+def _gather(opcode: int, layout: OperationLayout, ops: list[Operation], positions: list[int]) -> OpcodeGroup:
     for op in ops:
         _check_fields(op, layout)
     payloads = [
@@ -218,14 +218,14 @@ def _gather(opcode: int, layout: Layout, ops: list[Operation], positions: list[i
         raise TxnError(None, f"{opcode_name(opcode)} takes no payload")
     starts = np.concatenate(([0], np.cumsum([len(p) for p in payloads], dtype=np.int64)))
     columns = {name: np.array([op.fields.get(name, 0) for op in ops], dtype=np.uint32) for name in layout.fields}
-    return Group(layout, np.array(positions, dtype=np.int64), columns, _joined(payloads), starts)
+    return OpcodeGroup(layout, np.array(positions, dtype=np.int64), columns, _joined(payloads), starts)
 
 
 def _joined(payloads: list[Words]) -> Words:
     return np.concatenate(payloads) if payloads else np.empty(0, dtype=np.uint32)
 
 
-def _check_fields(op: Operation, layout: Layout) -> None:
+def _check_fields(op: Operation, layout: OperationLayout) -> None:
     for name, value in op.fields.items():
         bits = layout.fields.get(name)
         if bits is None:
