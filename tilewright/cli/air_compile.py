@@ -150,7 +150,7 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
 
 
 def _linked(code: GpuCode) -> GpuCode:
-    """What a driver loads; says so if there is nobody to link it."""
+    """What a driver loads; says so if there is no linker for it."""
     from tilewright.native.gpu_code import linked_code
     from tilewright.native.gpu_link import NoLinker
 

@@ -1,4 +1,4 @@
-"""What a person sees when something is wrong: diagnostics with the line they are about, and one line for the rest."""
+"""Errors as a person sees them: diagnostics with the line they are about, and one line for the rest."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _stdin() -> BinaryIO:
 
 
 def read_text(path: str) -> str:
-    """The text of a file. Bytes that are no UTF-8 become surrogates, for whoever reads the text to complain about."""
+    """The text of a file. Bytes that are no UTF-8 become surrogates, for the reader of the text to complain about."""
     return read_bytes(path).removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
 
 

@@ -1,4 +1,4 @@
-"""How `tilewright run` tells what happens: progress while it runs, then the outcome, for people or for machines."""
+"""Report of `tilewright run`: progress while it runs, then the outcome, for people or for machines."""
 
 from __future__ import annotations
 

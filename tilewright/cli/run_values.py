@@ -1,4 +1,4 @@
-"""What `tilewright run` is given, as values: scalars, arrays for buffers, kernels."""
+"""Values that `tilewright run` is given: scalars, arrays for buffers, kernels."""
 
 from __future__ import annotations
 

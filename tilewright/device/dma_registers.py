@@ -1,4 +1,4 @@
-"""Which register of a DMA an address is: a word of a descriptor, or the queue, control or status of a channel."""
+"""Registers of DMAs by address: a word of a descriptor, or the queue, control or status of a channel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Hazards of DMA queues and descriptors: what the hardware does wrong silently when a program runs ahead of a DMA.
 
-Whoever reads a program, be it operations or TXN words, tells `InFlight` about its pushes, waits and writes in order,
+The reader of a program, be it operations or TXN words, tells `InFlight` about its pushes, waits and writes in order,
 and is told of each hazard. What is not waited for may still be running, so a hazard is something that may happen.
 
 Facts: a channel's queue holds `TASK_QUEUE_DEPTH` tasks and drops a push when it is full (AM020). A channel runs its

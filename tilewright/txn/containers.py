@@ -1,4 +1,4 @@
-"""What files with TXN streams look like: raw words, hex text, the assembler's text, or the ELF files that hosts load.
+"""Files with TXN streams: raw words, hex text, the assembler's text, or the ELF files that hosts load.
 
 An ELF file has a control code in each section `.ctrltext*` (and those that save and restore the array for preemption),
 and relocations that say which words get the addresses of which buffers. The facts are those of aiebu, which writes such
