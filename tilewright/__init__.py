@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tilewright.sim.stops import Interrupted as Interrupted
     from tilewright.sim.stops import Stopped as Stopped
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # pyproject.toml reads it from here
 __all__ = [
     "ArgumentError",
     "BareDevice",

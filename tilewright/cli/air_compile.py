@@ -17,7 +17,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import InputError, UsageError
+from tilewright.cli.errors import CommandLineError, InputError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -76,8 +76,8 @@ def _native_chip() -> str:
         raise InputError(str(error)) from error
 
 
-def _usage(text: str) -> UsageError:
-    return UsageError(f"tilewright air compile: {text}")
+def _usage(text: str) -> CommandLineError:
+    return CommandLineError(f"tilewright air compile: {text}")
 
 
 def _pass_names(target: GpuTarget) -> list[str]:
@@ -150,7 +150,7 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
 
 
 def _linked(code: GpuCode) -> GpuCode:
-    """What a driver loads; says so if there is nobody to link it."""
+    """What a driver loads; says so if there is no linker for it."""
     from tilewright.native.gpu_code import linked_code
     from tilewright.native.gpu_link import NoLinker
 

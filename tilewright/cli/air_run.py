@@ -10,21 +10,35 @@ Ends with status 1 if a rank fails, hangs or does what a GPU would do wrong sile
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import UsageError
+from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
+from tilewright.cli.files import read_text, write_folder
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
     from tilewright.air import AirProgram
     from tilewright.gpu.host.arguments import Argument
-    from tilewright.gpu.host.outcome import RunResult
+    from tilewright.gpu.host.outcome import Message, RankReport, RunResult
     from tilewright.gpu.host.rank import Job
 
 LAUNCHERS = "local", "mpi"
+WORLD_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"
+"""Variables that launchers of MPI set for the processes that they start."""
+PATIENCE_SECONDS = 5
+BY_MESSAGES = "TILEWRIGHT_MPI_MESSAGES"
+"""Set to 1, no rank maps the heap of another, as if each had a machine of its own."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,7 +68,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
     from tilewright.errors import ArgumentError
     from tilewright.gpu.run_options import checked_timeout
@@ -68,8 +81,6 @@ def run(args: Namespace) -> int:
 
         return run_bundle(Path(args.file), args)
     if args.launcher == "mpi":
-        from tilewright.cli.air_mpi import run_under_mpi
-
         return run_under_mpi(args)
     program = _program(read_text(args.file), source_name(args.file))
     return _run_locally(program, args)
@@ -82,12 +93,11 @@ def _program(text: str, name: str) -> AirProgram:
 
 
 def _run_locally(program: AirProgram, args: Namespace) -> int:
-    from tilewright.cli.air_report import Printer, report
     from tilewright.gpu.host.launcher import run_ranks
 
     ranks = world_size(program, args.ranks)
     job = make_job(program, args)
-    printer = Printer(ranks, prefix=ranks > 1 and not args.no_prefix, quiet=args.json)
+    printer = RankPrinter(ranks, prefix=ranks > 1 and not args.no_prefix, quiet=args.json)
     if args.verbose:
         printer.announce(job)
     result = run_ranks(job, ranks, args.timeout, None if args.by_rank else printer.line)
@@ -163,7 +173,6 @@ def _value(name: str, type: Any, spec: str | None) -> Argument:
 
 def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
     """Buffers of rank 0 go into the directory itself, those of others into folders of their own."""
-    from tilewright.cli.files import write_folder
     from tilewright.dialects.memref.types import is_ranked
     from tilewright.gpu.host.arguments import argument_names
     from tilewright.support.output_files import array_files
@@ -178,5 +187,162 @@ def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
     write_folder(directory, files)
 
 
-def usage(text: str) -> UsageError:
-    return UsageError(f"tilewright air run: {text}")
+def usage(text: str) -> CommandLineError:
+    return CommandLineError(f"tilewright air run: {text}")
+
+
+class RankPrinter:
+    """Prints what ranks print."""
+
+    def __init__(self, ranks: int, prefix: bool, quiet: bool):
+        self.ranks, self.prefix, self.quiet = ranks, prefix, quiet
+        self.width = len(str(ranks - 1))
+
+    def announce(self, job: Job) -> None:
+        """Say what is going to run."""
+        entry, options = job.program.entry.sym_name.data, job.options
+        where = f"{job.backend}, {options.target.chip} with waves of {options.wave_size} lanes"
+        ranks = f"{self.ranks} rank{'s' * (self.ranks > 1)}"
+        print(f"tilewright: @{entry} is lowered; {ranks} on {where}", file=sys.stderr)
+
+    def line(self, rank: int, text: str) -> None:
+        if not self.quiet:
+            print(f"[rank {rank:{self.width}}] {text}" if self.prefix else text, flush=True)
+
+    def all(self, result: RunResult) -> None:
+        """What each rank printed, one after the other."""
+        for rank in result.ranks:
+            for text in rank.output.splitlines():
+                self.line(rank.rank, text)
+
+
+def report(result: RunResult, sources: Mapping[str, str], as_json: bool, verbose: bool = False) -> int:
+    """Say what failed, on stderr; gives the exit status."""
+    show_diagnostics(result.diagnostics(), sources)
+    for rank in result.failed:
+        if not rank.is_consequence and not rank.messages:
+            print(f"tilewright: error: rank {rank.rank} ended with status {rank.status}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(outcome(result)))
+    elif verbose:
+        count = len(result.ranks)
+        print(f"tilewright: {count} rank{'s' * (count > 1)} in {result.seconds:.2f} s", file=sys.stderr)
+        for name, count in result.counters.items():
+            print(f"  {name:24}{count:>16,}", file=sys.stderr)
+    return result.status
+
+
+def outcome(result: RunResult) -> dict[str, Any]:
+    """A run for machines."""
+    return {
+        "status": result.status,
+        "seconds": round(result.seconds, 6),
+        "counters": result.counters,
+        "ranks": [_rank(rank) for rank in result.ranks],
+    }
+
+
+def _rank(rank: RankReport) -> dict[str, Any]:
+    return {
+        "rank": rank.rank,
+        "status": rank.status,
+        "consequence": rank.is_consequence,
+        "output": rank.output,
+        "values": list(rank.values),
+        "counters": dict(rank.counters),
+        "errors": [_message(message) for message in rank.messages],
+    }
+
+
+def _message(message: Message) -> dict[str, Any]:
+    place = dict(zip(("file", "line", "column"), message.position, strict=True)) if message.position else {}
+    notes = {"notes": [_message(note) for note in message.notes]} if message.notes else {}
+    return {"message": message.text, **place, **notes}
+
+
+def run_under_mpi(args: Namespace) -> int:
+    from tilewright.air import AirProgram
+    from tilewright.cli.programs import source_name
+
+    if args.json:
+        raise usage("--json is not for --launcher mpi: what ranks print goes through mpirun")
+    program = AirProgram(read_text(args.file), source_name(args.file))
+    if any(name in os.environ for name in WORLD_SIZES):
+        return _be_a_rank(program, args)
+    ranks = world_size(program, args.ranks)
+    make_job(program, args)  # what is wrong with the program is said once, here
+    return _start(ranks, args)
+
+
+def _start(ranks: int, args: Namespace) -> int:
+    """Start mpirun with this command for each rank."""
+    _check_mpi()
+    command = shlex.split(args.mpirun)
+    if not command or shutil.which(command[0]) is None:
+        raise InputError(
+            f"'{args.mpirun}' cannot be started; install an MPI, such as Open MPI: apt install openmpi-bin"
+        )
+    if args.file == "-":
+        raise usage("ranks under MPI read the program themselves; give it as a file")
+    whole = [*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]
+    with subprocess.Popen(whole) as mpirun:
+        try:
+            return 1 if mpirun.wait(args.timeout) else 0
+        except subprocess.TimeoutExpired:
+            print(f"tilewright: error: the run has not ended after {args.timeout:g} seconds", file=sys.stderr)
+            return 1
+        finally:
+            _end(mpirun)
+
+
+def _end(mpirun: subprocess.Popen[bytes]) -> None:
+    """End mpirun if it still runs; asked to, it ends the ranks first."""
+    if mpirun.poll() is None:
+        mpirun.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            mpirun.wait(PATIENCE_SECONDS)
+        mpirun.kill()
+
+
+def _check_mpi() -> None:
+    from tilewright.gpu.host.mpi_world import NoMpi, check_mpi
+
+    try:
+        check_mpi()
+    except NoMpi as error:
+        raise InputError(str(error)) from error
+
+
+def _open_mpi() -> Any:
+    from tilewright.gpu.host.mpi_world import NoMpi, open_mpi
+
+    try:
+        return open_mpi()
+    except NoMpi as error:
+        raise InputError(str(error)) from error
+
+
+def _be_a_rank(program: AirProgram, args: Namespace) -> int:
+    from tilewright.gpu.host.mpi_rank import abort, run_mpi_rank
+    from tilewright.gpu.host.outcome import RunResult
+
+    mpi = _open_mpi()
+    world_size(program, mpi.COMM_WORLD.size)
+    job = make_job(program, args)
+    report = run_mpi_rank(job, mpi, os.environ.get(BY_MESSAGES) == "1")
+    if report.status:
+        _explain(report, mpi.COMM_WORLD.size, program)
+        abort(mpi, 1)
+    elif args.out is not None:
+        save_buffers(Path(args.out), job.program.entry, RunResult([report], "", 0.0))
+    return report.status
+
+
+def _explain(report: RankReport, ranks: int, program: AirProgram) -> None:
+    """Say why this rank failed."""
+    diagnostics = [message.diagnostic() for message in report.messages]
+    for diagnostic in diagnostics:
+        diagnostic.note(None, f"this is rank {report.rank} of {ranks}")
+    show_diagnostics(diagnostics, {program.name: program.text})
+    if not diagnostics:
+        print(f"tilewright: error: rank {report.rank} ended with status {report.status}", file=sys.stderr)

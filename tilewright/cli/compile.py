@@ -11,8 +11,8 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from tilewright.cli.design_source import add_design_arguments, read_design
-from tilewright.cli.errors import InputError, UsageError, show_diagnostics
+from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
+from tilewright.cli.files import add_design_arguments, cannot_write, read_design
 
 LINT = {
     "off": (),
@@ -37,7 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from tilewright.cli.files import cannot_write
     from tilewright.driver.artifacts import write_design
     from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
@@ -69,5 +68,7 @@ def _library_name(args: Namespace) -> str | None:
     if args.library is None:
         return (identifier(Path(args.design).stem) or "design") if args.shared else None
     if args.library != identifier(args.library):
-        raise UsageError(f"--library: '{args.library}' cannot begin names in C: letters, digits and single '_' can")
+        raise CommandLineError(
+            f"--library: '{args.library}' cannot begin names in C: letters, digits and single '_' can"
+        )
     return args.library

@@ -26,13 +26,13 @@ class Word(NamedTuple):
 
 
 @dataclass
-class Place:
+class CompletionPoint:
     """What can stand after some words of a command line: tools, or flags and files."""
 
     words: str
     summary: str
     flags: list[Word] = field(default_factory=list[Word])
-    tools: list[Place] = field(default_factory=list["Place"])
+    tools: list[CompletionPoint] = field(default_factory=list["CompletionPoint"])
     choices: tuple[str, ...] = ()
     """Of an argument that is neither a tool nor a file."""
 
@@ -40,7 +40,7 @@ class Place:
     def name(self) -> str:
         return self.words.rsplit(" ", 1)[-1]
 
-    def walk(self) -> Iterator[Place]:
+    def walk(self) -> Iterator[CompletionPoint]:
         yield self
         for tool in self.tools:
             yield from tool.walk()
@@ -54,14 +54,16 @@ def run(args: Namespace) -> None:
     print(SCRIPTS[args.shell](_everything()))
 
 
-def _everything() -> Place:
+def _everything() -> CompletionPoint:
     from tilewright.cli.main import COMMANDS
     from tilewright.cli.opt_arguments import FLAGS
     from tilewright.cli.parsers import parser_of
     from tilewright.cli.translate_arguments import OPTIONS, TRANSLATIONS
     from tilewright.passes import PASSES
 
-    root = Place("tilewright", "", [Word("--help", "print the commands"), Word("--version", "print the version")])
+    root = CompletionPoint(
+        "tilewright", "", [Word("--help", "print the commands"), Word("--version", "print the version")]
+    )
     in_mlir_style = {
         "opt": [*_words(FLAGS), *(Word(f"--{name}", "pass") for name in sorted(PASSES))],
         "translate": _words(TRANSLATIONS | OPTIONS),
@@ -69,7 +71,9 @@ def _everything() -> Place:
     for name, summary in COMMANDS.items():
         words = f"{root.words} {name}"
         flags = in_mlir_style.get(name)
-        root.tools.append(Place(words, summary, flags) if flags else _of_parser(parser_of(name), words, summary))
+        root.tools.append(
+            CompletionPoint(words, summary, flags) if flags else _of_parser(parser_of(name), words, summary)
+        )
     return root
 
 
@@ -77,10 +81,10 @@ def _words(flags: Mapping[str, Flag]) -> list[Word]:
     return [Word(dashed(name), flag.help, bool(flag.value), flag.choices) for name, flag in flags.items()]
 
 
-def _of_parser(parser: ArgumentParser, words: str, summary: str) -> Place:
+def _of_parser(parser: ArgumentParser, words: str, summary: str) -> CompletionPoint:
     from tilewright.cli.parsers import tools_of
 
-    place = Place(words, summary)
+    place = CompletionPoint(words, summary)
     for action in parser._actions:
         choices = tuple(map(str, action.choices or ()))
         if action.option_strings and action.help != SUPPRESS:
@@ -94,16 +98,16 @@ def _of_parser(parser: ArgumentParser, words: str, summary: str) -> Place:
     return place
 
 
-def _tool_places(root: Place) -> list[Place]:
+def _tool_places(root: CompletionPoint) -> list[CompletionPoint]:
     return [place for place in root.walk() if place is not root]
 
 
-def _values(root: Place) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _values(root: CompletionPoint) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Flags with few values, with the words before them."""
     return ((f"{p.words} {flag.text}", flag.choices) for p in root.walk() for flag in p.flags if flag.choices)
 
 
-def _bash(root: Place) -> str:
+def _bash(root: CompletionPoint) -> str:
     steps = "|".join(quote(place.words) for place in _tool_places(root))
     values = "\n".join(f"    {quote(at)}) words={quote(' '.join(choices))} ;;" for at, choices in _values(root))
     others = "\n".join(
@@ -131,7 +135,7 @@ _tilewright() {{
 complete -o default -F _tilewright tilewright"""
 
 
-def _zsh(root: Place) -> str:
+def _zsh(root: CompletionPoint) -> str:
     steps = "|".join(quote(place.words) for place in _tool_places(root))
     values = "\n".join(f"    ({quote(at)}) compadd -- {' '.join(choices)}; return ;;" for at, choices in _values(root))
     others = "\n".join(
@@ -168,7 +172,7 @@ def _described(name: str, help: str) -> str:
     return quote(f"{name}:{help}" if help else name)
 
 
-def _fish(root: Place) -> str:
+def _fish(root: CompletionPoint) -> str:
     steps = " ".join(_fish_quote(place.words) for place in _tool_places(root))
     lines = [line for place in root.walk() for line in _fish_lines(place)]
     return f"""\
@@ -186,7 +190,7 @@ complete -c tilewright -e
 """ + "\n".join(lines)
 
 
-def _fish_lines(place: Place) -> Iterator[str]:
+def _fish_lines(place: CompletionPoint) -> Iterator[str]:
     start = f"complete -c tilewright -n {_fish_quote(f'__tilewright_at {place.words}')}"
     for tool in place.tools:
         yield f"{start} -f -a {tool.name} -d {_fish_quote(tool.summary)}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import UsageError
+from tilewright.cli.errors import CommandLineError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -100,7 +100,7 @@ def _command_line(arguments: str) -> str:
 def _size(text: str) -> tuple[int, int, int]:
     numbers = text.lower().split("x")
     if len(numbers) != 3 or not all(number.isdecimal() and int(number) > 0 for number in numbers):
-        raise UsageError(f"a size is MxKxN, such as 256x256x256, not {text!r}")
+        raise CommandLineError(f"a size is MxKxN, such as 256x256x256, not {text!r}")
     m, k, n = map(int, numbers)
     return m, k, n
 
@@ -110,13 +110,13 @@ def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
     from tilewright.device import DEVICES
 
     if args.device not in {name.name for name in DEVICES}:
-        raise UsageError(f"no device {args.device!r}; tilewright devices lists them")
+        raise CommandLineError(f"no device {args.device!r}; tilewright devices lists them")
     start = time.perf_counter()
     with console.status("compiling"):
         try:
             return Gemm(WholeArrayGemm(args.device, args.columns, args.type)), time.perf_counter() - start
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise CommandLineError(str(error)) from None
 
 
 def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:

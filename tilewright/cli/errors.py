@@ -1,4 +1,4 @@
-"""What a person sees when something is wrong: diagnostics with the line they are about, and one line for the rest."""
+"""Errors as a person sees them: diagnostics with the line they are about, and one line for the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_LINE, LONGEST_TEXT = 160, 1000
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;35", Severity.REMARK: "1;34", Severity.NOTE: "1;30"}
 
 
-class UsageError(Error):
+class CommandLineError(Error):
     """The command was called in a way that makes no sense; the text says how."""
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tilewright.cli.errors import InputError
+from tilewright.cli.errors import CommandLineError, InputError
 from tilewright.ir.limits import MOST_SOURCE_BYTES
 from tilewright.support.output_files import write_file, write_files
+
+if TYPE_CHECKING:
+    from tilewright.driver.sources import Source
 
 
 def read_bytes(path: str) -> bytes:
@@ -31,7 +35,7 @@ def _stdin() -> BinaryIO:
 
 
 def read_text(path: str) -> str:
-    """The text of a file. Bytes that are no UTF-8 become surrogates, for whoever reads the text to complain about."""
+    """The text of a file. Bytes that are no UTF-8 become surrogates, for the reader of the text to complain about."""
     return read_bytes(path).removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
 
 
@@ -70,3 +74,30 @@ def cannot_write(directory: str | Path, error: Exception) -> InputError:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+def add_design_arguments(parser: ArgumentParser, **positional: Any) -> None:
+    parser.add_argument(
+        "design", metavar="DESIGN", help="a program in MLIR, or a .py file that defines one", **positional
+    )
+    parser.add_argument(
+        "--entry",
+        metavar="NAME",
+        help="of a .py file: the program, or the function that makes it (default: the only one)",
+    )
+
+
+def read_design(args: Namespace) -> Source:
+    """What DESIGN and --entry say."""
+    from tilewright.cli.programs import source_name
+    from tilewright.driver.sources import PYTHON_SUFFIX, TextSource
+
+    if Path(args.design).suffix != PYTHON_SUFFIX:
+        if args.entry is not None:
+            raise CommandLineError(f"--entry is for files of Python; {args.design} is none")
+        return TextSource(read_text(args.design), source_name(args.design))
+    from tilewright.iron.scripts import load_script
+
+    if not Path(args.design).is_file():
+        raise InputError(f"cannot open input file '{args.design}': No such file or directory")
+    return load_script(Path(args.design), args.entry)

@@ -132,7 +132,7 @@ def _overview() -> str:
 
 def _explain(error: Exception) -> int:
     """Print an error in a line or a few, never as a traceback unless that was asked for."""
-    from tilewright.cli.errors import UsageError, show_diagnostics
+    from tilewright.cli.errors import CommandLineError, show_diagnostics
     from tilewright.errors import Error
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.escapes import visible_lines
@@ -143,7 +143,7 @@ def _explain(error: Exception) -> int:
         case DiagnosedError():
             show_diagnostics(error.diagnostics, error.sources)
             return WRONG_INPUT
-        case UsageError():
+        case CommandLineError():
             print(visible_lines(str(error)), file=sys.stderr)
             return WRONG_USAGE
         case MemoryError():

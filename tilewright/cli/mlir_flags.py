@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-from tilewright.cli.errors import UsageError
+from tilewright.cli.errors import CommandLineError
 from tilewright.ir.pass_options import BOOLEANS
 from tilewright.ir.split_input import DEFAULT_MARKER
 
@@ -98,13 +98,13 @@ class CommandLine:
         return value
 
     def _fail(self, name: str, why: str) -> NoReturn:
-        raise UsageError(f"{self.program}: for the {dashed(name)} option: {why}")
+        raise CommandLineError(f"{self.program}: for the {dashed(name)} option: {why}")
 
     def _complain(self, inputs: list[str], unknown: list[str]) -> None:
         if unknown:
-            raise UsageError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
+            raise CommandLineError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
         if len(inputs) > 1:
-            raise UsageError(
+            raise CommandLineError(
                 f"{self.program}: Too many positional arguments specified!\n"
                 f"Can specify at most 1 positional arguments: See: {self.program} --help"
             )

@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.cli.files import write_text
-from tilewright.cli.opt_arguments import ALL, Arguments, parse_arguments
-from tilewright.cli.program_parts import Part, work_on_parts
-from tilewright.cli.programs import read_checked
+from tilewright.cli.opt_arguments import ALL, OptArguments, parse_arguments, print_about
+from tilewright.cli.programs import InputPart, read_checked, work_on_parts
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
@@ -25,8 +24,6 @@ from tilewright.ir.verifier import operation_text
 def run_command(argv: list[str]) -> int:
     arguments = parse_arguments(argv)
     if arguments.only_print:
-        from tilewright.cli.opt_help import print_about
-
         print_about(arguments.only_print)
         return 0
     if arguments.dump_pipeline:
@@ -37,7 +34,7 @@ def run_command(argv: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _transform(arguments: Arguments, part: Part) -> str:
+def _transform(arguments: OptArguments, part: InputPart) -> str:
     ctx = make_context(arguments.allow_unregistered)
     with _notes_on_operations(arguments, by_default=False):
         module = part.read(ctx)
@@ -48,12 +45,12 @@ def _transform(arguments: Arguments, part: Part) -> str:
     return _text(ctx, arguments, module)
 
 
-def _notes_on_operations(arguments: Arguments, by_default: bool) -> AbstractContextManager[None]:
+def _notes_on_operations(arguments: OptArguments, by_default: bool) -> AbstractContextManager[None]:
     wanted = by_default if arguments.op_on_diagnostic is None else arguments.op_on_diagnostic
     return showing_operations(operation_text) if wanted and not arguments.verify_diagnostics else nullcontext()
 
 
-def _text(ctx: Context, arguments: Arguments, op: Operation) -> str:
+def _text(ctx: Context, arguments: OptArguments, op: Operation) -> str:
     """What MLIR's tools print: the program and, unless it is printed without aliases, an empty line."""
     if arguments.local_scope:
         text = StringIO()
@@ -73,7 +70,7 @@ def _check_roundtrip(ctx: Context, module: ModuleOp) -> None:
             fail(module, f"roundTrip testing roundtripped module differs from reference:\n{text}\n=====\n{again}")
 
 
-def _watcher(ctx: Context, arguments: Arguments) -> Watcher | None:
+def _watcher(ctx: Context, arguments: OptArguments) -> Watcher | None:
     """What prints the program around passes, if that was asked for."""
     wanted = {"before": arguments.print_before.split(","), "after": arguments.print_after.split(",")}
     if wanted == {"before": [""], "after": [""]}:

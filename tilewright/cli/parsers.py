@@ -18,7 +18,7 @@ UNRECOGNIZED = "unrecognized arguments: "
 """What argparse says of words that it has no use for."""
 
 
-class Parser(ArgumentParser):
+class CommandParser(ArgumentParser):
     """A parser whose complaints name the nearest thing that there is."""
 
     def error(self, message: str) -> NoReturn:
@@ -50,9 +50,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def parser_of(command: str) -> Parser:
+def parser_of(command: str) -> CommandParser:
     """The parser of a command whose arguments are declared by its module."""
     module = import_module(f"tilewright.cli.{command}")
-    parser = Parser(f"tilewright {command}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser = CommandParser(
+        f"tilewright {command}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
     module.add_arguments(parser)
     return parser

@@ -23,8 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.design_source import add_design_arguments, read_design
-from tilewright.cli.run_files import add_file_arguments, print_table, write_files
+from tilewright.cli.files import add_design_arguments, read_bytes, read_design, read_text, write_folder, write_text
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.loaded_device import Array, BareDevice, LoadedDevice
     from tilewright.driver.run_result import RunResult
+    from tilewright.sim.record import RunRecord
     from tilewright.txn.containers import ControlCode
 
 FAILED, INTERRUPTED = 1, 130
@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 @dataclass
-class Job:
+class SimulatorRun:
     """A device, what to run on it, and what it works on."""
 
     device: LoadedDevice | BareDevice
@@ -94,8 +94,8 @@ def run(args: Namespace) -> int:
     return _carry_out(job, args, max_cycles)
 
 
-def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
-    from tilewright.cli.run_report import Outcome, progress_line, report
+def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
+    from tilewright.cli.run_report import RunOutcome, progress_line, report
     from tilewright.errors import MissingResultsWarning
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.run_errors import Unfinished
@@ -117,7 +117,7 @@ def _carry_out(job: Job, args: Namespace, max_cycles: int | None) -> int:
         if (found := kernel_error(error, pairs("--kernel", args.kernel).values())) is None:
             raise
         raise found from error
-    outcome = Outcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
+    outcome = RunOutcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
     if status == 0 and args.out is not None:
         _save(Path(args.out), job.buffers)
     if record is not None:
@@ -158,7 +158,6 @@ def _levels(args: Namespace) -> dict[str, str]:
 def _parameters(args: Namespace) -> Any:
     """What --timing says."""
     from tilewright.cli.errors import InputError
-    from tilewright.cli.files import read_text
     from tilewright.device import Arch
     from tilewright.device.timing import TimingError, read_parameters, timing_with
 
@@ -180,7 +179,7 @@ def _list_hazards() -> int:
     return 0
 
 
-def _on_design(args: Namespace) -> Job:
+def _on_design(args: Namespace) -> SimulatorRun:
     """A sequence of a design, with its own words or given ones."""
     from tilewright.driver.compiled_design import compile_source
     from tilewright.ir.diagnostics import DiagnosedError
@@ -211,7 +210,7 @@ def _on_design(args: Namespace) -> Job:
         raise
     buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
-    return Job(device, partial(device.run, *values, **given), buffers, dict(source.texts))
+    return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))
 
 
 def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
@@ -245,7 +244,7 @@ def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
     return values
 
 
-def _on_bare_device(args: Namespace) -> Job:
+def _on_bare_device(args: Namespace) -> SimulatorRun:
     """A stream on a device that is freshly out of reset."""
     from tilewright.device.timing import timing_with
     from tilewright.driver.loaded_device import BareDevice
@@ -263,13 +262,12 @@ def _on_bare_device(args: Namespace) -> Job:
     arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
     timing = timing_with(model.arch, _parameters(args))
     device = BareDevice(model, _levels(args), Model.named(args.model), timing)
-    return Job(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
+    return SimulatorRun(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 
 def _control_code(args: Namespace) -> ControlCode:
-    from tilewright.cli.files import read_bytes
     from tilewright.txn.containers import read_container
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
 
     try:
         code = read_container(read_bytes(args.txn)).code(args.section)
@@ -296,7 +294,33 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
 
 
 def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
-    from tilewright.cli.files import write_folder
     from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))
+
+
+def add_file_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
+
+
+def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) -> None:
+    """Write the files that were asked for; they are as useful for a run that hangs."""
+    if args.trace is not None:
+        from tilewright.report.perfetto import perfetto_json
+
+        write_text(args.trace, perfetto_json(record))
+    if args.report is not None:
+        from tilewright.report.page import page_html
+
+        title = Path(args.design if args.design is not None else args.txn).name
+        write_text(args.report, page_html(record, title, sources))
+
+
+def print_table(record: RunRecord) -> None:
+    """Who did what, in a few lines."""
+    from rich.console import Console
+
+    from tilewright.report.summary import summarise, table
+
+    Console(highlight=False).print(table(summarise(record)))

@@ -1,4 +1,4 @@
-"""How `tilewright run` tells what happens: progress while it runs, then the outcome, for people or for machines."""
+"""Report of `tilewright run`: progress while it runs, then the outcome, for people or for machines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN_VALUES = 8
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     name: str
@@ -61,7 +61,7 @@ def _place(location: LocationAttr, stream: str | None) -> dict[str, Any]:
     return dict(zip(("file", "line", "column"), position, strict=True)) if position else {}
 
 
-def report(outcome: Outcome, sources: Mapping[str, str], stream: str | None, as_json: bool) -> None:
+def report(outcome: RunOutcome, sources: Mapping[str, str], stream: str | None, as_json: bool) -> None:
     """Errors and remarks go to stderr, the outcome to stdout."""
     show(outcome.notes, sources, stream)
     show(outcome.diagnostics, sources, stream)

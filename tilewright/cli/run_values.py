@@ -1,4 +1,4 @@
-"""What `tilewright run` is given, as values: scalars, arrays for buffers, kernels."""
+"""Values that `tilewright run` is given: scalars, arrays for buffers, kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import InputError, UsageError
+from tilewright.cli.errors import CommandLineError, InputError
 from tilewright.errors import near_match
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ BROKEN_FILE = (SyntaxError, ImportError, NameError, AttributeError, LookupError,
 """What reading a Python file raises that has a mistake in it."""
 
 
-def usage(text: str) -> UsageError:
-    return UsageError(f"tilewright run: {text}")
+def usage(text: str) -> CommandLineError:
+    return CommandLineError(f"tilewright run: {text}")
 
 
 def pairs(flag: str, texts: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tilewright
-from tilewright.cli.design_source import add_design_arguments, read_design
+from tilewright.cli.files import add_design_arguments, read_design
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp

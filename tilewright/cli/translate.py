@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import struct
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.cli.files import write_atomically, write_text
-from tilewright.cli.program_parts import Part, work_on_parts
-from tilewright.cli.translate_arguments import Arguments, help_text, parse_arguments
-from tilewright.cli.translations import TRANSLATE, Output
+from tilewright.cli.files import write_atomically, write_folder, write_text
+from tilewright.cli.programs import InputPart, work_on_parts
+from tilewright.cli.translate_arguments import TranslateArguments, help_text, parse_arguments
+from tilewright.device import TileId
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import showing_operations
+from tilewright.ir.diagnostics import fail, showing_operations
+from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.symbols import symbol_in
 from tilewright.ir.verifier import operation_text
+from tilewright.support.output_files import FileNames
+
+if TYPE_CHECKING:
+    from tilewright.passes.control.configuration.writes import Write
+
+Output: TypeAlias = "str | bytes"
+Translation: TypeAlias = "Callable[[Context, ModuleOp, TranslateArguments], Output]"
+
+MAIN_DEVICE = "main"
+BEFORE_LOWERING = ("aie-materialize-runtime-sequences",)
 
 
 def run_command(argv: list[str]) -> int:
@@ -31,14 +49,14 @@ def run_command(argv: list[str]) -> int:
     return 0
 
 
-def _translate(ctx: Context, arguments: Arguments, part: Part) -> Output:
+def _translate(ctx: Context, arguments: TranslateArguments, part: InputPart) -> Output:
     module = part.read(ctx)
     assert arguments.translation is not None
     with nullcontext() if arguments.verify_diagnostics else showing_operations(operation_text):
         return TRANSLATE[arguments.translation](ctx, module, arguments)
 
 
-def _write(arguments: Arguments, results: list[Output]) -> None:
+def _write(arguments: TranslateArguments, results: list[Output]) -> None:
     texts = [result for result in results if isinstance(result, str)]
     if len(texts) == len(results):
         write_text(arguments.output, f"{arguments.output_split_marker}\n".join(texts))
@@ -49,3 +67,219 @@ def _write(arguments: Arguments, results: list[Output]) -> None:
         sys.stdout.buffer.write(data)
     else:
         write_atomically(Path(arguments.output), data)
+
+
+def find_device(module: ModuleOp, name: str) -> DeviceOp | None:
+    """The device of that name; without one, `main`."""
+    found = symbol_in(module, name or MAIN_DEVICE)
+    return found if isinstance(found, DeviceOp) else None
+
+
+def device_in(module: ModuleOp, name: str) -> DeviceOp:
+    device = find_device(module, name)
+    if device is None:
+        fail(module, f"No such device: {name}" if name else "No 'main' device in module")
+    return device
+
+
+def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
+    """The sequence of that name; without one, the first."""
+    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    found = next((sequence for sequence in sequences if not name or sequence.sym_name.data == name), None)
+    if found is None:
+        fail(device, f"No such runtime sequence: {name}" if name else "No runtime sequence in device")
+    return found
+
+
+def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.emission import Emitter
+    from tilewright.codegen.static_words import static_words
+
+    device = device_in(module, arguments.device_name)
+    sequence = sequence_in(device, arguments.sequence_name)
+    stream = static_words(sequence, Emitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
+    if arguments.location_map or arguments.show_locations:
+        from tilewright.codegen.location_map import location_map_json, location_table
+
+        if arguments.location_map:
+            document = location_map_json(stream.places, device.model, arguments.device_name)
+            write_text(arguments.location_map, document)
+        if arguments.show_locations:
+            table = location_table(stream.places, device.model)
+            if arguments.output == "-":
+                return table
+            write_text("-", table)
+    return words_output(stream.words, arguments)
+
+
+def words_output(words: list[int], arguments: TranslateArguments) -> Output:
+    if arguments.output_binary:
+        return struct.pack(f"<{len(words)}I", *words)
+    return "".join(f"{word:08X}\n" for word in words)
+
+
+def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.control_packets import control_packet_words
+
+    device = device_in(module, arguments.device_name)
+    return words_output(control_packet_words(device, sequence_in(device, arguments.sequence_name)), arguments)
+
+
+def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+
+    convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
+    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    return emitc_to_cpp(ctx, module, arguments)
+
+
+def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+    from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+    from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
+
+    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
+    for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
+        if _has_more_to_lower(part):
+            run_pipeline(ctx, part, lowering)
+    convert = ConvertAIEXToEmitCPass(StyleName.DRAFT, arguments.fold_ddr_offsets, arguments.function_name)
+    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    return emitc_to_cpp(ctx, module, arguments)
+
+
+def _has_more_to_lower(module: ModuleOp) -> bool:
+    """Whether a sequence in the module is more than instructions, control flow and arithmetic."""
+    from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import is_instruction
+
+    sequences = [op for op in module.walk() if isinstance(op, RuntimeSequenceOp)]
+    inside = (op for sequence in sequences for op in sequence.walk() if op is not sequence)
+    return any(op.name.startswith(("aie.", "aiex.")) and not is_instruction(op) for op in inside)
+
+
+def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.cpp_printer import print_cpp
+
+    return print_cpp(module)
+
+
+def configuration_files(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    """Write the files into the working directory. Returns what they are and, if asked for, what is in them."""
+    from tilewright.codegen.cdo import Cdo
+
+    device = device_in(module, arguments.device_name)
+    directory = Path(arguments.work_directory or Path.cwd())
+    lines, files = list[str](), dict[str, bytes]()
+    for name, writes in _cdo_parts(device, directory, arguments):
+        cdo = Cdo.of(write.operation for write in writes)
+        files[name] = cdo.to_bytes(arguments.big_endian)
+        lines += [f"Generating: {directory / name}", *(cdo.listing if arguments.cdo_listing else ())]
+    write_folder(directory, files)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cdo_parts(device: DeviceOp, directory: Path, arguments: TranslateArguments) -> Iterator[tuple[str, list[Write]]]:
+    """Names of files, and what goes into each: programs, everything else, what starts the cores."""
+    from tilewright.passes.control.configuration import configuration_of
+
+    found = configuration_of(device, directory)
+    prefix = FileNames().stem(f"{device.sym_name.data}_aie_cdo", "_enable.bin")
+    start = found.start if arguments.cdo_start_cores else []
+    if arguments.cdo_unified:
+        yield f"{prefix}.bin", [*found.programs, *found.settings, *start]
+        return
+    yield f"{prefix}_elfs.bin", found.programs
+    yield f"{prefix}_init.bin", found.settings
+    if arguments.cdo_start_cores:
+        yield f"{prefix}_enable.bin", start
+
+
+def control_code(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from pathlib import Path
+
+    from tilewright.codegen.cert_assembly import cert_assembly
+
+    assembly = cert_assembly(device_in(module, arguments.device_name))
+    directory = Path() if arguments.output == "-" else Path(arguments.output).parent
+    write_folder(directory, {f"{name}.asm": text.encode() for name, text in assembly.sections.items()})
+    return assembly.text
+
+
+def routes_json(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.flows_json import flows_to_json
+
+    return flows_to_json(device_in(module, arguments.device_name))
+
+
+def memory_map(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.memory_map import memory_map_text
+
+    return memory_map_text(device_in(module, arguments.device_name))
+
+
+def core_list(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.memory_map import core_list_text
+
+    return core_list_text(device_in(module, arguments.device_name))
+
+
+def tile_of(arguments: TranslateArguments) -> TileId:
+    return TileId(int(arguments.tile_column), int(arguments.tile_row))
+
+
+def linker_script(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen import linker_files
+
+    return linker_files.linker_script(device_in(module, arguments.device_name), tile_of(arguments))
+
+
+def bcf(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen import linker_files
+
+    return linker_files.bcf(device_in(module, arguments.device_name), tile_of(arguments))
+
+
+def target_architecture(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.device import Arch
+
+    device = find_device(module, arguments.device_name)
+    arch = device.model.arch if device is not None else Arch.AIE1
+    return "AIE\n" if arch is Arch.AIE1 else f"{arch.name}\n"
+
+
+def shim_allocations(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    import json
+
+    from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+    from tilewright.dialects.aie.lookup import tile_of
+
+    allocations: dict[str, dict[str, int]] = {}
+    for op in device_in(module, arguments.device_name).body.ops:
+        if not isinstance(op, ShimDmaAllocationOp):
+            continue
+        tile = tile_of(op.tile)
+        if tile is None or tile.place is None or not tile.is_placed:
+            fail(op, "shim DMA allocation must reference a valid TileOp")
+        allocations[op.sym_name.data] = {
+            "channelDir": int(op.direction),
+            "channelIndex": op.channel,
+            "col": tile.place.column,
+        }
+    return json.dumps(allocations, indent=2, sort_keys=True) + "\n"
+
+
+TRANSLATE: dict[str, Translation] = {
+    "aie-cert-to-asm": control_code,
+    "aie-ctrlpkt-to-bin": control_packets,
+    "aie-generate-bcf": bcf,
+    "aie-generate-cdo": configuration_files,
+    "aie-generate-corelist": core_list,
+    "aie-flows-to-json": routes_json,
+    "aie-generate-json": shim_allocations,
+    "aie-generate-ldscript": linker_script,
+    "aie-generate-mmap": memory_map,
+    "aie-generate-target-arch": target_architecture,
+    "aie-generate-txn-cpp": lowered_to_cpp,
+    "aie-npu-to-binary": to_binary,
+    "aie-npu-to-cpp": to_cpp,
+    "mlir-to-cpp": emitc_to_cpp,
+}

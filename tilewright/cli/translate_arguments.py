@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tilewright.cli.errors import UsageError
+from tilewright.cli.errors import CommandLineError
 from tilewright.cli.mlir_flags import OUTPUT, PART_FLAGS, UNREGISTERED, CommandLine, Flag, dashed
 from tilewright.ir.split_input import DEFAULT_MARKER
 
@@ -13,7 +13,7 @@ PROGRAM = "tilewright translate"
 
 
 @dataclass
-class Arguments:
+class TranslateArguments:
     """What the command line asks for."""
 
     input: str = "-"
@@ -89,33 +89,35 @@ OPTIONS = {
 COMMAND_LINE = CommandLine(PROGRAM, TRANSLATIONS | OPTIONS)
 
 
-def parse_arguments(argv: list[str]) -> Arguments:
-    """Read a command line; raises `UsageError` for what makes no sense."""
-    arguments = Arguments()
+def parse_arguments(argv: list[str]) -> TranslateArguments:
+    """Read a command line; raises `CommandLineError` for what makes no sense."""
+    arguments = TranslateArguments()
     arguments.input, names = COMMAND_LINE.read(argv, arguments, lambda name, value: False)
     asked = [name for name in names if name in TRANSLATIONS]
     if len(set(asked)) > 1:
-        raise UsageError(f"{PROGRAM}: {' and '.join(map(dashed, asked))} exclude each other")
+        raise CommandLineError(f"{PROGRAM}: {' and '.join(map(dashed, asked))} exclude each other")
     if arguments.show_locations and arguments.translation is None:
         arguments.translation = "aie-npu-to-binary"
     _check(arguments)
     return arguments
 
 
-def _check(arguments: Arguments) -> None:
+def _check(arguments: TranslateArguments) -> None:
     if arguments.help:
         return
     if arguments.translation is None:
         choices = "".join(f"\n  --{name}" for name in TRANSLATIONS)
-        raise UsageError(f"{PROGRAM}: say what to translate to, one of:{choices}")
+        raise CommandLineError(f"{PROGRAM}: say what to translate to, one of:{choices}")
     for flag, number in (("tilecol", arguments.tile_column), ("tilerow", arguments.tile_row)):
         if not number.isdecimal():
-            raise UsageError(f"{PROGRAM}: for the --{flag} option: '{number}' value invalid for integer argument!")
+            raise CommandLineError(
+                f"{PROGRAM}: for the --{flag} option: '{number}' value invalid for integer argument!"
+            )
     wants_map = arguments.location_map or arguments.show_locations
     if wants_map and arguments.translation != "aie-npu-to-binary":
-        raise UsageError(f"{PROGRAM}: only --aie-npu-to-binary knows where words come from")
+        raise CommandLineError(f"{PROGRAM}: only --aie-npu-to-binary knows where words come from")
     if arguments.function_name and not re.fullmatch(r"[A-Za-z_]\w*", arguments.function_name, re.ASCII):
-        raise UsageError(
+        raise CommandLineError(
             f"{PROGRAM}: for the --txn-cpp-name option: '{arguments.function_name}' is no name that a C++ function "
             "can have; to name the file use -o"
         )

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.files import read_bytes, write_atomically
 
 if TYPE_CHECKING:
+    from tilewright.device import DeviceModel
+    from tilewright.device.hazards import Finding
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
@@ -54,7 +57,7 @@ def _decoded(name: str, section: str | None) -> Stream:
 
 def _decode(data: bytes, name: str, section: str | None) -> Stream:
     from tilewright.txn.containers import read_stream
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
@@ -75,7 +78,7 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 
 
 def _dis(args: Namespace) -> int:
-    from tilewright.txn.meaning import explain
+    from tilewright.txn.analysis import explain
     from tilewright.txn.text import disassemble, model_of
 
     stream = _decoded(args.file, args.section)
@@ -108,7 +111,7 @@ def _asm(args: Namespace) -> int:
 
 def _assembled(name: str, section: str | None) -> Stream:
     """The stream in a file. What is nothing of the kind is taken for text, so that the complaint names a line."""
-    from tilewright.txn.errors import TxnError
+    from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError, assemble
 
     data = read_bytes(name)
@@ -124,7 +127,7 @@ def _assembled(name: str, section: str | None) -> Stream:
 
 
 def _stat(args: Namespace) -> int:
-    from tilewright.txn.statistics import statistics
+    from tilewright.txn.analysis import statistics
 
     found = {name: statistics(_decoded(name, args.section)) for name in args.files}
     if args.json:
@@ -157,7 +160,7 @@ def _stat(args: Namespace) -> int:
 def _diff(args: Namespace) -> int:
     from itertools import islice
 
-    from tilewright.txn.difference import differences
+    from tilewright.txn.analysis import differences
 
     found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
     shown = list(found if args.all else islice(found, 1))
@@ -173,8 +176,6 @@ def _diff(args: Namespace) -> int:
 
 def _lint(args: Namespace) -> int:
     """Status 1 for a hazard that nothing makes unlikely."""
-    from tilewright.cli.txn_lint import lint_stream, render, to_json
-
     found = {name: lint_stream(name, _decoded(name, args.section)) for name in args.files}
     if args.json:
         print(json.dumps({name: [to_json(it, model) for it in findings] for name, (model, findings) in found.items()}))
@@ -182,3 +183,47 @@ def _lint(args: Namespace) -> int:
         for line in render(name, model, findings, show_unlikely=args.all):
             print(line)
     return 1 if any(finding.is_likely for _, findings in found.values() for finding in findings) else 0
+
+
+def lint_stream(name: str, stream: Stream) -> tuple[DeviceModel, list[Finding[int]]]:
+    """The device of a stream, and what may go wrong in it."""
+    from tilewright.device.hazards import findings
+    from tilewright.txn.analysis import hazards
+    from tilewright.txn.stream import TxnError
+    from tilewright.txn.text import model_of
+
+    model = model_of(stream.header)
+    if model is None:
+        raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)
+    return model, findings(hazards(stream, model))
+
+
+def to_json(finding: Finding[int], model: DeviceModel) -> dict[str, Any]:
+    hazard = finding.hazard
+    return {
+        "rule": hazard.rule.name,
+        "severity": _severity(finding),
+        "operation": hazard.origin,
+        "tile": [*hazard.channel.tile],
+        "channel": hazard.channel.short_name,
+        "text": hazard.text(model),
+        "places": finding.places,
+        "notes": [{"operation": origin, "text": text} for origin, text in finding.notes()],
+    }
+
+
+def render(name: str, model: DeviceModel, found: Sequence[Finding[int]], *, show_unlikely: bool) -> Iterator[str]:
+    """A line for each finding and for each note, and one for those that are not shown."""
+    for finding in found:
+        if finding.is_likely or show_unlikely:
+            hazard = finding.hazard
+            yield f"{name}: operation {hazard.origin}: {_severity(finding)}: {hazard.text(model)}"
+            yield from (f"{name}: operation {origin}: note: {text}" for origin, text in finding.notes())
+    hidden = sum(not finding.is_likely for finding in found)
+    if hidden and not show_unlikely:
+        what = "hazard is" if hidden == 1 else "hazards are"
+        yield f"{name}: {hidden} more {what} unlikely, because a wait for something else lies between (--all shows it)"
+
+
+def _severity(finding: Finding[int]) -> str:
+    return "warning" if finding.is_likely else "remark"

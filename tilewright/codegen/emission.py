@@ -22,8 +22,7 @@ from tilewright.dialects.aie.lookup import ancestors, constant_value, device_mod
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.ir.diagnostics import fail_op
-from tilewright.txn.host_buffers import address_offset
-from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
+from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode, address_offset
 from tilewright.txn.stream import Header
 
 VERSION = (0, 1)

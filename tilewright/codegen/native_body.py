@@ -20,7 +20,7 @@ from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.body import Body, Handler
 from tilewright.native.types import llvm_type
-from tilewright.txn.encode import header_words
+from tilewright.txn.codec import header_words
 from tilewright.txn.opcodes import WORD_BYTES
 
 MOST_GUARDS = 200

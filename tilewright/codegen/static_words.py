@@ -12,7 +12,7 @@ from tilewright.codegen.interpreter import TO_BINARY, Emitted, Interpreter, Refu
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
-from tilewright.txn.encode import header_words
+from tilewright.txn.codec import header_words
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
 
 HEADER_WORDS = 4

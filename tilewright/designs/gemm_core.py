@@ -1,4 +1,4 @@
-"""What a core does for one tile of a product."""
+"""Work of a core for one tile of a product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What products of matrices are made of: element types, tiles, and the order of elements that kernels want."""
+"""Parts of products of matrices: element types, tiles, and the order of elements that kernels want."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one tile of each kind offers, and what a whole generation shares.
+"""Resources of one tile of each kind, and what a whole generation shares.
 
 Source, unless a line says otherwise: AIETargetModel.h and AIETargetModel.cpp of mlir-aie at 3ca0193cea9e.
 """

@@ -1,4 +1,4 @@
-"""Which register of a DMA an address is: a word of a descriptor, or the queue, control or status of a channel."""
+"""Registers of DMAs by address: a word of a descriptor, or the queue, control or status of a channel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .register_names import TILE_WORDS
 from .registers import TileRegisters
 
 
-class DmaChannel(NamedTuple):
+class ChannelId(NamedTuple):
     """One channel of a tile's DMA."""
 
     tile: TileId
@@ -36,7 +36,7 @@ def tile_name(model: DeviceModel, tile: TileId) -> str:
     return f"{TILE_WORDS[model.tile_type(*tile)]} tile ({tile.column}, {tile.row})"
 
 
-class Role(Enum):
+class ChannelRegisterRole(Enum):
     """What a register of a channel is for."""
 
     CONTROL = auto()
@@ -51,8 +51,8 @@ class DescriptorWord(NamedTuple):
 
 
 class ChannelRegister(NamedTuple):
-    channel: DmaChannel
-    role: Role
+    channel: ChannelId
+    role: ChannelRegisterRole
 
 
 def dma_register(model: DeviceModel, address: int) -> DescriptorWord | ChannelRegister | None:
@@ -64,8 +64,8 @@ def dma_register(model: DeviceModel, address: int) -> DescriptorWord | ChannelRe
     match found:
         case (int(bd), int(word)):
             return DescriptorWord(tile, bd, word)
-        case (DmaDirection() as direction, int(number), Role() as role):
-            return ChannelRegister(DmaChannel(tile, direction, number), role)
+        case (DmaDirection() as direction, int(number), ChannelRegisterRole() as role):
+            return ChannelRegister(ChannelId(tile, direction, number), role)
         case _:
             return None
 
@@ -94,21 +94,23 @@ def _descriptor_area(device: DeviceName, tile_type: TileType) -> tuple[int, int]
 
 
 @cache
-def _registers(device: DeviceName, tile_type: TileType) -> dict[int, tuple[int, int] | tuple[DmaDirection, int, Role]]:
+def _registers(
+    device: DeviceName, tile_type: TileType
+) -> dict[int, tuple[int, int] | tuple[DmaDirection, int, ChannelRegisterRole]]:
     model = DEVICES[device]
     if tile_type not in BD_LAYOUTS or model.arch is Arch.AIE1:
         return {}
     registers, resources = _table(model, tile_type), model.resources(tile_type)
-    found: dict[int, tuple[int, int] | tuple[DmaDirection, int, Role]] = {
+    found: dict[int, tuple[int, int] | tuple[DmaDirection, int, ChannelRegisterRole]] = {
         registers.bds[bd] + WORD_BYTES * word: (bd, word)
         for bd in range(resources.bds)
         for word in range(BD_LAYOUTS[tile_type].words)
     }
     for direction in DmaDirection:
         banks = {
-            Role.CONTROL: registers.control(direction),
-            Role.QUEUE: registers.task_queue(direction),
-            Role.STATUS: registers.status(direction),
+            ChannelRegisterRole.CONTROL: registers.control(direction),
+            ChannelRegisterRole.QUEUE: registers.task_queue(direction),
+            ChannelRegisterRole.STATUS: registers.status(direction),
         }
         channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
         for role, bank in banks.items():

@@ -1,4 +1,4 @@
-"""One module of a tile as whoever sets up events and traces sees it: event numbers, registers and fields by name."""
+"""Event unit of one module of a tile, as set up for events and traces: event numbers, registers and fields by name."""
 
 from __future__ import annotations
 

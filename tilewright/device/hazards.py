@@ -1,6 +1,6 @@
 """Hazards of DMA queues and descriptors: what the hardware does wrong silently when a program runs ahead of a DMA.
 
-Whoever reads a program, be it operations or TXN words, tells `InFlight` about its pushes, waits and writes in order,
+The reader of a program, be it operations or TXN words, tells `InFlight` about its pushes, waits and writes in order,
 and is told of each hazard. What is not waited for may still be running, so a hazard is something that may happen.
 
 Facts: a channel's queue holds `TASK_QUEUE_DEPTH` tasks and drops a push when it is full (AM020). A channel runs its
@@ -10,22 +10,37 @@ a descriptor when it comes to it, so that one which is rewritten before its task
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeAlias, TypeVar
+from functools import cache
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from .architecture import TASK_QUEUE_DEPTH
-from .dma_registers import DmaChannel, tile_name
+from .bd import BD_LAYOUTS
+from .dma_registers import (
+    ChannelId,
+    ChannelRegister,
+    ChannelRegisterRole,
+    DescriptorWord,
+    descriptors_between,
+    dma_register,
+    tile_name,
+)
+from .enums import DmaDirection, TileType
+from .layout import WORD_BYTES, WORD_MASK, Field
 from .model import DeviceModel, TileId
+from .registers import ChannelControl, ChannelStatus
 
 O = TypeVar("O", bound=Hashable)  # where something stands in the program that is read
 
 BdName: TypeAlias = Hashable
 """A number, or whatever stands for one that is chosen at run time."""
+PATCHED_WORDS = 2  # an address patch, and an update from the scratchpad, change the low and the high part
+QUEUE_SIZE, RUNNING = ChannelStatus.task_queue_size, ChannelStatus.channel_running
 
 
 @dataclass(frozen=True)
-class Rule:
+class HazardRule:
     """A hazard: what it is called, what is said about it, and how a program avoids it."""
 
     name: str
@@ -34,13 +49,13 @@ class Rule:
     remedy: str
 
 
-QUEUE_OVERFLOW = Rule(
+QUEUE_OVERFLOW = HazardRule(
     "queue-overflow",
     "push of {bd} on {channel} may be dropped: its queue may hold {count} tasks already, none of them awaited",
     "the oldest of them{task} is pushed here",
     "await one of these tasks before this push, or move some of them to another channel",
 )
-DESCRIPTOR_IN_FLIGHT = Rule(
+DESCRIPTOR_IN_FLIGHT = HazardRule(
     "descriptor-in-flight",
     "{bd} of {tile} may be rewritten while a task on {channel} still uses it",
     "the task is pushed here, and nothing waits for it in between",
@@ -51,7 +66,7 @@ PACED = "this waits for something else; that the task is done by then is up to t
 
 
 @dataclass(frozen=True)
-class Task(Generic[O]):
+class QueuedTask(Generic[O]):
     """A task that was pushed and may not be done."""
 
     origin: O
@@ -66,11 +81,11 @@ class Task(Generic[O]):
 class Hazard(Generic[O]):
     """Something that may go wrong at `origin`, because of tasks that may not be done, the oldest first."""
 
-    rule: Rule
-    channel: DmaChannel
+    rule: HazardRule
+    channel: ChannelId
     origin: O
     bd: str
-    tasks: tuple[Task[O], ...]
+    tasks: tuple[QueuedTask[O], ...]
 
     @property
     def paced_by(self) -> O | None:
@@ -136,9 +151,11 @@ def bd_text(bd: BdName | None) -> str:
 
 @dataclass
 class InFlight(Generic[O]):
-    """What may be going on at one point of a program. `Task` and `Hazard` say what the fields of it mean."""
+    """What may be going on at one point of a program. `QueuedTask` and `Hazard` say what the fields of it mean."""
 
-    queues: dict[DmaChannel, tuple[Task[O], ...]] = field(default_factory=dict[DmaChannel, tuple[Task[O], ...]])
+    queues: dict[ChannelId, tuple[QueuedTask[O], ...]] = field(
+        default_factory=dict[ChannelId, tuple[QueuedTask[O], ...]]
+    )
     """By channel, the oldest task first."""
     following: dict[tuple[TileId, BdName], BdName] = field(default_factory=dict[tuple[TileId, BdName], BdName])
     """The descriptor that the DMA goes on to after another one."""
@@ -146,7 +163,7 @@ class InFlight(Generic[O]):
     def copy(self) -> InFlight[O]:
         return InFlight(dict(self.queues), dict(self.following))
 
-    def push(self, channel: DmaChannel, task: Task[O], bd: BdName | None) -> Hazard[O] | None:
+    def push(self, channel: ChannelId, task: QueuedTask[O], bd: BdName | None) -> Hazard[O] | None:
         """Queue a task that starts with descriptor `bd`."""
         waiting = self.queues.get(channel, ())
         chain = task.descriptors | self._chain(channel.tile, bd)
@@ -162,7 +179,7 @@ class InFlight(Generic[O]):
             at = self.following.get((tile, at))
         return frozenset(chain)
 
-    def wait(self, channel: DmaChannel, origin: O) -> None:
+    def wait(self, channel: ChannelId, origin: O) -> None:
         """Take the oldest token of a channel: the task that issued it is done, and those before it.
 
         A wait that no known task has a token for either never ends, or waits for what came after all of them.
@@ -172,23 +189,23 @@ class InFlight(Generic[O]):
         self._keep(channel, waiting[done:])
         self.pace(origin, channel)
 
-    def wait_idle(self, channel: DmaChannel, origin: O, running: int = 0) -> None:
+    def wait_idle(self, channel: ChannelId, origin: O, running: int = 0) -> None:
         """All tasks of a channel are done, but the last `running` of them."""
         waiting = self.queues.get(channel, ())
         self._keep(channel, waiting[max(len(waiting) - running, 0) :])
         self.pace(origin, channel)
 
-    def reset(self, channel: DmaChannel) -> None:
+    def reset(self, channel: ChannelId) -> None:
         """Forget the tasks of a channel."""
         self._keep(channel, ())
 
-    def pace(self, origin: O, channel: DmaChannel | None = None) -> None:
+    def pace(self, origin: O, channel: ChannelId | None = None) -> None:
         """Note a wait that says nothing about the tasks of channels other than `channel`."""
         for other, tasks in self.queues.items():
             if other != channel and tasks[-1].paced_by is None:
                 self.queues[other] = tuple(_paced(task, origin) for task in tasks)
 
-    def _keep(self, channel: DmaChannel, tasks: tuple[Task[O], ...]) -> None:
+    def _keep(self, channel: ChannelId, tasks: tuple[QueuedTask[O], ...]) -> None:
         if tasks:
             self.queues[channel] = tasks
         else:
@@ -236,21 +253,130 @@ class InFlight(Generic[O]):
         return frozenset(self.queues.items()), frozenset(self.following.items())
 
 
-def _paced(task: Task[O], origin: O) -> Task[O]:
+def _paced(task: QueuedTask[O], origin: O) -> QueuedTask[O]:
     return task if task.paced_by is not None else replace(task, paced_by=origin)
 
 
-def _joined(first: tuple[Task[O], ...], second: tuple[Task[O], ...]) -> tuple[Task[O], ...]:
+def _joined(first: tuple[QueuedTask[O], ...], second: tuple[QueuedTask[O], ...]) -> tuple[QueuedTask[O], ...]:
     """The longer of two queues; tasks that are equally far from the end may be either."""
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     kept = len(longer) - len(shorter)
     return (*longer[:kept], *(_either(a, b) for a, b in zip(longer[kept:], shorter, strict=True)))
 
 
-def _either(first: Task[O], second: Task[O]) -> Task[O]:
+def _either(first: QueuedTask[O], second: QueuedTask[O]) -> QueuedTask[O]:
     """Where only one of two tasks issues a token, a wait for it takes a later token, and so the task is done, too."""
     if first == second:
         return first
     paced_by = first.paced_by if second.paced_by is not None else None
     tokens = first.issues_token or second.issues_token
-    return Task(first.origin, first.descriptors | second.descriptors, tokens, paced_by)
+    return QueuedTask(first.origin, first.descriptors | second.descriptors, tokens, paced_by)
+
+
+class Bits(NamedTuple):
+    """A word of which the bits in `known` are known."""
+
+    value: int
+    known: int = WORD_MASK
+
+    def get(self, field: Field) -> int | None:
+        return (self.value & field.mask) >> field.lo if self.known & field.mask == field.mask else None
+
+
+class HazardReader(Generic[O]):
+    """Follows a program through the registers that it writes and waits for."""
+
+    def __init__(self, model: DeviceModel):
+        self.model, self.state = model, InFlight[O]()
+
+    def write(self, origin: O, address: int, word: Bits, names: frozenset[BdName] = frozenset()) -> Iterator[Hazard[O]]:
+        """Write a register. Where it starts a task whose descriptor is not known, `names` are what that may be."""
+        match dma_register(self.model, address):
+            case ChannelRegister(channel, ChannelRegisterRole.QUEUE):
+                queue = self.model.registers(*channel.tile).queue
+                issues_token = word.get(queue.enable_token_issue) != 0
+                bd = word.get(queue.start_bd_id)
+                yield from self.push(origin, channel, names if bd is None else frozenset({bd}), issues_token)
+            case ChannelRegister(channel, ChannelRegisterRole.CONTROL) if self._resets(channel, word):
+                self.state.reset(channel)
+            case DescriptorWord() as found:
+                yield from self.touch(origin, [found])
+                self._link(found, word)
+            case _:
+                pass
+
+    def write_block(self, origin: O, address: int, words: Sequence[int]) -> Iterator[Hazard[O]]:
+        """Write consecutive registers."""
+        found = [*descriptors_between(self.model, address, address + WORD_BYTES * len(words))]
+        yield from self.touch(origin, found)
+        for word in found:
+            if word.word == _next_bd(self.model.tile_type(*word.tile))[0].word:
+                at = self.model.bd_address(*word.tile, word.bd) + WORD_BYTES * word.word
+                self._link(word, Bits(words[(at - address) // WORD_BYTES] & WORD_MASK))
+        for index, value in enumerate(words) if not found else ():
+            at = address + WORD_BYTES * index
+            if isinstance(dma_register(self.model, at), ChannelRegister):
+                yield from self.write(origin, at, Bits(value & WORD_MASK))
+
+    def patch(self, origin: O, address: int) -> Iterator[Hazard[O]]:
+        """Put another address into a descriptor."""
+        end = address + WORD_BYTES * PATCHED_WORDS
+        return self.touch(origin, descriptors_between(self.model, address, end))
+
+    def touch(self, origin: O, words: Iterable[DescriptorWord]) -> Iterator[Hazard[O]]:
+        """Change descriptors."""
+        for tile, bd in dict.fromkeys((word.tile, word.bd) for word in words):
+            yield from self.state.write(tile, frozenset({bd}), origin)
+
+    def push(
+        self,
+        origin: O,
+        channel: ChannelId,
+        first: frozenset[BdName],
+        issues_token: bool,
+        others: frozenset[BdName] = frozenset(),
+    ) -> Iterator[Hazard[O]]:
+        """Queue a task that starts with a descriptor, of whose names several are possible, and uses others."""
+        (bd,) = first if len(first) == 1 else (None,)
+        hazard = self.state.push(channel, QueuedTask(origin, first | others, issues_token), bd)
+        if hazard is not None:
+            yield hazard
+
+    def poll(self, origin: O, address: int, value: int, mask: int) -> None:
+        """Wait until a channel does not run, or has no task left in its queue; or for something else."""
+        polled = Bits(value, mask)
+        match dma_register(self.model, address):
+            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if polled.get(QUEUE_SIZE) == 0:
+                self.state.wait_idle(channel, origin, running=0 if polled.get(RUNNING) == 0 else 1)
+            case _:
+                self.state.pace(origin)
+
+    def wait(
+        self, origin: O, *, column: int, row: int, direction: int, channel: int, columns: int = 1, rows: int = 1
+    ) -> None:
+        """Wait for a token of the same channel in one tile, or in all of a rectangle."""
+        for x in range(column, min(column + max(columns, 1), self.model.columns)):
+            for y in range(row, min(row + max(rows, 1), self.model.rows)):
+                if direction in tuple(DmaDirection):
+                    self.state.wait(ChannelId(TileId(x, y), DmaDirection(direction), channel), origin)
+
+    def forget(self) -> None:
+        """Another image of the whole device is loaded."""
+        self.state = InFlight[O]()
+
+    def _link(self, word: DescriptorWord, bits: Bits) -> None:
+        """Note where the DMA goes on to, if that is what the word says."""
+        next_bd, use_next = _next_bd(self.model.tile_type(*word.tile))
+        if word.word == next_bd.word and (has_next := bits.get(use_next)) is not None:
+            self.state.link(word.tile, word.bd, bits.get(next_bd) if has_next else None)
+
+    def _resets(self, channel: ChannelId, word: Bits) -> bool:
+        control = self.model.registers(*channel.tile).channel_control
+        return issubclass(control, ChannelControl) and word.get(control.reset) == 1
+
+
+@cache
+def _next_bd(tile_type: TileType) -> tuple[Field, Field]:
+    """The number of the next descriptor in a descriptor, and whether there is one; both are in the same word."""
+    fields = BD_LAYOUTS[tile_type].fields
+    return fields["next_bd"], fields["use_next_bd"]

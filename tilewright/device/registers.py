@@ -1,4 +1,4 @@
-"""Where registers are inside a tile, and their fields. AIE2 and AIE2P share them; of AIE1 only what upstream writes.
+"""Registers inside a tile: their offsets and fields. AIE2 and AIE2P share them; of AIE1 only what upstream writes.
 
 Source: aie_registers_aie2.json and AIETargetModel.cpp of mlir-aie at 3ca0193cea9e.
 """

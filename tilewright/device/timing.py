@@ -1,4 +1,4 @@
-"""What things cost, in cycles of the array's clock: the only place with such numbers, each with its public source."""
+"""Costs, in cycles of the array's clock: the only place with such numbers, each with its public source."""
 
 from __future__ import annotations
 

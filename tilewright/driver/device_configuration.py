@@ -1,6 +1,6 @@
 """The configuration of a compiled device as TXN words: what brings an array from reset to where sequences can run.
 
-The programs of cores are referred to by name, in the manifest; loading them is left to whoever starts the device.
+The programs of cores are referred to by name, in the manifest; loading them is left to the loader of the device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can be compiled: MLIR text, files with it, Python programs and files that define one."""
+"""Sources that can be compiled: MLIR text, files with it, Python programs and files that define one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source(Protocol):
     """A program, and the texts that its locations refer to."""
 
     def read(self, ctx: Context) -> ModuleOp:
-        """The program, for whoever compiles it to change."""
+        """The program, which the compiler may change."""
         ...
 
     @property

@@ -161,7 +161,7 @@ class Program:
             yield lock.tile
 
     def _check_workers(self, fifos: Sequence[ObjectFifo]) -> None:
-        """Whoever is at the end of a fifo is part of the program; nobody else would ever fill or empty it."""
+        """What is at the end of a fifo is part of the program; nothing else would ever fill or empty it."""
         known = set(self.workers)
         for fifo in fifos:
             for end in fifo.ends():

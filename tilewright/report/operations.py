@@ -11,8 +11,8 @@ from tilewright.ir.diagnostics import file_position
 from tilewright.report.spans import Column
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import Event
-from tilewright.txn.encode import lay_out
-from tilewright.txn.meaning import explain
+from tilewright.txn.analysis import explain
+from tilewright.txn.codec import lay_out
 from tilewright.txn.opcodes import opcode_name
 from tilewright.txn.stream import layouts_of
 from tilewright.txn.text import operation_text

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, NameLoc, StringAttr
 
 from tilewright.sim.runs import HostArrays, Program, Runner
-from tilewright.txn.containers import Buffer, ControlCode, patched, read_container
-from tilewright.txn.decode import as_words
-from tilewright.txn.errors import TxnError
+from tilewright.txn.codec import as_words
+from tilewright.txn.containers import ControlCode, FileBuffer, patched, read_container
+from tilewright.txn.stream import TxnError
 
 Array = npt.NDArray[Any]
 OPERATION = "operation "
@@ -52,7 +52,7 @@ def _address(name: str, number: int | None, placed: Mapping[int, int]) -> int:
     return placed[number]
 
 
-def _filled(buffer: Buffer, addresses: Mapping[str, int]) -> Array:
+def _filled(buffer: FileBuffer, addresses: Mapping[str, int]) -> Array:
     unknown = {patch.buffer for patch in buffer.patches} - set(addresses)
     data = patched(buffer.data, [patch for patch in buffer.patches if patch.buffer not in unknown], addresses)
     return np.frombuffer(data, dtype=np.uint8)

@@ -13,7 +13,7 @@ from tilewright.sim.descriptors import WORD_BYTES, Descriptor, read_descriptor
 from tilewright.sim.register_roles import Role, register_roles
 from tilewright.txn.containers import ControlCode
 from tilewright.txn.opcodes import Opcode
-from tilewright.txn.stream import Group, Indices, Operation, Stream
+from tilewright.txn.stream import Indices, OpcodeGroup, Operation, Stream
 
 ADDRESS_BITS = 40
 """Each buffer is taken to begin at a multiple of two to this power, so an address tells whose it is."""
@@ -111,7 +111,7 @@ class _Reader:
             kept.append(stream.groups[Opcode.DDR_PATCH].positions)
         return np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=np.int64)
 
-    def _on_shim(self, group: Group) -> Indices:
+    def _on_shim(self, group: OpcodeGroup) -> Indices:
         addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
         longest = WORD_BYTES * int(np.diff(group.payload_starts).max(initial=0))
         touches = [self._is_shim(self.model.locate(address)[0]) and self._is_dma(address, longest)

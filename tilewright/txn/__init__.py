@@ -3,14 +3,13 @@
 Words or bytes go in through `decode`, operations come out through `encode`; both follow the table in `opcodes`.
 """
 
-from tilewright.txn.decode import decode
-from tilewright.txn.encode import encode
-from tilewright.txn.errors import TxnError
+from tilewright.txn.codec import decode, encode
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import (
     Header,
     Operation,
     Stream,
+    TxnError,
     address_patch,
     block_write,
     mask_write,

@@ -1,4 +1,4 @@
-"""What files with TXN streams look like: raw words, hex text, the assembler's text, or the ELF files that hosts load.
+"""Files with TXN streams: raw words, hex text, the assembler's text, or the ELF files that hosts load.
 
 An ELF file has a control code in each section `.ctrltext*` (and those that save and restore the array for preemption),
 and relocations that say which words get the addresses of which buffers. The facts are those of aiebu, which writes such
@@ -14,11 +14,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from tilewright.txn.decode import decode
+from tilewright.txn.codec import decode, encode
 from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
-from tilewright.txn.encode import encode
-from tilewright.txn.errors import TxnError
-from tilewright.txn.stream import Stream, Words
+from tilewright.txn.stream import Stream, TxnError, Words
 from tilewright.txn.text import assemble
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
@@ -82,7 +80,7 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class FileBuffer:
     """Bytes that come with a file and that the array reads from host memory: control packets, for instance."""
 
     data: bytes
@@ -96,7 +94,7 @@ class ControlCode:
     name: str
     data: bytes
     patches: Sequence[Patch] = ()
-    buffers: Mapping[str, Buffer] = field(default_factory=dict[str, Buffer])
+    buffers: Mapping[str, FileBuffer] = field(default_factory=dict[str, FileBuffer])
     """Those that come with the file, by the name that patches have for them."""
     locate: Callable[[int], int] = field(default=lambda offset: offset, repr=False)
     """Where in the file a byte of the stream is."""
@@ -187,7 +185,7 @@ def _from_elf(elf: Elf) -> Container:
     for relocation in elf.relocations():
         patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
     buffers = {
-        section.name: Buffer(elf.contents(section), patches.get(section.number, ()))
+        section.name: FileBuffer(elf.contents(section), patches.get(section.number, ()))
         for section in elf.sections
         if section.name.startswith(BUFFER_SECTIONS)
     }
@@ -202,12 +200,12 @@ def _from_elf(elf: Elf) -> Container:
     return Container(codes)
 
 
-def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, Buffer]) -> ControlCode:
+def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, FileBuffer]) -> ControlCode:
     """The stream of a section, with the buffers that the file has for its patches."""
     own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
     scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
     if scratchpad:
-        own[SCRATCHPAD] = Buffer(bytes(scratchpad))
+        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))
     return ControlCode(section.name, elf.contents(section), patches, own, lambda at: section.offset + at)
 
 

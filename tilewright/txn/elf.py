@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from struct import Struct
 
-from tilewright.txn.errors import TxnError
+from tilewright.txn.stream import TxnError
 
 MAGIC = b"\x7fELF"
 CLASS_32, LITTLE_ENDIAN = 1, 1

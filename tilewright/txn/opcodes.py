@@ -15,6 +15,8 @@ from enum import IntEnum
 from tilewright.device.layout import Field
 
 WORD_BYTES = 4
+FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
+FOLDED_OFFSET = 0x80000000  # where the array sees host memory
 
 
 class Opcode(IntEnum):
@@ -52,7 +54,7 @@ def _word(index: int) -> Field:
 
 
 @dataclass(frozen=True)
-class Layout:
+class OperationLayout:
     """How one operation lies in the stream; bits that no field names do not exist."""
 
     fixed_words: int
@@ -70,15 +72,15 @@ def _op_header(**fields: Field) -> dict[str, Field]:
 
 
 _REGISTER = {"address": _word(2), "address_high": _word(3), "value": _word(4)}
-_WRITE = Layout(6, 5, _op_header(pad=_word(1), **_REGISTER))
-_MASK = Layout(7, 6, _op_header(pad=_word(1), **_REGISTER, mask=_word(5)))
-_BLOCKWRITE = Layout(
+_WRITE = OperationLayout(6, 5, _op_header(pad=_word(1), **_REGISTER))
+_MASK = OperationLayout(7, 6, _op_header(pad=_word(1), **_REGISTER, mask=_word(5)))
+_BLOCKWRITE = OperationLayout(
     4,
     3,
     _op_header(column=Field(1, 7, 0), row=Field(1, 15, 8), pad=Field(1, 31, 16), address=_word(2)),
 )
 _PADDED = {"op_pad": Field(0, 31, 8)}
-_CUSTOM = Layout(2, 1, _PADDED)
+_CUSTOM = OperationLayout(2, 1, _PADDED)
 _STATE_TABLE = {
     "state_table_index": Field(0, 15, 8),
     "function": Field(0, 23, 16),
@@ -87,10 +89,10 @@ _STATE_TABLE = {
 }
 
 # What both versions share: fixed-length control operations, and custom operations with their size in word 1.
-_COMMON: dict[int, Layout] = {
-    Opcode.NOOP: Layout(1, None, _PADDED),
-    Opcode.PREEMPT: Layout(1, None, {"level": Field(0, 15, 8), "op_pad": Field(0, 31, 16)}),
-    Opcode.LOADPDI: Layout(
+_COMMON: dict[int, OperationLayout] = {
+    Opcode.NOOP: OperationLayout(1, None, _PADDED),
+    Opcode.PREEMPT: OperationLayout(1, None, {"level": Field(0, 15, 8), "op_pad": Field(0, 31, 16)}),
+    Opcode.LOADPDI: OperationLayout(
         4,
         None,
         {
@@ -101,8 +103,8 @@ _COMMON: dict[int, Layout] = {
             "address_high": _word(3),
         },
     ),
-    Opcode.LOAD_PM_START: Layout(2, None, {"sequence_count": Field(0, 31, 8), "id": _word(1)}),
-    Opcode.CREATE_SCRATCHPAD: Layout(
+    Opcode.LOAD_PM_START: OperationLayout(2, None, {"sequence_count": Field(0, 31, 8), "id": _word(1)}),
+    Opcode.CREATE_SCRATCHPAD: OperationLayout(
         4,
         None,
         {
@@ -113,10 +115,10 @@ _COMMON: dict[int, Layout] = {
             "address_high": _word(3),
         },
     ),
-    Opcode.UPDATE_STATE_TABLE: Layout(2, None, _STATE_TABLE),
-    Opcode.UPDATE_REG: Layout(3, None, {**_STATE_TABLE, "address": _word(2)}),
-    Opcode.UPDATE_SCRATCH: Layout(1, None, _PADDED),
-    Opcode.TCT: Layout(
+    Opcode.UPDATE_STATE_TABLE: OperationLayout(2, None, _STATE_TABLE),
+    Opcode.UPDATE_REG: OperationLayout(3, None, {**_STATE_TABLE, "address": _word(2)}),
+    Opcode.UPDATE_SCRATCH: OperationLayout(1, None, _PADDED),
+    Opcode.TCT: OperationLayout(
         4,
         1,
         {
@@ -131,7 +133,7 @@ _COMMON: dict[int, Layout] = {
             "channel": Field(3, 31, 24),
         },
     ),
-    Opcode.DDR_PATCH: Layout(
+    Opcode.DDR_PATCH: OperationLayout(
         11,
         1,
         {
@@ -148,13 +150,13 @@ _COMMON: dict[int, Layout] = {
         },
         default_payload_words=1,
     ),
-    Opcode.RECORD_TIMER: Layout(3, 1, {**_PADDED, "id": _word(2)}),
-    Opcode.MERGE_SYNC: Layout(4, 1, {**_PADDED, "value": _word(2), "pad": _word(3)}),
+    Opcode.RECORD_TIMER: OperationLayout(3, 1, {**_PADDED, "id": _word(2)}),
+    Opcode.MERGE_SYNC: OperationLayout(4, 1, {**_PADDED, "value": _word(2), "pad": _word(3)}),
     **dict.fromkeys(range(Opcode.CUSTOM_OP_NEXT, Opcode.LOAD_PM_END_INTERNAL), _CUSTOM),
     Opcode.READ_REGS: _CUSTOM,
 }
 
-LAYOUTS: dict[tuple[int, int], dict[int, Layout]] = {
+LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
     (0, 1): {
         Opcode.WRITE: _WRITE,
         Opcode.BLOCKWRITE: _BLOCKWRITE,
@@ -164,10 +166,10 @@ LAYOUTS: dict[tuple[int, int], dict[int, Layout]] = {
         **_COMMON,
     },
     (1, 0): {
-        Opcode.WRITE: Layout(3, None, {**_PADDED, "address": _word(1), "value": _word(2)}),
-        Opcode.BLOCKWRITE: Layout(3, 2, {**_PADDED, "address": _word(1)}),
+        Opcode.WRITE: OperationLayout(3, None, {**_PADDED, "address": _word(1), "value": _word(2)}),
+        Opcode.BLOCKWRITE: OperationLayout(3, 2, {**_PADDED, "address": _word(1)}),
         **{
-            number: Layout(4, None, {**_PADDED, "address": _word(1), "value": _word(2), "mask": _word(3)})
+            number: OperationLayout(4, None, {**_PADDED, "address": _word(1), "value": _word(2), "mask": _word(3)})
             for number in (Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
         },
         **_COMMON,
@@ -187,3 +189,13 @@ def opcode_number(name: str) -> int:
     if name.startswith("CUSTOM_") and len(name) == 9:
         return int(name[7:], 16)
     raise KeyError(name)
+
+
+def address_offset(argument: int, *, fold: bool) -> int:
+    """What an address patch for a host buffer must add to its offset."""
+    return FOLDED_OFFSET if fold and argument >= FIRST_FOLDED_ARGUMENT else 0
+
+
+def largest_offset(argument: int) -> int:
+    """The largest offset into a host buffer that the 32 bits of an address patch hold, after any translation."""
+    return 0xFFFFFFFF - address_offset(argument, fold=True)

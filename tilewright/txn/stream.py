@@ -15,8 +15,8 @@ from typing import Any, SupportsIndex, TypeGuard, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.errors import TxnError
-from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name
+from tilewright.errors import Error
+from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
@@ -24,7 +24,6 @@ SHOWN_WORDS = 8
 """Of a payload, in the text of an operation."""
 AT_A_TIME = 4096
 """Operations whose fields become Python numbers at once."""
-
 
 PAD_BITS = range(1 << 16)
 BYTE, WORD = range(1 << 8), range(1 << 32)
@@ -105,10 +104,10 @@ class Operation:
 
 
 @dataclass
-class Group:
+class OpcodeGroup:
     """All operations of one opcode, field by field."""
 
-    layout: Layout
+    layout: OperationLayout
     positions: Indices
     """Index of each of them among all operations of the stream."""
     fields: dict[str, Words]
@@ -137,7 +136,7 @@ class Stream:
 
     header: Header
     opcodes: npt.NDArray[np.uint8]
-    groups: dict[int, Group]
+    groups: dict[int, OpcodeGroup]
 
     def __repr__(self) -> str:
         return f"<Stream: {len(self.opcodes):,} operations, {self.header}>"
@@ -196,20 +195,20 @@ class Operations(Sequence[Operation]):
         return (next(found[opcode]) for opcode in self._stream.opcodes.tolist())
 
 
-def layouts_of(header: Header) -> Mapping[int, Layout]:
+def layouts_of(header: Header) -> Mapping[int, OperationLayout]:
     if header.version not in LAYOUTS:
         known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
         raise TxnError(0, "unsupported TXN version {}.{}; known are {}".format(*header.version, known))
     return LAYOUTS[header.version]
 
 
-def _layout(layouts: Mapping[int, Layout], opcode: int) -> Layout:
+def _layout(layouts: Mapping[int, OperationLayout], opcode: int) -> OperationLayout:
     if opcode not in layouts:
         raise TxnError(None, f"opcode {opcode} ({opcode_name(opcode)}) has no known layout in this stream's version")
     return layouts[opcode]
 
 
-def _gather(opcode: int, layout: Layout, ops: list[Operation], positions: list[int]) -> Group:
+def _gather(opcode: int, layout: OperationLayout, ops: list[Operation], positions: list[int]) -> OpcodeGroup:
     for op in ops:
         _check_fields(op, layout)
     payloads = [
@@ -219,14 +218,14 @@ def _gather(opcode: int, layout: Layout, ops: list[Operation], positions: list[i
         raise TxnError(None, f"{opcode_name(opcode)} takes no payload")
     starts = np.concatenate(([0], np.cumsum([len(p) for p in payloads], dtype=np.int64)))
     columns = {name: np.array([op.fields.get(name, 0) for op in ops], dtype=np.uint32) for name in layout.fields}
-    return Group(layout, np.array(positions, dtype=np.int64), columns, _joined(payloads), starts)
+    return OpcodeGroup(layout, np.array(positions, dtype=np.int64), columns, _joined(payloads), starts)
 
 
 def _joined(payloads: list[Words]) -> Words:
     return np.concatenate(payloads) if payloads else np.empty(0, dtype=np.uint32)
 
 
-def _check_fields(op: Operation, layout: Layout) -> None:
+def _check_fields(op: Operation, layout: OperationLayout) -> None:
     for name, value in op.fields.items():
         bits = layout.fields.get(name)
         if bits is None:
@@ -293,3 +292,21 @@ def address_patch(address: int, argument_index: int, argument_offset: int) -> Op
     """
     fields: dict[str, Any] = {"argument_index": argument_index, "argument_offset": argument_offset}
     return Operation(Opcode.DDR_PATCH, address=address, **fields)
+
+
+class TxnError(Error, ValueError):
+    """A stream that is no TXN stream, or a damaged one; `offset` is the byte at which that shows, if it has one."""
+
+    def __init__(self, offset: int | None, reason: str, file: str | None = None):
+        self.offset, self.reason, self.file = offset, reason, file
+        super().__init__(f"{_place(file, offset)}{reason}")
+
+    def with_file(self, file: str) -> TxnError:
+        return TxnError(self.offset, self.reason, file)
+
+
+def _place(file: str | None, offset: int | None) -> str:
+    parts = [file] if file else []
+    if offset is not None:
+        parts.append(f"at byte {offset} ({offset:#x})")
+    return ": ".join(parts) + ": " if parts else ""

@@ -19,9 +19,8 @@ import numpy as np
 
 from tilewright.device import DEVICES, DeviceModel, DmaDirection
 from tilewright.device.register_names import find_address, name_address
-from tilewright.txn.errors import TxnError
-from tilewright.txn.opcodes import LAYOUTS, Layout, Opcode, opcode_name, opcode_number
-from tilewright.txn.stream import WORD, Header, Operation, Stream, layouts_of
+from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name, opcode_number
+from tilewright.txn.stream import WORD, Header, Operation, Stream, TxnError, layouts_of
 
 # One phrase per operation: {field:form}; `[]` is the payload. Operations without a phrase are their name and fields.
 PHRASES = {
@@ -128,7 +127,7 @@ def model_of(header: Header) -> DeviceModel | None:
     return None
 
 
-def operation_text(op: Operation, layout: Layout, model: DeviceModel | None) -> str:
+def operation_text(op: Operation, layout: OperationLayout, model: DeviceModel | None) -> str:
     """One line of text for one operation."""
     phrase = _phrase(op.opcode)
     text = phrase.literals[0]

@@ -24,7 +24,7 @@ from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
-from tilewright.txn.encode import header_words
+from tilewright.txn.codec import header_words
 
 INCLUDE = Path(tilewright.__file__).parent / "include"
 COMPILERS = sanitizing_compilers()

@@ -7,10 +7,9 @@ from itertools import combinations
 import pytest
 
 from tilewright.device import DeviceModel, TileType, model
-from tilewright.device.event_registers import EVENT_REGISTERS
 from tilewright.device.event_unit import EventUnit
 from tilewright.device.events import MODULES, EventModule
-from tilewright.device.register_fields import fields_at
+from tilewright.device.register_fields import EVENT_REGISTERS, fields_at
 from tilewright.device.register_names import find_address, name_address
 from tilewright.device.vendor_registers import find_register
 

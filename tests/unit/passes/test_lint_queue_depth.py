@@ -15,7 +15,7 @@ from tilewright.designs.any_size import GemmDesign
 from tilewright.device.hazards import findings
 from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source, compile_text
 from tilewright.ir.diagnostics import collect
-from tilewright.txn.lint import hazards
+from tilewright.txn.analysis import hazards
 
 Step: TypeAlias = "str | tuple[int, list[Step]]"
 

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.device.hazards import findings
-from tilewright.txn.difference import differences
-from tilewright.txn.lint import hazards
-from tilewright.txn.meaning import explain
+from tilewright.txn.analysis import differences, explain, hazards, statistics
 from tilewright.txn.opcodes import LAYOUTS
-from tilewright.txn.statistics import statistics
 from tilewright.txn.text import assemble, disassemble, model_of
 
 ROUNDS = 1200

@@ -15,7 +15,7 @@ from tilewright.device.hazards import findings
 from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_text
 from tilewright.ir.diagnostics import collect
 from tilewright.txn import Operation, block_write, mask_write, sync, write
-from tilewright.txn.lint import hazards
+from tilewright.txn.analysis import hazards
 from tilewright.txn.opcodes import Opcode
 
 NPU2 = model("npu2")

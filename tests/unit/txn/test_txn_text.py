@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.cli.main import main
-from tilewright.txn.difference import differences
-from tilewright.txn.meaning import explain
+from tilewright.txn.analysis import differences, explain, statistics
 from tilewright.txn.opcodes import LAYOUTS
-from tilewright.txn.statistics import statistics
 from tilewright.txn.text import TextError, assemble, disassemble, model_of
 
 NPU2 = txn.Header(device_generation=4, columns=8)

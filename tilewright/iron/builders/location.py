@@ -1,4 +1,4 @@
-"""Which of the user's lines is being executed: the location of what it builds, and of what is wrong with it."""
+"""The user's line that is being executed: the location of what it builds, and of what is wrong with it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_o
 from tilewright.iron.builders.literals import inferred_type
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
-from tilewright.iron.builders.truth import number_remedy, truth_remedy
+from tilewright.iron.builders.remedies import number_remedy, truth_remedy
 from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
 from tilewright.support.tracebacks import user_facing
 

@@ -1,4 +1,4 @@
-"""How data moves: ObjectFifos, or routes and DMA programs written out."""
+"""Data movement: ObjectFifos, or routes and DMA programs written out."""
 
 from tilewright.iron.dataflow.cascadeflow import CascadeFlow
 from tilewright.iron.dataflow.flow import Flow, PacketDest, PacketFlow

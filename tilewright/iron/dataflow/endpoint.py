@@ -1,4 +1,4 @@
-"""What is at an end of an ObjectFifo: a worker, a link, or the runtime sequence."""
+"""Ends of an ObjectFifo: a worker, a link, or the runtime sequence."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class ObjectFifoEndpoint:
 
     @property
     def tile(self) -> Tile | None:
-        """Where it is; None while nobody has said so."""
+        """Where it is; None while it is open."""
         return self._tile

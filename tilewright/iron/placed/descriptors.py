@@ -73,7 +73,7 @@ def dma_bd(
 
 
 @dataclass(frozen=True)
-class Pattern:
+class TransferPattern:
     """Offset, sizes and strides, outermost first; numbers or values of the program."""
 
     offset: Any
@@ -91,29 +91,31 @@ class Pattern:
             return known
         return reduce(mul, values) if known == 1 else reduce(mul, values) * known
 
-    def converted(self) -> Pattern:
+    def converted(self) -> TransferPattern:
         """With values of the types that descriptors take."""
         sizes, strides = ([_as(i64, value) for value in values] for values in (self.sizes, self.strides))
-        return Pattern(_as(i32, self.offset), sizes, strides)
+        return TransferPattern(_as(i32, self.offset), sizes, strides)
 
-    def padded(self, dimensions: int) -> Pattern:
+    def padded(self, dimensions: int) -> TransferPattern:
         """With more outer dimensions, each gone through once."""
         missing = dimensions - len(self.sizes)
-        return Pattern(self.offset, [1] * missing + self.sizes, [0] * missing + self.strides)
+        return TransferPattern(self.offset, [1] * missing + self.sizes, [0] * missing + self.strides)
 
 
 def _as(type: IntegerType, value: Any) -> Any:
     return value if is_integer(value) else ScalarValue(as_integer(value, type))
 
 
-def tap_pattern(tap: Any) -> Pattern:
+def tap_pattern(tap: Any) -> TransferPattern:
     """The pattern of a `TensorAccessPattern`."""
     if not all(hasattr(tap, name) for name in ("offset", "sizes", "strides")):
         refuse(f"expected a TensorAccessPattern as tap, not {tap!r}")
-    return Pattern(int(tap.offset), [*tap.sizes], [*tap.strides])
+    return TransferPattern(int(tap.offset), [*tap.sizes], [*tap.strides])
 
 
-def pattern_of(who: str, tap: Any, offset: Any, sizes: Sequence[Any] | None, strides: Sequence[Any] | None) -> Pattern:
+def pattern_of(
+    who: str, tap: Any, offset: Any, sizes: Sequence[Any] | None, strides: Sequence[Any] | None
+) -> TransferPattern:
     """The pattern that arguments describe: a tensor access pattern, or numbers with defaults for those left out."""
     if tap is not None:
         if not (offset is None and sizes is None and strides is None):
@@ -125,4 +127,4 @@ def pattern_of(who: str, tap: Any, offset: Any, sizes: Sequence[Any] | None, str
     chosen_strides = [0] * (len(chosen_sizes) - 1) + [1] if strides is None else as_list(strides, "strides")
     if len(chosen_sizes) != len(chosen_strides):
         refuse(f"{who} got {len(chosen_sizes)} sizes and {len(chosen_strides)} strides")
-    return Pattern(0 if offset is None else offset, chosen_sizes, chosen_strides)
+    return TransferPattern(0 if offset is None else offset, chosen_sizes, chosen_strides)

@@ -40,7 +40,7 @@ class ContextManagedBlock:
         self._entered.pop().__exit__(*error)
 
 
-class Blocks:
+class BlockMap:
     """The blocks of a body by any key; a key that is new makes a block at the end, and 0 is the first one."""
 
     def __init__(self, region: Region):
@@ -55,11 +55,11 @@ class Blocks:
 
 
 @contextmanager
-def bds(parent: Any) -> Generator[Blocks]:
+def bds(parent: Any) -> Generator[BlockMap]:
     """The blocks of a DMA program, a task or a chain: `with bds(task) as bd:` and then `with bd[0]:`."""
     if not isinstance(parent, OpView) or not parent.op.regions:
         refuse(f"expected a DMA program, a task or a chain, not {parent!r}")
-    blocks = Blocks(parent.op.regions[0])
+    blocks = BlockMap(parent.op.regions[0])
     with blocks[0]:
         yield blocks
 

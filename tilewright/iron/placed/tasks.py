@@ -16,7 +16,7 @@ from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import INDEX, ScalarValue, as_integer
-from tilewright.iron.placed.descriptors import Pattern, dma_bd, pattern_of
+from tilewright.iron.placed.descriptors import TransferPattern, dma_bd, pattern_of
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.tiles import EndOp
 
@@ -125,7 +125,7 @@ def shim_dma_bd(
 
 
 def _shim_bd(
-    mem: Any, pattern: Pattern, transfer_len: Any, burst_length: int, packet: Any, offset_parameter: Any
+    mem: Any, pattern: TransferPattern, transfer_len: Any, burst_length: int, packet: Any, offset_parameter: Any
 ) -> None:
     dma_bd(
         mem,

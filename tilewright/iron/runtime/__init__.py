@@ -1,4 +1,4 @@
-"""What the host does: sequences of transfers between its buffers and the array."""
+"""The host's side: sequences of transfers between its buffers and the array."""
 
 from tilewright.iron.runtime.data import RuntimeData, RuntimeScalar
 from tilewright.iron.runtime.dmataskhandle import Task

@@ -1,4 +1,4 @@
-"""What the user's program calls the arguments of a sequence."""
+"""Names that the user's program has for the arguments of a sequence."""
 
 from __future__ import annotations
 

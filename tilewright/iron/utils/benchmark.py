@@ -1,4 +1,4 @@
-"""How long calls take: on this computer, and on the modelled device."""
+"""Times of calls: on this computer, and on the modelled device."""
 
 from __future__ import annotations
 

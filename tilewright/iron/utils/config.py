@@ -1,4 +1,4 @@
-"""Where the vendor's tools would be; there are none here."""
+"""Places of the vendor's tools; there are none here."""
 
 from __future__ import annotations
 

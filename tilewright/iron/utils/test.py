@@ -1,4 +1,4 @@
-"""What scripts take that run a compiled design."""
+"""Arguments of scripts that run a compiled design."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, known
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
 from tilewright.rewrite.numbers import Numbers
-from tilewright.txn.host_buffers import largest_offset
+from tilewright.txn.opcodes import largest_offset
 
 MAX_TOKEN_FIELD = 0xFF  # what the command processor has for each number of a wait
 

@@ -1,4 +1,4 @@
-"""What may be given for a pattern: dimensions, offsets, sizes and strides.
+"""Checks of what is given for a pattern: dimensions, offsets, sizes and strides.
 
 A number may also be a value that is known only when the sequence runs; such a one is left alone here.
 """

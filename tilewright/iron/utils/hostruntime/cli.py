@@ -1,4 +1,4 @@
-"""What the scripts of designs do: print MLIR, compile, or run and compare."""
+"""Command lines of the scripts of designs: print MLIR, compile, or run and compare."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableO
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder
 from tilewright.passes.cpp.convert_aiex_to_emitc.guards import GUARDS
-from tilewright.txn.host_buffers import address_offset
+from tilewright.txn.opcodes import address_offset
 
 NAMESPACE = "aie_runtime"
 FIRST_BD, ANY_BD = "DMA.BD0.", "DMA.BD*."  # a descriptor's registers lie as far behind those of the first as it does

@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DmaDirection
-from tilewright.device.dma_registers import DmaChannel
-from tilewright.device.hazard_reader import HazardReader
-from tilewright.device.hazards import BdName, Hazard
+from tilewright.device.dma_registers import ChannelId
+from tilewright.device.hazards import BdName, Hazard, HazardReader
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_of
@@ -33,7 +32,7 @@ class Events:
         self.values, self.state = Values(), LintState()
         self.contents: dict[SymbolRefAttr, list[int]] = {}
         """Of globals that block writes copy, as far as they have been read."""
-        self._channels: dict[SymbolRefAttr, DmaChannel | None] = {}
+        self._channels: dict[SymbolRefAttr, ChannelId | None] = {}
 
     def carry_out(self, op: Operation, act: Act) -> Hazards:
         """Do what an operation does. Gives the hazards that this brings about."""
@@ -59,7 +58,7 @@ class Events:
         for drawn in self.drawn(value):
             yield from self.reader.state.write(drawn.op.place, frozenset({drawn}), op)
 
-    def channel(self, name: SymbolRefAttr) -> DmaChannel | None:
+    def channel(self, name: SymbolRefAttr) -> ChannelId | None:
         """The shim channel of a name."""
         if name not in self._channels:
             found = lookup_symbol(self.device, name)
@@ -71,7 +70,7 @@ class Events:
         configured = (thing for thing in self.things(value) if not isinstance(thing, Drawn))
         return next(configured, None)
 
-    def task_channel(self, op: Operation | None) -> DmaChannel | None:
+    def task_channel(self, op: Operation | None) -> ChannelId | None:
         match op:
             case tasks.DmaConfigureTaskOp() | bd_chains.DmaStartBdChainOp():
                 return _placed_channel(op, op.dma_direction, op.channel.value.data)
@@ -81,15 +80,15 @@ class Events:
                 return None
 
 
-def _channel_of(allocation: ShimDmaAllocationOp) -> DmaChannel | None:
+def _channel_of(allocation: ShimDmaAllocationOp) -> ChannelId | None:
     tile = tile_of(allocation.tile)
     if tile is None or tile.place is None or not tile.is_placed:
         return None
-    return DmaChannel(tile.place, allocation.direction, allocation.channel)
+    return ChannelId(tile.place, allocation.direction, allocation.channel)
 
 
-def _placed_channel(op: TileElement, direction: DmaDirection, channel: int) -> DmaChannel | None:
+def _placed_channel(op: TileElement, direction: DmaDirection, channel: int) -> ChannelId | None:
     tile = op.tile_like
     if tile is None or tile.place is None or not tile.is_placed:
         return None
-    return DmaChannel(tile.place, direction, channel)
+    return ChannelId(tile.place, direction, channel)

@@ -8,7 +8,7 @@ from xdsl.dialects.memref import GetGlobalOp
 from xdsl.ir import Operation
 
 from tilewright.device import DmaDirection, TileId
-from tilewright.device.dma_registers import DmaChannel
+from tilewright.device.dma_registers import ChannelId
 from tilewright.device.hazards import BdName
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.lookup import constant_value, tile_of
@@ -76,7 +76,7 @@ def _sync(on: Events, op: instructions.NpuSyncOp) -> Hazards:
 
 
 def _push(on: Events, op: queue.NpuPushQueueOp) -> Hazards:
-    channel = DmaChannel(op.place, op.dma_direction, op.channel.value.data)
+    channel = ChannelId(op.place, op.dma_direction, op.channel.value.data)
     yield from on.reader.push(op, channel, on.bds(op.bd_id), bool(op.issue_token))
 
 
@@ -105,7 +105,7 @@ def _dma_wait(on: Events, op: memcpy.NpuDmaWaitOp) -> Hazards:
 def _reset(on: Events, op: control.DmaChannelResetOp) -> Hazards:
     tile = tile_of(op.tile)
     if tile is not None and tile.place is not None:
-        on.reader.state.reset(DmaChannel(tile.place, op.dma_direction, op.channel.value.data))
+        on.reader.state.reset(ChannelId(tile.place, op.dma_direction, op.channel.value.data))
     yield from ()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from tilewright.device.hazard_reader import Bits
+from tilewright.device.hazards import Bits
 from tilewright.dialects import arith
 from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.lookup import constant_value

@@ -1,4 +1,4 @@
-"""Compile-time arguments for whoever builds a part of a design, without handing them through."""
+"""Compile-time arguments that functions inside a design read, without handing them through."""
 
 from __future__ import annotations
 

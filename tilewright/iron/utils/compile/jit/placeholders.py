@@ -1,4 +1,4 @@
-"""What a design's function gets for the tensors of a run: nothing that it could look into."""
+"""Placeholders that a design's function gets for the tensors of a run: nothing that it could look into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to write instead of a line that asks Python for a number of the program, which is not known yet.
+"""Remedies for a line that asks Python for a number of the program, which is not known yet.
 
 The line is parsed again to see what it is: a choice, a loop, `and`, a call of `max`, and so on.
 """

@@ -1,4 +1,4 @@
-"""TXN words -> operations."""
+"""TXN words <-> operations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.errors import TxnError
-from tilewright.txn.opcodes import WORD_BYTES, Layout, opcode_name
-from tilewright.txn.stream import Group, Header, Indices, Stream, Words, layouts_of
+from tilewright.txn.opcodes import WORD_BYTES, OperationLayout, opcode_name
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 HEADER_WORDS = 4
 
@@ -24,7 +23,7 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
         raise TxnError(8, f"the header announces {count} operations, the stream has {len(starts)}")
     opcodes = (words[starts] & 0xFF).astype(np.uint8)
     ends = np.append(starts[1:], len(words))
-    groups: dict[int, Group] = {}
+    groups: dict[int, OpcodeGroup] = {}
     for opcode in np.unique(opcodes).tolist():
         positions = np.flatnonzero(opcodes == opcode)
         groups[opcode] = _group(words, opcode, layouts[opcode], positions, starts[positions], ends[positions])
@@ -72,7 +71,7 @@ def _header(words: Words, size_bytes: int | None = None) -> tuple[Header, int]:
     return header, count
 
 
-def _operation_starts(words: Words, layouts: Mapping[int, Layout]) -> Indices:
+def _operation_starts(words: Words, layouts: Mapping[int, OperationLayout]) -> Indices:
     """Word offset of each operation: the one walk that has to go operation by operation."""
     size_word, fixed = _lengths(layouts)
     opcodes, view, end = words.astype(np.uint8).tobytes(), words.data, len(words)
@@ -95,7 +94,7 @@ def _operation_starts(words: Words, layouts: Mapping[int, Layout]) -> Indices:
     return found
 
 
-def _lengths(layouts: Mapping[int, Layout]) -> tuple[list[int], list[int]]:
+def _lengths(layouts: Mapping[int, OperationLayout]) -> tuple[list[int], list[int]]:
     """By opcode: which word gives the size (0: none does), and the words of an operation that has no such word."""
     size_word, fixed = [0] * 256, [0] * 256
     for opcode, layout in layouts.items():
@@ -104,7 +103,7 @@ def _lengths(layouts: Mapping[int, Layout]) -> tuple[list[int], list[int]]:
     return size_word, fixed
 
 
-def _check_operations(words: Words, layouts: Mapping[int, Layout], starts: Indices) -> None:
+def _check_operations(words: Words, layouts: Mapping[int, OperationLayout], starts: Indices) -> None:
     """Raise for the first operation whose opcode is unknown or whose size is impossible."""
     opcodes = words[starts] & 0xFF
     faults: list[TxnError] = []
@@ -134,7 +133,9 @@ def _truncated(at: int, opcode: int, end: int) -> TxnError:
     )
 
 
-def _group(words: Words, opcode: int, layout: Layout, positions: Indices, starts: Indices, ends: Indices) -> Group:
+def _group(
+    words: Words, opcode: int, layout: OperationLayout, positions: Indices, starts: Indices, ends: Indices
+) -> OpcodeGroup:
     columns: dict[int, Words] = {}
     fields: dict[str, Words] = {}
     for name, bits in layout.fields.items():
@@ -147,9 +148,46 @@ def _group(words: Words, opcode: int, layout: Layout, positions: Indices, starts
     payload_begin = starts + layout.fixed_words
     lengths = ends - payload_begin
     payload_starts = np.concatenate(([0], np.cumsum(lengths)))
-    return Group(layout, positions, fields, words[spread(payload_begin, lengths, payload_starts)], payload_starts)
+    return OpcodeGroup(layout, positions, fields, words[spread(payload_begin, lengths, payload_starts)], payload_starts)
 
 
 def spread(begins: Indices, lengths: Indices, offsets: Indices) -> Indices:
     """For each i the indices begins[i] .. begins[i] + lengths[i], in one array; offsets is the lengths' running sum."""
     return np.repeat(begins - offsets[:-1], lengths) + np.arange(int(offsets[-1]), dtype=np.int64)
+
+
+def encode(stream: Stream) -> Words:
+    """The words of a `stream`, header included. Sizes and counts are computed, everything else is fields."""
+    starts, end = lay_out(stream)
+    words = np.zeros(end, dtype=np.uint32)
+    for opcode, group in stream.groups.items():
+        at = starts[group.positions]
+        columns: dict[int, Words] = {0: np.full(len(at), opcode, dtype=np.uint32)}
+        for name, bits in group.layout.fields.items():
+            column = group.fields[name]
+            if bits.lo:
+                column = column << np.uint32(bits.lo)
+            columns[bits.word] = columns[bits.word] | column if bits.word in columns else column
+        lengths = np.diff(group.payload_starts)
+        if group.layout.size_word is not None:
+            columns[group.layout.size_word] = ((lengths + group.layout.fixed_words) * WORD_BYTES).astype(np.uint32)
+        for index, column in columns.items():
+            words[at + index] = column
+        if len(group.payload):
+            words[spread(at + group.layout.fixed_words, lengths, group.payload_starts)] = group.payload
+    words[:HEADER_WORDS] = header_words(stream.header, len(stream.opcodes), end * WORD_BYTES)
+    return words
+
+
+def header_words(header: Header, operations: int, size_bytes: int) -> list[int]:
+    first = header.rows << 24 | header.device_generation << 16 | header.minor << 8 | header.major
+    return [first, header.pad << 16 | header.mem_tile_rows << 8 | header.columns, operations, size_bytes]
+
+
+def lay_out(stream: Stream) -> tuple[Indices, int]:
+    """Word offset of each operation, and the end of the stream."""
+    lengths = np.zeros(len(stream.opcodes), dtype=np.int64)
+    for group in stream.groups.values():
+        lengths[group.positions] = np.diff(group.payload_starts) + group.layout.fixed_words
+    ends = np.cumsum(lengths) + HEADER_WORDS
+    return ends - lengths, int(ends[-1]) if len(ends) else HEADER_WORDS

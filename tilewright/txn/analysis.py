@@ -1,0 +1,210 @@
+"""Analyses of TXN streams: statistics, differences, hazards, and the meaning of each operation's register words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from tilewright.device import DeviceModel
+from tilewright.device.dma_registers import descriptors_between, dma_register
+from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
+from tilewright.device.register_fields import fields_at
+from tilewright.device.register_names import name_address
+from tilewright.txn.opcodes import WORD_BYTES, Opcode, opcode_name
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, layouts_of
+from tilewright.txn.text import model_of, operation_text
+
+_WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+_WAITS = (Opcode.TCT, Opcode.MERGE_SYNC, Opcode.LOADPDI, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+_WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE, Opcode.DDR_PATCH, Opcode.UPDATE_REG)
+
+
+@dataclass(frozen=True)
+class StreamStatistics:
+    """Counts over one stream."""
+
+    version: str
+    device: str | None
+    size_bytes: int
+    operations: int
+    by_opcode: dict[str, tuple[int, int]]
+    """Name -> how many, and their bytes."""
+    by_tile: dict[str, int]
+    """`core(0,2)` -> register operations that go there."""
+    queue_pushes: dict[str, int]
+    """`shim(0,0) MM2S0` -> tasks pushed."""
+    patched_arguments: dict[int, int]
+    """Host buffer -> addresses patched with it."""
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {
+            "by_opcode": {name: {"count": count, "bytes": size} for name, (count, size) in self.by_opcode.items()}
+        }
+
+
+def statistics(stream: Stream) -> StreamStatistics:
+    """Count operations, bytes, tiles, pushes and patches."""
+    model = model_of(stream.header)
+    by_opcode: dict[str, tuple[int, int]] = {}
+    addresses: Counter[int] = Counter()
+    for opcode, group in sorted(stream.groups.items()):
+        words = group.layout.fixed_words * len(group.positions) + len(group.payload)
+        by_opcode[opcode_name(opcode)] = len(group.positions), words * WORD_BYTES
+        if opcode in _WITH_REGISTER:
+            values, counts = np.unique(group.fields["address"], return_counts=True)
+            addresses.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    tiles: Counter[str] = Counter()
+    pushes: Counter[str] = Counter()
+    for address, count in addresses.items():
+        tile, _, register = ((model and name_address(model, address)) or "elsewhere ").partition(" ")
+        tiles[tile] += count
+        if register.endswith(".queue"):
+            pushes[f"{tile} {register.removeprefix('DMA.').removesuffix('.queue')}"] += count
+    patches = stream.groups.get(Opcode.DDR_PATCH)
+    indices: list[int] = patches.fields["argument_index"].tolist() if patches else []
+    return StreamStatistics(
+        "{}.{}".format(*stream.header.version),
+        str(model) if model else None,
+        (sum(size for _, size in by_opcode.values())) + 16,
+        len(stream.opcodes),
+        by_opcode,
+        dict(sorted(tiles.items())),
+        dict(sorted(pushes.items())),
+        dict(sorted(Counter(indices).items())),
+    )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One operation (or header field) that is not the same; `meanings` say which fields of which registers differ."""
+
+    index: int | None
+    """Number of the operation, from 0; None for the header."""
+    left: str
+    right: str
+    meanings: tuple[str, ...] = ()
+
+
+def differences(left: Stream, right: Stream) -> Iterator[Difference]:
+    """Every difference in order: header first, then operation by operation."""
+    for name, value in vars(left.header).items():
+        other = getattr(right.header, name)
+        if value != other:
+            yield Difference(None, f"{name} {value}", f"{name} {other}")
+    models = model_of(left.header), model_of(right.header)
+    for index, (a, b) in enumerate(zip_longest(left.operations, right.operations)):
+        if a != b:
+            texts = _text(a, left.header, models[0]), _text(b, right.header, models[1])
+            yield Difference(index, *texts, tuple(_meanings(a, b, models[0])))
+
+
+def _text(op: Operation | None, header: Header, model: DeviceModel | None) -> str:
+    return "(no operation)" if op is None else operation_text(op, layouts_of(header)[op.opcode], model)
+
+
+def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | None) -> Iterator[str]:
+    if a is None or b is None:
+        yield "one stream ends here, the other goes on"
+        return
+    if a.opcode != b.opcode:
+        yield f"{a.name} against {b.name}: from here on the streams may only be shifted against each other"
+        return
+    for name, value in a.fields.items():
+        if value != b.fields[name] and name != "value":
+            yield f"{name}: {value:#x} against {b.fields[name]:#x}"
+    if len(a.payload) != len(b.payload):
+        yield f"payload: {len(a.payload)} words against {len(b.payload)}"
+    for (address, x), (_, y) in zip(register_writes(a), register_writes(b), strict=False):
+        if x != y:
+            yield from _word_meaning(model, address, x, y)
+
+
+def _word_meaning(model: DeviceModel | None, address: int, x: int, y: int) -> Iterator[str]:
+    place = (model and name_address(model, address)) or f"{address:#010x}"
+    known, others = (fields_at(model, address, word) if model else {} for word in (x, y))
+    if not known or known.keys() != others.keys():  # the bits of a switch's port depend on its kind
+        yield f"{place}: {x:#010x} against {y:#010x}"
+        return
+    for name, value in known.items():
+        if value != others[name]:
+            yield f"{place}: {name} {value} against {others[name]}"
+
+
+def hazards(stream: Stream, model: DeviceModel) -> Iterator[Hazard[int]]:
+    """Each hazard in a stream, in order; origins are numbers of operations."""
+    reader, operations = HazardReader[int](model), stream.operations
+    positions: list[int] = _relevant(stream, model).tolist()
+    for position in positions:
+        yield from _read(reader, position, operations[position])
+
+
+def _relevant(stream: Stream, model: DeviceModel) -> Indices:
+    """The operations that a DMA has to do with: few among many thousands that set up memory and switches."""
+    kept = [stream.groups[opcode].positions for opcode in _WAITS if opcode in stream.groups]
+    kept += [_on_dma(stream.groups[opcode], model) for opcode in _WRITES if opcode in stream.groups]
+    return np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=np.int64)
+
+
+def _on_dma(group: OpcodeGroup, model: DeviceModel) -> Indices:
+    addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
+    longest = WORD_BYTES * max(int(np.diff(group.payload_starts).max(initial=0)), PATCHED_WORDS)
+    touches = [
+        dma_register(model, address) is not None or any(descriptors_between(model, address, address + longest))
+        for address in addresses.tolist()
+    ]
+    return group.positions[np.array(touches)[inverse]]
+
+
+def _read(reader: HazardReader[int], position: int, op: Operation) -> Iterator[Hazard[int]]:
+    match op.opcode:
+        case Opcode.WRITE:
+            yield from reader.write(position, op.address, Bits(op.value))
+        case Opcode.MASKWRITE:
+            yield from reader.write(position, op.address, Bits(op.value, op.mask))
+        case Opcode.BLOCKWRITE:
+            yield from reader.write_block(position, op.address, op.payload.tolist())
+        case Opcode.DDR_PATCH | Opcode.UPDATE_REG:
+            yield from reader.patch(position, op.address)
+        case Opcode.MASKPOLL | Opcode.MASKPOLL_BUSY:
+            reader.poll(position, op.address, op.value, op.mask)
+        case Opcode.TCT:
+            place = {"column": op.column, "row": op.row, "columns": op.column_count, "rows": op.row_count}
+            reader.wait(position, direction=op.direction, channel=op.channel, **place)
+        case Opcode.MERGE_SYNC:  # waits for tokens of several tiles; which channel's is not documented
+            reader.state.pace(position)
+        case _:
+            reader.forget()
+
+
+def register_writes(op: Operation) -> Iterator[tuple[int, int]]:
+    """Address and value of every register that the operation sets (masked writes as their value)."""
+    if op.opcode in (Opcode.WRITE, Opcode.MASKWRITE):
+        yield op.address, op.value
+    elif op.opcode == Opcode.BLOCKWRITE:
+        for index, word in enumerate(op.payload.tolist()):
+            yield op.address + WORD_BYTES * index, word
+
+
+def explain(op: Operation, model: DeviceModel | None) -> str:
+    """The fields that an operation sets, `name = value`, those of value 0 left out; empty if they are not known.
+
+    A block that covers several descriptors has the fields of each, set apart by `;`.
+    """
+    if model is None:
+        return ""
+    groups: list[dict[str, int]] = [{}]
+    for address, value in register_writes(op):
+        fields = fields_at(model, address, value)
+        if groups[-1].keys() & fields.keys():
+            groups.append({})
+        groups[-1] |= fields
+    if op.opcode == Opcode.MASKWRITE:
+        kept = fields_at(model, op.address, op.mask)
+        groups = [{name: value for name, value in groups[0].items() if kept.get(name)}]
+    texts = (", ".join(f"{name} = {value}" for name, value in known.items() if value) for known in groups)
+    return "; ".join(text for text in texts if text)
