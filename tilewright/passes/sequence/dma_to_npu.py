@@ -33,7 +33,7 @@ from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.descriptor_lowering import (
+from tilewright.passes.sequence.descriptor_writes import (
     Descriptor,
     add_scratchpad_offset,
     address_register,

@@ -24,7 +24,7 @@ from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.passes.sequence.reset_pulse import pulse_reset
+from tilewright.passes.sequence.lower_core_reset import pulse_reset
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert

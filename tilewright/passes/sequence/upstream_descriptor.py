@@ -14,7 +14,7 @@ from tilewright.device.bd import AX_CACHE, ShimBd
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdFieldOp
-from tilewright.passes.sequence.descriptor_lowering import Descriptor
+from tilewright.passes.sequence.descriptor_writes import Descriptor
 from tilewright.rewrite.emitter import Emitter, Number, known
 
 TEMPLATE_WORDS = (ShimBd.address_low, ShimBd.packet_id, ShimBd.burst_length, ShimBd.ax_cache, ShimBd.valid_bd)

@@ -30,8 +30,9 @@ from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.sequence.descriptor_lowering import (
+from tilewright.passes.sequence.descriptor_writes import (
     Descriptor,
+    Transfer,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
@@ -41,7 +42,6 @@ from tilewright.passes.sequence.descriptor_lowering import (
     transfer_of,
 )
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
-from tilewright.passes.sequence.transfer_fields import Transfer
 from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.numbers import Numbers
