@@ -30,7 +30,7 @@ def configuration_stream(device: DeviceOp) -> ConfigurationStream:
     from tilewright import txn
     from tilewright.codegen.emission import Emitter
     from tilewright.passes.control.configuration import configuration_of
-    from tilewright.passes.control.configuration.transaction import as_transaction
+    from tilewright.passes.control.configuration.instructions import as_transaction
 
     writes = list(as_transaction(configuration_of(device).writes))
     stream = txn.Stream.of(Emitter(device).header, [write.operation for write in writes])
