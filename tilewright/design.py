@@ -326,7 +326,7 @@ class Design:
         """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-        from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
         module = self.module.clone()
         wanted = self.operation(sequence)
@@ -345,7 +345,7 @@ class Design:
 
     @cached_property
     def _cpp_names(self) -> dict[str, _CppNames]:
-        from tilewright.passes.cpp.convert_aiex_to_emitc.style import STYLES, StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc.builder import STYLES, StyleName
 
         owners = [(self.device_of(name) or DEFAULT_DEVICE, op.sym_name.data) for name, op in self._operations.items()]
         functions = STYLES[StyleName.READABLE].function_names(owners)

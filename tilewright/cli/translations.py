@@ -91,7 +91,7 @@ def to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
 
 def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-    from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+    from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
     from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
 
     lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
@@ -143,13 +143,13 @@ def routes_json(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
 
 
 def memory_map(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
-    from tilewright.codegen.memory_map import memory_map_text
+    from tilewright.codegen.linker_files import memory_map_text
 
     return memory_map_text(device_in(module, arguments.device_name))
 
 
 def core_list(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
-    from tilewright.codegen.memory_map import core_list_text
+    from tilewright.codegen.linker_files import core_list_text
 
     return core_list_text(device_in(module, arguments.device_name))
 

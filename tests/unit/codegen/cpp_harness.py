@@ -23,7 +23,7 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.txn.encode import header_words
 
 INCLUDE = Path(tilewright.__file__).parent / "include"

@@ -16,7 +16,7 @@ from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
 STYLES = list(StyleName)
