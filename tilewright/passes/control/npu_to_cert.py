@@ -20,7 +20,7 @@ from tilewright.device.packets import CERT_ACTORS, cert_tile
 from tilewright.dialects.aie.lookup import constant_value, device_model, lookup_symbol, symbol_name
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.block_data import DataName, data_global, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, word_bytes
 from tilewright.dialects.aiex.cert import (
     CertApplyOffset57Op,
     CertJobOp,

@@ -23,7 +23,7 @@ from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_o
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.argument_trace import ArgumentPart, trace_to_argument
-from tilewright.dialects.aiex.block_data import DataName, data_global, global_data, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, global_data, word_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
@@ -43,7 +43,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     wait_for_token,
 )
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
-from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
+from tilewright.passes.sequence.upstream_descriptor_writes import RuntimePattern, UpstreamDescriptor, argument_offset
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
 from tilewright.rewrite.legalization import convert

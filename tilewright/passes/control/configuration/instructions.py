@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright import txn
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.block_data import DataName, data_global
+from tilewright.dialects.aiex.blockwrite_data import DataName, data_global
 from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.memref.buffers import GlobalOp

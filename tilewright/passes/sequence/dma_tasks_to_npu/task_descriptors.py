@@ -42,7 +42,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     transfer_of,
 )
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
-from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
+from tilewright.passes.sequence.upstream_descriptor_writes import RuntimePattern, UpstreamDescriptor, argument_offset
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.numbers import Numbers
 
