@@ -21,11 +21,11 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
-from tilewright.dialects.aiex.argument_trace import ArgumentPart
 from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
 from tilewright.dialects.aiex.instructions import NpuSyncOp, NpuWrite32Op
+from tilewright.dialects.aiex.subview_trace import ArgumentPart
 from tilewright.dialects.aiex.write_bd import FOURTH_DIMENSION, REGISTER_FIELDS, NpuWriteBdOp, descriptor_words
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, MAX_ROW, LimitChecks, upper_bound
 from tilewright.rewrite.emitter import Emitter, Number, known

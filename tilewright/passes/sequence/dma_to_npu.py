@@ -22,13 +22,13 @@ from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.aiex.argument_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, global_data, word_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
+from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
