@@ -36,7 +36,7 @@ FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION
 
 
 @dataclass(frozen=True)
-class Descriptor:
+class DescriptorWriter:
     """A descriptor of a tile, whose number may be known at run time only."""
 
     model: DeviceModel
@@ -98,11 +98,11 @@ def transfer_of(
     length: Number | None = None,
     *,
     is_four_dimensional: bool = False,
-) -> Transfer:
+) -> DmaTransfer:
     """A walk, innermost first, by the DMA of a tile."""
     layout = BD_LAYOUTS[model.tile_type(*place)]
     longest = layout.fields["buffer_length"].limits[-1]
-    return Transfer(sizes, strides, limits, model.is_shim_noc(*place), longest, length, is_four_dimensional)
+    return DmaTransfer(sizes, strides, limits, model.is_shim_noc(*place), longest, length, is_four_dimensional)
 
 
 def offset_in_bytes(
@@ -122,7 +122,7 @@ def offset_in_bytes(
 
 
 def check_argument_part(
-    checks: LimitChecks, part: ArgumentPart, offset_bytes: Number, transfer: Transfer, element_bytes: int
+    checks: LimitChecks, part: ArgumentPart, offset_bytes: Number, transfer: DmaTransfer, element_bytes: int
 ) -> None:
     """Check that a transfer from an argument of the sequence starts at a word, and ends in the argument."""
     check_offset(checks, offset_bytes, largest_offset(part.argument.index), gcd(element_bytes, part.offset_bytes))
@@ -137,7 +137,7 @@ def check_offset(checks: LimitChecks, offset_bytes: Number, largest: int, unit_b
 
 
 def check_bounds(
-    checks: LimitChecks, buffer: SSAValue, offset_bytes: Number, transfer: Transfer, element_bytes: int
+    checks: LimitChecks, buffer: SSAValue, offset_bytes: Number, transfer: DmaTransfer, element_bytes: int
 ) -> None:
     """Check that a transfer ends in its buffer, where the size of that is known."""
     if (elements := element_count(buffer.type)) is not None and checks.enabled:
@@ -170,7 +170,7 @@ MAX_VALUE = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Transfer:
+class DmaTransfer:
     """One walk over a buffer: sizes and strides are in elements, innermost first. Without any it is a plain run."""
 
     sizes: Sequence[Number]

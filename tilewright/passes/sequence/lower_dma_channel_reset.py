@@ -31,7 +31,7 @@ from tilewright.rewrite.legalization import convert
 from tilewright.rewrite.symbols import references_in
 
 
-class Endpoint(NamedTuple):
+class RearmedChannel(NamedTuple):
     """A channel that an object FIFO uses, and how it was started."""
 
     tile: SSAValue
@@ -73,7 +73,7 @@ class ResetForToReset(RewritePattern):
         rewriter.erase(op)
 
 
-def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> Iterator[Endpoint]:
+def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> Iterator[RearmedChannel]:
     if binding.head_bd_ids is None or binding.repeat_counts is None:
         fail_op(
             op,
@@ -86,7 +86,7 @@ def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> I
     ):
         tile = tile_of(value)
         assert tile is not None and tile.place is not None, "the verifier asks for placed tiles"
-        yield Endpoint(value, tile.place, direction, channel, first_bd, repeat_count)
+        yield RearmedChannel(value, tile.place, direction, channel, first_bd, repeat_count)
 
 
 def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:

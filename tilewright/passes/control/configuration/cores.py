@@ -57,7 +57,7 @@ def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[
     yield from reset_channels(tile, False)
 
 
-def _read(core: CoreOp, path: Path) -> list[Segment]:
+def _read(core: CoreOp, path: Path) -> list[ElfSegment]:
     try:
         return list(read_segments(path.read_bytes()))
     except OSError as error:
@@ -66,7 +66,7 @@ def _read(core: CoreOp, path: Path) -> list[Segment]:
         _refuse(core, f"cannot load '{path}': {error}", "name the ELF file that the core's compiler made")
 
 
-def _loaded(core: CoreOp, tile: TileWriter, segment: Segment) -> Iterator[Write]:
+def _loaded(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Iterator[Write]:
     if segment.address < PROGRAM_MEMORY_BYTES:
         yield _program_memory(core, tile, segment)
         return
@@ -75,10 +75,10 @@ def _loaded(core: CoreOp, tile: TileWriter, segment: Segment) -> Iterator[Write]
         owner = _memory_owner(core, tile, side, segment.address)
         here = segment.data[: tile.model.local_memory_bytes - offset]
         yield from owner.memory(offset, here)
-        segment = Segment(segment.address + len(here), segment.data[len(here) :])
+        segment = ElfSegment(segment.address + len(here), segment.data[len(here) :])
 
 
-def _program_memory(core: CoreOp, tile: TileWriter, segment: Segment) -> Write:
+def _program_memory(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Write:
     end = segment.address + len(segment.data)
     if end > PROGRAM_MEMORY_BYTES:
         _refuse(core, f"the program ends at {end:#x}", f"program memory has {PROGRAM_MEMORY_BYTES:#x} bytes")
@@ -112,14 +112,14 @@ class ElfError(Error, ValueError):
     """The bytes are not an ELF file of a core."""
 
 
-class Segment(NamedTuple):
+class ElfSegment(NamedTuple):
     """Bytes to load, zeros at the end included."""
 
     address: int
     data: bytes
 
 
-def read_segments(elf: bytes) -> Iterator[Segment]:
+def read_segments(elf: bytes) -> Iterator[ElfSegment]:
     """The loadable segments, in order."""
     start, size, count = _program_headers(elf)
     for offset in range(start, start + size * count, size):
@@ -129,7 +129,7 @@ def read_segments(elf: bytes) -> Iterator[Segment]:
         data = elf[at : at + min(file_bytes, memory_bytes)]
         if len(data) < min(file_bytes, memory_bytes):
             raise ElfError(f"the segment at {address:#x} ends after the file does")
-        yield Segment(address, data.ljust(memory_bytes, b"\0"))
+        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"))
 
 
 def _program_headers(elf: bytes) -> tuple[int, int, int]:

@@ -97,7 +97,7 @@ def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[O
 
 
 @dataclass
-class Packet:
+class ControlPacketData:
     """Words for consecutive registers."""
 
     address: int
@@ -116,16 +116,16 @@ def insert_control_packets(device: DeviceOp, writes: Iterable[Write], at: Insert
     Rewriter.insert_op(made, at)
 
 
-def _packets(writes: Iterable[Write]) -> Iterator[Packet]:
+def _packets(writes: Iterable[Write]) -> Iterator[ControlPacketData]:
     for op, location in writes:
         words = op.payload.tolist() if op.opcode == txn.Opcode.BLOCKWRITE else [op.value]
         for start in range(0, len(words), MAX_WORDS):
-            yield Packet(op.address + WORD_BYTES * start, words[start : start + MAX_WORDS], location)
+            yield ControlPacketData(op.address + WORD_BYTES * start, words[start : start + MAX_WORDS], location)
 
 
-def _united(packets: Iterable[Packet]) -> Iterator[Packet]:
+def _united(packets: Iterable[ControlPacketData]) -> Iterator[ControlPacketData]:
     """Packets to one address that follow each other set their bits together, as masked writes would have done."""
-    last: Packet | None = None
+    last: ControlPacketData | None = None
     for packet in packets:
         if last is not None and last.address == packet.address:
             last.words = [first | second for first, second in zip_longest(last.words, packet.words, fillvalue=0)]

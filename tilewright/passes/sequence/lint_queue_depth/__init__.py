@@ -16,8 +16,8 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Severity, emit
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.lint_queue_depth.effects import INSTRUCTIONS, TASKS, Events
-from tilewright.passes.sequence.lint_queue_depth.state import LintState, Thing
+from tilewright.passes.sequence.lint_queue_depth.effects import INSTRUCTIONS, TASKS, LintContext
+from tilewright.passes.sequence.lint_queue_depth.state import Handle, LintState
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.trip_counts import trip_count
 
@@ -53,8 +53,8 @@ class LintQueueDepthPass(Pass):
             diagnostic.note(loop, "this loop may run often enough for that: how often it runs is not known here")
 
 
-ACTS = {**INSTRUCTIONS, **TASKS}
-Things = frozenset[Thing]
+EFFECTS = {**INSTRUCTIONS, **TASKS}
+Handles = frozenset[Handle]
 MAX_ROUNDS = 64
 """Loops are followed until they repeat themselves, which takes a few rounds: a queue has few places."""
 
@@ -63,7 +63,7 @@ class SequenceWalk:
     """Collects the hazards of one sequence."""
 
     def __init__(self, device: DeviceOp):
-        self.events = Events(device)
+        self.events = LintContext(device)
         self.hazards: list[Hazard[Operation]] = []
         self.open_loops: dict[Operation, tuple[Operation, ...]] = {}
         """By the place of a hazard: loops around it that must run more than once, which is not known to happen."""
@@ -82,8 +82,8 @@ class SequenceWalk:
         if control is not None:
             control(self, op)
             return
-        if (act := ACTS.get(type(op))) is not None:
-            for hazard in self.events.carry_out(op, act):
+        if (effect := EFFECTS.get(type(op))) is not None:
+            for hazard in self.events.apply(op, effect):
                 self.hazards.append(hazard)
                 self.open_loops.setdefault(hazard.origin, tuple(self._open))
         for region in op.regions:
@@ -97,17 +97,17 @@ class SequenceWalk:
     def state(self, state: LintState) -> None:
         self.events.state = state
 
-    def read(self, values: Sequence[SSAValue]) -> list[Things]:
-        return [self.events.things(value) for value in values]
+    def read(self, values: Sequence[SSAValue]) -> list[Handles]:
+        return [self.events.handles(value) for value in values]
 
-    def bind(self, targets: Sequence[SSAValue], things: Sequence[Things]) -> None:
-        self.state.things.update(zip(targets, things, strict=False))
+    def bind(self, targets: Sequence[SSAValue], handles: Sequence[Handles]) -> None:
+        self.state.handles.update(zip(targets, handles, strict=False))
 
     def visit_for(self, op: scf.ForOp) -> None:
         count = trip_count(op.lb, op.ub, op.step, is_unsigned="unsignedCmp" in op.properties)
         body = only_block(op.body)
 
-        def round(carried: list[Things]) -> list[Things]:
+        def round(carried: list[Handles]) -> list[Handles]:
             self.bind(body.args[1:], carried)
             self.walk(op.body)
             return self.read(terminator(op.body).operands)
@@ -118,7 +118,7 @@ class SequenceWalk:
         before, after = only_block(op.before_region), only_block(op.after_region)
         self._enter(before, self.read(op.arguments))
 
-        def round(passed: list[Things]) -> list[Things]:
+        def round(passed: list[Handles]) -> list[Handles]:
             self._enter(after, passed)
             self._enter(before, self.read(terminator(op.after_region).operands))
             return self.read(terminator(op.before_region).operands[1:])
@@ -126,14 +126,14 @@ class SequenceWalk:
         passed = self.read(terminator(op.before_region).operands[1:])
         self.bind(op.results, self._repeat(op, round, passed, None))
 
-    def _enter(self, block: Block, things: Sequence[Things]) -> None:
-        self.bind(block.args, things)
+    def _enter(self, block: Block, handles: Sequence[Handles]) -> None:
+        self.bind(block.args, handles)
         for op in block.ops:
             self.visit(op)
 
     def _repeat(
-        self, op: Operation, round: Callable[[list[Things]], list[Things]], carried: list[Things], count: int | None
-    ) -> list[Things]:
+        self, op: Operation, round: Callable[[list[Handles]], list[Handles]], carried: list[Handles], count: int | None
+    ) -> list[Handles]:
         """Run a loop `count` times, or any number of times. Gives what it hands on at its end."""
         seen, ends = set[Hashable](), [(self.state.copy(), carried)]
         for number in range(MAX_ROUNDS if count is None else min(count, MAX_ROUNDS)):
@@ -150,12 +150,12 @@ class SequenceWalk:
             return carried
         return self._meet(ends)
 
-    def _meet(self, ends: Sequence[tuple[LintState, list[Things]]]) -> list[Things]:
+    def _meet(self, ends: Sequence[tuple[LintState, list[Handles]]]) -> list[Handles]:
         """Go on with whatever may be at the ends of several ways."""
         self.state, handed_on = ends[0][0], list(ends[0][1])
-        for state, things in ends[1:]:
+        for state, handles in ends[1:]:
             self.state = self.state.join(state)
-            handed_on = [a | b for a, b in zip(handed_on, things, strict=True)]
+            handed_on = [a | b for a, b in zip(handed_on, handles, strict=True)]
         return handed_on
 
     def visit_if(self, op: scf.IfOp) -> None:
@@ -167,7 +167,7 @@ class SequenceWalk:
         self._branch(op, op.regions)
 
     def _branch(self, op: Operation, regions: Sequence[Region]) -> None:
-        start, ends = self.state, list[tuple[LintState, list[Things]]]()
+        start, ends = self.state, list[tuple[LintState, list[Handles]]]()
         for region in regions:
             self.state = start.copy()
             self.walk(region)

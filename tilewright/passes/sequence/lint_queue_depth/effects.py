@@ -21,41 +21,41 @@ from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_o
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import bd_chains, control, firmware, instructions, memcpy, queue, tasks, write_bd
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.passes.sequence.lint_queue_depth.state import Drawn, LintState, PoolKey, Thing, Values
+from tilewright.passes.sequence.lint_queue_depth.state import DrawnBd, Handle, KnownValues, LintState, PoolKey
 
 Hazards: TypeAlias = Iterator[Hazard[Operation]]
-Act: TypeAlias = "Callable[[Events, Any], Hazards]"
+Effect: TypeAlias = "Callable[[LintContext, Any], Hazards]"
 
 
-class Events:
-    """One sequence that is being followed: how far things have got, and what names and values mean."""
+class LintContext:
+    """One sequence that is being followed: its state so far, and what names and values mean."""
 
     def __init__(self, device: DeviceOp):
         self.device, self.model = device, device.model
         self.reader = HazardReader[Operation](device.model)
-        self.values, self.state = Values(), LintState()
+        self.values, self.state = KnownValues(), LintState()
         self.contents: dict[SymbolRefAttr, list[int]] = {}
         """Of globals that block writes copy, as far as they have been read."""
         self._channels: dict[SymbolRefAttr, DmaChannel | None] = {}
 
-    def carry_out(self, op: Operation, act: Act) -> Hazards:
+    def apply(self, op: Operation, effect: Effect) -> Hazards:
         """Do what an operation does. Gives the hazards that this brings about."""
         self.reader.state = self.state.in_flight
-        yield from act(self, op)
+        yield from effect(self, op)
         self.state.in_flight = self.reader.state
 
-    def things(self, value: SSAValue) -> frozenset[Thing]:
+    def handles(self, value: SSAValue) -> frozenset[Handle]:
         """What a value stands for, or is computed from."""
-        known = self.state.things
-        return frozenset[Thing]().union(*(known.get(source, ()) for source in self.values.sources(value)))
+        known = self.state.handles
+        return frozenset[Handle]().union(*(known.get(source, ()) for source in self.values.sources(value)))
 
     def bds(self, value: SSAValue) -> frozenset[BdName]:
         """The descriptors whose number a value may be; none if that is not known."""
         number = constant_value(value)
         return frozenset(self.drawn(value)) if number is None else frozenset({number})
 
-    def drawn(self, value: SSAValue) -> frozenset[Drawn]:
-        return frozenset(thing for thing in self.things(value) if isinstance(thing, Drawn))
+    def drawn(self, value: SSAValue) -> frozenset[DrawnBd]:
+        return frozenset(handle for handle in self.handles(value) if isinstance(handle, DrawnBd))
 
     def write_drawn(self, op: Operation, value: SSAValue) -> Hazards:
         """Write to a descriptor at an address that is computed from its number."""
@@ -71,7 +71,7 @@ class Events:
 
     def task(self, value: SSAValue) -> Operation | None:
         """An operation that configures the task that a value may be: all of them are for the same channel."""
-        configured = (thing for thing in self.things(value) if not isinstance(thing, Drawn))
+        configured = (handle for handle in self.handles(value) if not isinstance(handle, DrawnBd))
         return next(configured, None)
 
     def task_channel(self, op: Operation | None) -> DmaChannel | None:
@@ -98,7 +98,7 @@ def _placed_channel(op: TileElement, direction: DmaDirection, channel: int) -> D
     return DmaChannel(tile.place, direction, channel)
 
 
-def _write(on: Events, op: instructions.NpuWrite32Op) -> Hazards:
+def _write(on: LintContext, op: instructions.NpuWrite32Op) -> Hazards:
     address, names = constant_value(op.address), frozenset[BdName](on.drawn(op.value))
     if address is None:
         yield from on.write_drawn(op, op.address)
@@ -106,7 +106,7 @@ def _write(on: Events, op: instructions.NpuWrite32Op) -> Hazards:
         yield from on.reader.write(op, absolute_address(op, address), on.values.bits(op.value), names)
 
 
-def _mask_write(on: Events, op: instructions.NpuMaskWrite32Op) -> Hazards:
+def _mask_write(on: LintContext, op: instructions.NpuMaskWrite32Op) -> Hazards:
     address, mask = constant_value(op.address), on.values.bits(op.mask)
     if address is None:
         yield from on.write_drawn(op, op.address)
@@ -116,7 +116,7 @@ def _mask_write(on: Events, op: instructions.NpuMaskWrite32Op) -> Hazards:
         yield from on.reader.write(op, absolute_address(op, address), written)
 
 
-def _block_write(on: Events, op: instructions.NpuBlockWriteOp) -> Hazards:
+def _block_write(on: LintContext, op: instructions.NpuBlockWriteOp) -> Hazards:
     if op.buffer is None and isinstance(op.data.owner, GetGlobalOp):
         name = op.data.owner.name_
         if name not in on.contents:
@@ -124,7 +124,7 @@ def _block_write(on: Events, op: instructions.NpuBlockWriteOp) -> Hazards:
         yield from on.reader.write_block(op, absolute_address(op, op.address.value.data), on.contents[name])
 
 
-def _write_words(on: Events, op: instructions.NpuWriteWordsOp) -> Hazards:
+def _write_words(on: LintContext, op: instructions.NpuWriteWordsOp) -> Hazards:
     address = constant_value(op.address)
     if address is None:
         yield from on.write_drawn(op, op.address)
@@ -134,7 +134,7 @@ def _write_words(on: Events, op: instructions.NpuWriteWordsOp) -> Hazards:
         yield from on.reader.write(op, address + WORD_BYTES * number, on.values.bits(value), names)
 
 
-def _patch(on: Events, op: queue.NpuAddressPatchOp) -> Hazards:
+def _patch(on: LintContext, op: queue.NpuAddressPatchOp) -> Hazards:
     if op.addr_val is not None and constant_value(op.addr_val) is None:
         yield from on.write_drawn(op, op.addr_val)
     else:
@@ -142,12 +142,12 @@ def _patch(on: Events, op: queue.NpuAddressPatchOp) -> Hazards:
         yield from on.reader.patch(op, op.addr.value.data if address is None else address)
 
 
-def _update(on: Events, op: firmware.NpuUpdateFromScratchpadOp) -> Hazards:
+def _update(on: LintContext, op: firmware.NpuUpdateFromScratchpadOp) -> Hazards:
     if op.buffer is None:
         yield from on.reader.patch(op, absolute_address(op, op.address.value.data))
 
 
-def _sync(on: Events, op: instructions.NpuSyncOp) -> Hazards:
+def _sync(on: LintContext, op: instructions.NpuSyncOp) -> Hazards:
     column, row, direction, channel, columns, rows = map(constant_value, op.operands)
     if column is None or row is None or direction is None or channel is None or columns is None or rows is None:
         on.reader.state.pace(op)
@@ -156,18 +156,18 @@ def _sync(on: Events, op: instructions.NpuSyncOp) -> Hazards:
     yield from ()
 
 
-def _push(on: Events, op: queue.NpuPushQueueOp) -> Hazards:
+def _push(on: LintContext, op: queue.NpuPushQueueOp) -> Hazards:
     channel = DmaChannel(op.place, op.dma_direction, op.channel.value.data)
     yield from on.reader.push(op, channel, on.bds(op.bd_id), bool(op.issue_token))
 
 
-def _write_bd(on: Events, op: write_bd.NpuWriteBdOp) -> Hazards:
+def _write_bd(on: LintContext, op: write_bd.NpuWriteBdOp) -> Hazards:
     tile, bd = TileId(op.field("column"), op.field("row")), op.field("bd_id")
     yield from on.reader.state.write(tile, frozenset({bd}), op)
     on.reader.state.link(tile, bd, op.field("next_bd") if op.field("use_next_bd") else None)
 
 
-def _memcpy(on: Events, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
+def _memcpy(on: LintContext, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
     if (channel := on.channel(op.metadata)) is None:
         return
     bd = op.id.value.data
@@ -177,25 +177,25 @@ def _memcpy(on: Events, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
     yield from on.reader.push(op, channel, frozenset({bd}), issues_token)
 
 
-def _dma_wait(on: Events, op: memcpy.NpuDmaWaitOp) -> Hazards:
+def _dma_wait(on: LintContext, op: memcpy.NpuDmaWaitOp) -> Hazards:
     if (channel := on.channel(op.symbol)) is not None:
         on.reader.state.wait(channel, op)
     yield from ()
 
 
-def _reset(on: Events, op: control.DmaChannelResetOp) -> Hazards:
+def _reset(on: LintContext, op: control.DmaChannelResetOp) -> Hazards:
     tile = tile_of(op.tile)
     if tile is not None and tile.place is not None:
         on.reader.state.reset(DmaChannel(tile.place, op.dma_direction, op.channel.value.data))
     yield from ()
 
 
-def _load(on: Events, op: Operation) -> Hazards:
+def _load(on: LintContext, op: Operation) -> Hazards:
     on.reader.forget()
     yield from ()
 
 
-INSTRUCTIONS: Mapping[type[Operation], Act] = {
+INSTRUCTIONS: Mapping[type[Operation], Effect] = {
     control.DmaChannelResetOp: _reset,
     firmware.NpuLoadPdiOp: _load,
     firmware.NpuUpdateFromScratchpadOp: _update,
@@ -215,8 +215,8 @@ INSTRUCTIONS: Mapping[type[Operation], Act] = {
 Configured: TypeAlias = "tasks.DmaConfigureTaskOp | tasks.DmaConfigureTaskForOp"
 
 
-def _configure(on: Events, op: Configured) -> Hazards:
-    on.state.things[op.result] = frozenset({op})
+def _configure(on: LintContext, op: Configured) -> Hazards:
+    on.state.handles[op.result] = frozenset({op})
     if (channel := on.task_channel(op)) is None:
         return
     names = _descriptor_names(on, op)
@@ -226,7 +226,7 @@ def _configure(on: Events, op: Configured) -> Hazards:
             on.reader.state.link(channel.tile, name, bd.next_bd_id.value.data if bd.next_bd_id is not None else None)
 
 
-def _descriptor_names(on: Events, op: Configured) -> dict[DmaBdOp | None, frozenset[BdName]]:
+def _descriptor_names(on: LintContext, op: Configured) -> dict[DmaBdOp | None, frozenset[BdName]]:
     """What the descriptors of a task are called; nothing as long as they have no numbers."""
     values = op.runtime_ids if isinstance(op, tasks.DmaConfigureTaskOp) else {}
     numbers = {bd: bd.bd_id.value.data for bd in op.descriptors if bd.bd_id is not None}
@@ -236,7 +236,7 @@ def _descriptor_names(on: Events, op: Configured) -> dict[DmaBdOp | None, frozen
     }
 
 
-def _start(on: Events, op: tasks.DmaStartTaskOp) -> Hazards:
+def _start(on: LintContext, op: tasks.DmaStartTaskOp) -> Hazards:
     task = on.task(op.task)
     channel = on.task_channel(task)
     if channel is None or not isinstance(task, tasks.DmaConfigureTaskOp | tasks.DmaConfigureTaskForOp):
@@ -247,34 +247,34 @@ def _start(on: Events, op: tasks.DmaStartTaskOp) -> Hazards:
     yield from on.reader.push(op, channel, first, task.issues_token, others)
 
 
-def _await(on: Events, op: tasks.DmaAwaitTaskOp) -> Hazards:
+def _await(on: LintContext, op: tasks.DmaAwaitTaskOp) -> Hazards:
     if (channel := on.task_channel(on.task(op.task))) is not None:
         on.reader.state.wait(channel, op)
     yield from ()
 
 
-def _start_chain(on: Events, op: bd_chains.DmaStartBdChainOp | bd_chains.DmaStartBdChainForOp) -> Hazards:
-    on.state.things[op.result] = frozenset({op})
+def _start_chain(on: LintContext, op: bd_chains.DmaStartBdChainOp | bd_chains.DmaStartBdChainForOp) -> Hazards:
+    on.state.handles[op.result] = frozenset({op})
     if (channel := on.task_channel(op)) is not None:
         yield from on.reader.push(op, channel, frozenset(), op.issues_token)
 
 
-def _take(on: Events, op: tasks.DmaBdPoolPopOp) -> Hazards:
+def _take(on: LintContext, op: tasks.DmaBdPoolPopOp) -> Hazards:
     on.state.take(op, _pool(on, op))
     on.reader.state = on.state.in_flight
     yield from ()
 
 
-def _give_back(on: Events, op: tasks.DmaBdPoolPushOp) -> Hazards:
-    on.state.give_back(_pool(on, op), on.things(op.bd_id))
+def _give_back(on: LintContext, op: tasks.DmaBdPoolPushOp) -> Hazards:
+    on.state.give_back(_pool(on, op), on.handles(op.bd_id))
     yield from ()
 
 
-def _pool(on: Events, op: tasks.PoolUser) -> PoolKey:
+def _pool(on: LintContext, op: tasks.PoolUser) -> PoolKey:
     return op.place, op.numbers(on.model)
 
 
-TASKS: Mapping[type[Operation], Act] = {
+TASKS: Mapping[type[Operation], Effect] = {
     bd_chains.DmaStartBdChainForOp: _start_chain,
     bd_chains.DmaStartBdChainOp: _start_chain,
     tasks.DmaAwaitTaskOp: _await,
