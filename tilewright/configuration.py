@@ -28,7 +28,7 @@ class ConfigurationStream:
 def configuration_stream(device: DeviceOp) -> ConfigurationStream:
     """The configuration of a device that is placed, addressed and routed; located errors where it is not."""
     from tilewright import txn
-    from tilewright.codegen.emission import Emitter
+    from tilewright.codegen.txn_words import Emitter
     from tilewright.passes.control.configuration import configuration_of
     from tilewright.passes.control.configuration.instructions import as_transaction
 

@@ -363,9 +363,9 @@ class Design:
     def _compile(self, name: str | None) -> NativeSequence:
         from llvmlite import ir
 
-        from tilewright.codegen.emission import Emitter
         from tilewright.codegen.native_generator import build_generator
         from tilewright.codegen.native_sequence import NativeSequence
+        from tilewright.codegen.txn_words import Emitter
         from tilewright.native.host import NativeModule
 
         found = self.operation(name)

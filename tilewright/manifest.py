@@ -14,10 +14,10 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import Emitter
 from tilewright.design import Design, devices_in, public_name, sequences_in
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp

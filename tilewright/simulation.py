@@ -254,8 +254,8 @@ def released_locks(core: CoreOp) -> Iterator[LockOp]:
 
 def operation_locations(op: RuntimeSequenceOp, values: Mapping[SSAValue, int], count: int) -> list[LocationAttr]:
     """The source of each operation of a sequence, for these values of its scalars."""
-    from tilewright.codegen.emission import Emitter
     from tilewright.codegen.interpreter import Interpreter
+    from tilewright.codegen.txn_words import Emitter
 
     device = op.parent_op()
     assert device is not None

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
+from tilewright.codegen.txn_words import Emitter
 from tilewright.ir.diagnostics import file_position
 
 DEVICE = """aie.device(npu1) {{

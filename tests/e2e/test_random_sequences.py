@@ -27,11 +27,11 @@ import pytest
 from compilers import sanitizing_compilers
 from xdsl.dialects.builtin import FileLineColLoc
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.native_sequence import Words
 from tilewright.codegen.range_error import RangeError
+from tilewright.codegen.txn_words import Emitter
 from tilewright.design import GUARDED_LOWERING, Design, compile_text
 from tilewright.device import DeviceName
 from tilewright.ir.diagnostics import DiagnosedError, collect

@@ -47,8 +47,8 @@ def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
 
 
 def to_binary(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
-    from tilewright.codegen.emission import Emitter
     from tilewright.codegen.static_words import static_words
+    from tilewright.codegen.txn_words import Emitter
 
     device = device_in(module, arguments.device_name)
     sequence = sequence_in(device, arguments.sequence_name)

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
-from tilewright.codegen.emission import Emitter, Packed, remedy
+from tilewright.codegen.txn_words import Emitter, Packed, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp

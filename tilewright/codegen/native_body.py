@@ -13,7 +13,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tilewright.codegen.emission import Emitter, Packed, Word, remedy
+from tilewright.codegen.txn_words import Emitter, Packed, Word, remedy
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks

@@ -17,8 +17,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation
 
-from tilewright.codegen.emission import Emitter, is_emitted, remedy
 from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, Guard
+from tilewright.codegen.txn_words import Emitter, is_emitted, remedy
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import fail, fail_op

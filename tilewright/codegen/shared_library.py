@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.cpp_names import RESERVED, identifier
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.native_body import I32, I64, POINTER, Generator, Guard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
+from tilewright.codegen.txn_words import Emitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import ArgumentError

@@ -7,8 +7,8 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from tilewright.codegen.emission import VERSION, Emitter
 from tilewright.codegen.interpreter import TO_BINARY, Emitted, Interpreter, Refused
+from tilewright.codegen.txn_words import VERSION, Emitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import tilewright
 from tilewright.codegen.cpp_printer import print_cpp
 from tilewright.codegen.cpp_readable import print_readable_cpp
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
+from tilewright.codegen.txn_words import Emitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context

@@ -11,9 +11,9 @@ from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_
 from cpp_programs import Program, program
 from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import Emitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName

@@ -6,8 +6,8 @@ import pytest
 from cpp_harness import read
 
 from tilewright import txn
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.static_words import StaticWords, static_words
+from tilewright.codegen.txn_words import Emitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import DiagnosedError, file_position

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from iron_programs import vector
 
 import tilewright as tw
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter
+from tilewright.codegen.txn_words import Emitter
 from tilewright.iron import ObjectFifo, Program, Runtime, Worker, math
 from tilewright.iron.builders import ScalarValue, mlir_mod_ctx
 from tilewright.iron.controlflow import range_

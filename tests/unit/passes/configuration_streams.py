@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from tilewright import txn
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import Emitter
 from tilewright.device import TileId, model
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
