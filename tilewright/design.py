@@ -365,7 +365,7 @@ class Design:
 
         from tilewright.codegen.native_generator import build_generator
         from tilewright.codegen.native_sequence import NativeSequence
-        from tilewright.codegen.txn_words import Emitter
+        from tilewright.codegen.txn_words import TxnEmitter
         from tilewright.native.host import NativeModule
 
         found = self.operation(name)
@@ -373,7 +373,7 @@ class Design:
             module = ir.Module()
             device = found.parent_op()
             assert device is not None
-            generator = build_generator(module, found, Emitter(device), "generate")
+            generator = build_generator(module, found, TxnEmitter(device), "generate")
             native = NativeModule(module, all_passes=generator.is_short)
             compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
             self._compiled[name or ""] = compiled

@@ -31,7 +31,7 @@ from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.native_sequence import Words
 from tilewright.codegen.range_error import RangeError
-from tilewright.codegen.txn_words import Emitter
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.design import GUARDED_LOWERING, Design, compile_text
 from tilewright.device import DeviceName
 from tilewright.ir.diagnostics import DiagnosedError, collect
@@ -122,7 +122,7 @@ def _interpret(design: Design, call: Call, outcome: Outcome) -> set[int]:
     arguments = {a: call.values[n] for a, n in zip(scalar_arguments(sequence), design.scalars(), strict=True)}
     lines, words = set[int](), list[int | None]()
     try:
-        for emitted in Interpreter(sequence, Emitter(device), arguments).run():
+        for emitted in Interpreter(sequence, TxnEmitter(device), arguments).run():
             words += emitted.words
             lines.add(_line(emitted.op.location))
     except Refused as error:

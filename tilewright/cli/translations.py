@@ -48,20 +48,20 @@ def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
 
 def to_binary(ctx: Context, module: ModuleOp, arguments: Arguments) -> Output:
     from tilewright.codegen.static_words import static_words
-    from tilewright.codegen.txn_words import Emitter
+    from tilewright.codegen.txn_words import TxnEmitter
 
     device = device_in(module, arguments.device_name)
     sequence = sequence_in(device, arguments.sequence_name)
-    stream = static_words(sequence, Emitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
+    stream = static_words(sequence, TxnEmitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
     if arguments.location_map or arguments.show_locations:
         from tilewright.cli.files import write_text
         from tilewright.codegen.location_map import location_map_json, location_table
 
         if arguments.location_map:
-            document = location_map_json(stream.places, device.model, arguments.device_name)
+            document = location_map_json(stream.entries, device.model, arguments.device_name)
             write_text(arguments.location_map, document)
         if arguments.show_locations:
-            table = location_table(stream.places, device.model)
+            table = location_table(stream.entries, device.model)
             if arguments.output == "-":
                 return table
             write_text("-", table)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_expressions import outside, precedence
 from tilewright.codegen.cpp_inlining import INT_BITS, LEAVE_UNLESS, Inlining
-from tilewright.codegen.cpp_names import Names
+from tilewright.codegen.cpp_names import CppNames
 from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
@@ -42,7 +42,7 @@ class ReadablePrinter(CppPrinter):
     def __init__(self) -> None:
         super().__init__()
         self._inlined: set[Operation] = set()
-        self._given_names: Names | None = None
+        self._given_names: CppNames | None = None
         self._source: tuple[str, int] | None = None
         self._annotated = False
         self._declared_later: set[SSAValue] = set()
@@ -58,7 +58,7 @@ class ReadablePrinter(CppPrinter):
     def print_function(self, op: functions.FuncOp | func.FuncOp) -> None:
         if isinstance(op, functions.FuncOp) and op.body.blocks:
             self._inlined = Inlining(op).inlined
-            self._given_names = Names(op)
+            self._given_names = CppNames(op)
             comment = op.attributes.get(COMMENT)
             self._annotated, self._source = comment is not None, None
             if isinstance(comment, StringAttr):

@@ -45,7 +45,7 @@ OTHER_SECTIONS = ("comment", "symtab", "shstrtab", "strtab", "stack_sizes")
 WITH_SUFFIXES = ("comment",)
 
 
-class Placement(NamedTuple):
+class BufferPlacement(NamedTuple):
     """A buffer with its name, and where a core sees it."""
 
     buffer: BufferOp
@@ -59,7 +59,7 @@ class Window(NamedTuple):
     side: Side
     base: int
     tile: TileId | None
-    placements: list[Placement]
+    placements: list[BufferPlacement]
 
 
 class MemoryMap:
@@ -96,7 +96,7 @@ class MemoryMap:
         return best
 
 
-def _placement(buffer: BufferOp, base: int) -> Placement:
+def _placement(buffer: BufferOp, base: int) -> BufferPlacement:
     if buffer.sym_name is None:
         fail_op(buffer, "has no name that a linker could use", (buffer, "give it a sym_name"))
     if not is_plain_word(buffer.sym_name.data):
@@ -105,7 +105,7 @@ def _placement(buffer: BufferOp, base: int) -> Placement:
         )
     if buffer.address_bytes is None:
         fail_op(buffer, "must have address assigned", (buffer, "run --aie-assign-buffer-addresses first"))
-    return Placement(buffer, buffer.sym_name.data, base + buffer.address_bytes)
+    return BufferPlacement(buffer, buffer.sym_name.data, base + buffer.address_bytes)
 
 
 def memory_map_text(device: DeviceOp) -> str:

@@ -17,8 +17,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation
 
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, Guard
-from tilewright.codegen.txn_words import Emitter, is_emitted, remedy
+from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, NativeGuard
+from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import fail, fail_op
@@ -55,7 +55,7 @@ def _is_scalar(type: Attribute) -> bool:
             return False
 
 
-def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Emitter, name: str) -> Generator:
+def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: TxnEmitter, name: str) -> Generator:
     """Add the function to an LLVM module."""
     arguments = scalar_arguments(sequence)
     type = ir.FunctionType(I64, [POINTER, I64, POINTER, *(I64 for _ in arguments)])
@@ -107,7 +107,7 @@ def _pop(body: Body, op: Operation) -> None:
     some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
     text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
     everything = tuple(range(len(body.generator.arguments)))
-    body.fail_unless(some, free, Guard("", text, op.location, everything))
+    body.fail_unless(some, free, NativeGuard("", text, op.location, everything))
     last = builder.sub(free, ir.Constant(I64, 1))
     builder.store(last, head)
     body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
@@ -119,7 +119,7 @@ def _push(body: Body, op: Operation) -> None:
     free = builder.load(head, typ=I64)
     room = builder.icmp_signed("<", free, ir.Constant(I64, len(op.numbers(body.emitter.model))))
     text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
-    body.fail_unless(room, free, Guard("", text, op.location))
+    body.fail_unless(room, free, NativeGuard("", text, op.location))
     builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
     builder.store(builder.add(free, ir.Constant(I64, 1)), head)
 
@@ -133,7 +133,7 @@ def _for(body: Body, op: Operation) -> None:
         number = body.builder.sext(step, I64) if step.type.width < I64.width else step
         arguments = builder_of.arguments_behind(loop.step)
         builder_of.fail_unless(
-            positive, number, Guard("the step of this loop", "must be positive", op.location, arguments)
+            positive, number, NativeGuard("the step of this loop", "must be positive", op.location, arguments)
         )
     lower_for(body, op)
 

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.cpp_names import RESERVED, identifier
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, Guard
+from tilewright.codegen.native_body import I32, I64, POINTER, Generator, NativeGuard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
-from tilewright.codegen.txn_words import Emitter
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import ArgumentError
@@ -84,17 +84,17 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     return SharedLibrary(name, code, header_text(name, functions), named)
 
 
-def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> Function:
+def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> GeneratorFunction:
     device = sequence.op.parent_op()
     prefix = f"{device.sym_name.data}_" if isinstance(device, DeviceOp) else ""
     scalars = scalar_arguments(sequence.op)
     names = parameter_names([sequence.argument_names[scalar.index] for scalar in scalars])
     types = [_c_type(scalar.type, sequence.op) for scalar in scalars]
-    parameters = [Parameter(type, name) for type, name in zip(types, names, strict=True)]
+    parameters = [GeneratorParameter(type, name) for type, name in zip(types, names, strict=True)]
     position = file_position(sequence.op.location)
     source = f"{PurePath(position[0]).name}:{position[1]}" if position else ""
     name = re.sub(r"\W", "_", f"{library}_{prefix}{sequence.op.sym_name.data}", flags=re.ASCII)
-    return Function(taken.like(name), sequence.name, source, parameters)
+    return GeneratorFunction(taken.like(name), sequence.name, source, parameters)
 
 
 def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
@@ -109,11 +109,13 @@ def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
             fail(where, f"an argument of type {type} has no counterpart in C")
 
 
-def _add_generator(module: ir.Module, function: Function, sequence: NamedSequence, first_code: int) -> Generator:
+def _add_generator(
+    module: ir.Module, function: GeneratorFunction, sequence: NamedSequence, first_code: int
+) -> Generator:
     """The function that hosts call: C's types outside, 64-bit integers inside; failures count through the library."""
     device = sequence.op.parent_op()
     assert device is not None
-    generator = build_generator(module, sequence.op, Emitter(device), f"{function.name}.words")
+    generator = build_generator(module, sequence.op, TxnEmitter(device), f"{function.name}.words")
     generator.function.linkage = "internal"
     types = [ir.IntType(parameter.bits) for parameter in function.parameters]
     outer = ir.Function(module, ir.FunctionType(I64, [POINTER, I64, *types, POINTER]), function.name)
@@ -144,7 +146,7 @@ def _call_inner(outer: ir.Function, inner: ir.Function, first_code: int) -> None
     builder.ret(result)
 
 
-def _explanation(guard: Guard, function: Function) -> str:
+def _explanation(guard: NativeGuard, function: GeneratorFunction) -> str:
     """Which number has which limits, where in the source, and which arguments decide it."""
     names = ", ".join(function.parameters[index].name for index in guard.arguments)
     text = f"{guard.subject} {guard.text}" if guard.subject else guard.text
@@ -182,7 +184,7 @@ _BITS = {"bool": 8, "int8_t": 8, "int16_t": 16, "int32_t": 32, "int64_t": 64, "s
 
 
 @dataclass(frozen=True)
-class Parameter:
+class GeneratorParameter:
     """A scalar argument of a sequence."""
 
     type: str
@@ -194,13 +196,13 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function:
+class GeneratorFunction:
     """A generator: what it is called, which sequence it makes the words of, where that is written."""
 
     name: str
     sequence: str
     source: str
-    parameters: Sequence[Parameter]
+    parameters: Sequence[GeneratorParameter]
 
 
 def parameter_names(names: Sequence[str]) -> list[str]:
@@ -217,13 +219,13 @@ def parameter_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def header_text(library: str, functions: Sequence[Function]) -> str:
+def header_text(library: str, functions: Sequence[GeneratorFunction]) -> str:
     """The header `libLIBRARY.h`."""
     declarations = "\n\n".join(_declaration(library, function) for function in functions)
     return _HEADER.format(library=library, guard=f"LIB{library.upper()}_H", declarations=declarations)
 
 
-def _declaration(library: str, function: Function) -> str:
+def _declaration(library: str, function: GeneratorFunction) -> str:
     scalars = [f"{parameter.type} {parameter.name}" for parameter in function.parameters]
     parameters = ", ".join(["uint32_t *words", "int64_t capacity", *scalars, f"{library}_failure *failure"])
     declaration = fill(f"int64_t {function.name}({parameters});", LINE_WIDTH, subsequent_indent=" " * 4)

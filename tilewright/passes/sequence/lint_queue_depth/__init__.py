@@ -17,7 +17,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Severity, emit
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.lint_queue_depth.effects import INSTRUCTIONS, TASKS, LintContext
-from tilewright.passes.sequence.lint_queue_depth.state import Handle, LintState
+from tilewright.passes.sequence.lint_queue_depth.state import Handles, LintState
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.trip_counts import trip_count
 
@@ -54,7 +54,7 @@ class LintQueueDepthPass(Pass):
 
 
 EFFECTS = {**INSTRUCTIONS, **TASKS}
-Handles = frozenset[Handle]
+
 MAX_ROUNDS = 64
 """Loops are followed until they repeat themselves, which takes a few rounds: a queue has few places."""
 

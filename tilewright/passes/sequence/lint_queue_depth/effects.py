@@ -21,7 +21,7 @@ from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_o
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import bd_chains, control, firmware, instructions, memcpy, queue, tasks, write_bd
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.passes.sequence.lint_queue_depth.state import DrawnBd, Handle, KnownValues, LintState, PoolKey
+from tilewright.passes.sequence.lint_queue_depth.state import DrawnBd, Handles, KnownValues, LintState, PoolKey
 
 Hazards: TypeAlias = Iterator[Hazard[Operation]]
 Effect: TypeAlias = "Callable[[LintContext, Any], Hazards]"
@@ -44,10 +44,10 @@ class LintContext:
         yield from effect(self, op)
         self.state.in_flight = self.reader.state
 
-    def handles(self, value: SSAValue) -> frozenset[Handle]:
+    def handles(self, value: SSAValue) -> Handles:
         """What a value stands for, or is computed from."""
         known = self.state.handles
-        return frozenset[Handle]().union(*(known.get(source, ()) for source in self.values.sources(value)))
+        return Handles().union(*(known.get(source, ()) for source in self.values.sources(value)))
 
     def bds(self, value: SSAValue) -> frozenset[BdName]:
         """The descriptors whose number a value may be; none if that is not known."""

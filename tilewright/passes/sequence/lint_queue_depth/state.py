@@ -28,8 +28,9 @@ class DrawnBd(NamedTuple):
     age: int = 0
 
 
-Handle: TypeAlias = "DrawnBd | Operation"
+Handle: TypeAlias = DrawnBd | Operation
 """What a value stands for: a descriptor, or a task by the operation that configures it."""
+Handles: TypeAlias = frozenset[Handle]
 PoolKey: TypeAlias = tuple[TileId, range]
 NameT = TypeVar("NameT", bound=Hashable)
 
@@ -37,10 +38,8 @@ NameT = TypeVar("NameT", bound=Hashable)
 @dataclass
 class LintState:
     in_flight: InFlight[Operation] = field(default_factory=InFlight[Operation])
-    handles: dict[SSAValue, frozenset[Handle]] = field(default_factory=dict[SSAValue, "frozenset[Handle]"])
-    pools: dict[PoolKey, tuple[frozenset[Handle], ...]] = field(
-        default_factory=dict[PoolKey, "tuple[frozenset[Handle], ...]"]
-    )
+    handles: dict[SSAValue, Handles] = field(default_factory=dict[SSAValue, Handles])
+    pools: dict[PoolKey, tuple[Handles, ...]] = field(default_factory=dict[PoolKey, tuple[Handles, ...]])
     """Descriptors that were given back, the next one to be taken last."""
 
     def copy(self) -> LintState:
@@ -52,7 +51,7 @@ class LintState:
 
     def take(self, op: DmaBdPoolPopOp, pool: PoolKey) -> None:
         """Take the descriptor that was given back last, or one that has not been used."""
-        *others, last = self.pools.get(pool, ()) or ((frozenset[Handle]()),)
+        *others, last = self.pools.get(pool, ()) or (Handles(),)
         if last:
             self.pools[pool] = tuple(others)
             self.handles[op.bd_id] = last
@@ -60,7 +59,7 @@ class LintState:
             self._grow_older(op)
             self.handles[op.bd_id] = frozenset({DrawnBd(op)})
 
-    def give_back(self, pool: PoolKey, bds: frozenset[Handle]) -> None:
+    def give_back(self, pool: PoolKey, bds: Handles) -> None:
         self.pools[pool] = (*self.pools.get(pool, ()), bds)[-OLDEST:]
 
     def _grow_older(self, op: DmaBdPoolPopOp) -> None:
@@ -89,7 +88,7 @@ class LintState:
         taker would seem to get any of several, and two takers the same.
         """
         other = other._renamed(_alignment(self, other))
-        nothing = frozenset[Handle]()
+        nothing = Handles()
         handles = {
             v: self.handles.get(v, nothing) | other.handles.get(v, nothing) for v in self.handles | other.handles
         }
@@ -113,9 +112,7 @@ def _alignment(first: LintState, second: LintState) -> Callable[[Any], Any]:
     return lambda name: names.get(name, name)
 
 
-def _joined(
-    first: tuple[frozenset[Handle], ...], second: tuple[frozenset[Handle], ...]
-) -> tuple[frozenset[Handle], ...]:
+def _joined(first: tuple[Handles, ...], second: tuple[Handles, ...]) -> tuple[Handles, ...]:
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     kept = len(longer) - len(shorter)
     return (*longer[:kept], *(a | b for a, b in zip(longer[kept:], shorter, strict=True)))
