@@ -24,8 +24,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import (
     find_rule,
 )
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.evaluation import evaluate
+from tilewright.rewrite.emitter import Emitter
 
 NOBODY = cast(ChannelEnd, None)
 
@@ -33,8 +33,8 @@ NOBODY = cast(ChannelEnd, None)
 def emitted(rule: Rule, element: tuple[int, ...], ranks: int) -> int | None:
     """What the code of a rule computes."""
     emitter = Emitter.at_end(Block(), UnknownLoc())
-    indices = [emitter.constant(index) for index in element]
-    return evaluate(rule.emit(emitter, indices, emitter.constant(ranks)), {})
+    indices = [emitter.index(index) for index in element]
+    return evaluate(rule.emit(emitter, indices, emitter.index(ranks)), {})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import TOKEN
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 def wait_before(op: Hierarchy, emitter: Emitter) -> None:

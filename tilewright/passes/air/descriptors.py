@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -17,7 +18,8 @@ from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects._strides import Strided
-from tilewright.passes.air.emitter import Emitter
+from tilewright.dialects.llvm import PoisonOp
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import number_attr
 
 POINTER = LLVMPointerType()
@@ -35,7 +37,7 @@ def wrap_pointer(
     """The memory at `pointer` as a memref; strides and offset are known, and the shape but for `sizes`."""
     shape = type.get_shape()
     struct = descriptor_type(pointer.type, len(shape))
-    descriptor = emitter.value("llvm.mlir.poison", (), struct)
+    descriptor = emitter.value(PoisonOp.create(result_types=[struct]))
     for field in (0, 1):
         descriptor = inserted(emitter, descriptor, pointer, [field])
     fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
@@ -47,14 +49,14 @@ def wrap_pointer(
         value = number if isinstance(number, SSAValue) else _number(emitter, number)
         descriptor = inserted(emitter, descriptor, value, position)
     cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
-    return emitter.insert(cast).results[0]
+    return emitter.value(cast)
 
 
 def _number(emitter: Emitter, number: int) -> SSAValue:
-    return emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
+    return emitter.value(llvm.ConstantOp.create(result_types=[i64], properties={"value": number_attr(number, i64)}))
 
 
 def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
     """A descriptor with one of its fields set."""
     where: dict[str, Attribute] = {"position": DenseArrayBase.from_list(i64, position)}
-    return emitter.value("llvm.insertvalue", (into, value), into.type, where)
+    return emitter.value(llvm.InsertValueOp.create(operands=(into, value), result_types=[into.type], properties=where))

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.ir.symbols import symbol_in
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 POINTER = LLVMPointerType()
 

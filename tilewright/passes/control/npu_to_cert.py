@@ -45,7 +45,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.control.cert_chains import PAGE_BYTES, ChainMaker, merge_chains
 from tilewright.rewrite.driver import Config, rewrite
-from tilewright.rewrite.insertion import building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
 from tilewright.rewrite.sequence_inlining import InlineRun
 
@@ -148,7 +148,7 @@ def _dissolve_configures(sequence: RuntimeSequenceOp, *, load: bool) -> None:
     """Put what runs on a configuration behind the instruction that loads it."""
     for configure in [op for op in sequence.body.ops if isinstance(op, ConfigureOp)]:
         if load:
-            building_before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
+            Emitter.before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
         for op in configure.inside:
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(configure))

@@ -28,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import LockAction
-from tilewright.dialects import arith
+from tilewright.dialects import arith, memref
 from tilewright.dialects._ods import enum_to_attr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
@@ -56,10 +56,7 @@ from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted, shown
 from tilewright.outputs import write_file
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.folding.building import cast_op, create
-from tilewright.rewrite.folding.constants import make_constant
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 ENTRY_BYTES = 4
 DONE = BoolAttr.from_bool(False)
@@ -145,7 +142,7 @@ def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]
     for sequence in ops:
         if isinstance(sequence, RuntimeSequenceOp):
             if _must_synchronize(sequence, uses_parameters and bool(parameters)):
-                at_start = building(InsertPoint.at_start(sequence.body.block), sequence.location)
+                at_start = Emitter.at_start(sequence.body.block, sequence.location)
                 at_start.insert(SyncScratchpadParametersFromHostOp())
                 sequence.emit_parameter_sync_preamble = DONE
             _lower_synchronizations(sequence, len(parameters), entries, locks)
@@ -162,12 +159,11 @@ def _wait_for_parameters(core: CoreOp) -> SSAValue:
     """Have a core begin by waiting for a new lock."""
     tile = core.tile_like
     assert tile is not None, "the verifier asks for a tile"
-    lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0))
+    lock = Emitter(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0))
     first = core.body.first_block
     assert first is not None, "the verifier asks for a body"
-    build = building(InsertPoint.at_start(first), core.location)
-    one = build.insert(i32_constant(1))
-    build.insert(UseLockOp(lock.result, LockAction.Acquire, one.result))
+    build = Emitter.at_start(first, core.location)
+    build.insert(UseLockOp(lock.result, LockAction.Acquire, build.constant(1)))
     core.emit_parameter_sync_preamble = DONE
     return lock.result
 
@@ -185,15 +181,16 @@ def _lower_synchronizations(
     """Have the firmware fill the buffers of the cores, and let the cores go on."""
     markers = [op for op in sequence.walk() if isinstance(op, SyncScratchpadParametersFromHostOp)]
     for marker in markers:
-        build = building_before(marker)
+        build = Emitter.before(marker)
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
             build.insert(NpuCreateScratchpadOp(ENTRY_BYTES * parameters))
         for index, buffer in entries:
-            address, zero = (build.insert(i32_constant(0)).result for _ in range(2))
+            address, zero = (build.constant(0) for _ in range(2))
             clear = NpuWrite32Op(address, zero)  # the firmware adds to what is there
             update = NpuUpdateFromScratchpadOp(StateTableFunction.incr, 0, state_table_idx=index, address=0)
             clear.buffer = update.buffer = SymbolRefAttr(buffer)
-            build.insert([clear, update])
+            build.insert(clear)
+            build.insert(update)
         for lock in locks:
             build.insert(SetLockOp(lock, 1))
         Rewriter.erase_op(marker)
@@ -237,7 +234,7 @@ def lower_reads(
             prefix = f"__param_{parameter}_{tile.place.column}_{tile.place.row}_"
             name = next(name for number in numbers if (name := f"{prefix}{number}") not in names)
             buffer = BufferOp(tile.result, BUFFER, name)
-            buffers[parameter, tile] = building(InsertPoint.after(tile), read.location).insert(buffer)
+            buffers[parameter, tile] = Emitter(InsertPoint.after(tile), read.location).insert(buffer)
             index = parameters[parameter].state_table_idx
             assert index is not None, "every parameter has been given an entry"
             entries.append(Entry(index.value.data, name))
@@ -254,17 +251,15 @@ def _tile_of(read: ReadScratchpadParameterOp) -> TileOp:
 
 
 def _lower_read(read: ReadScratchpadParameterOp, buffer: BufferOp) -> None:
-    build = building_before(read)
-    zero = build.insert(make_constant(IntegerAttr(0, IndexType()))).results[0]
-    loaded = build.insert(create("memref.load", [buffer.buffer, zero], [i32])).results[0]
-    shift = build.insert(i32_constant(SHIFT)).result
-    value: SSAValue = build.insert(arith.ShRUIOp(loaded, shift)).result
+    build = Emitter.before(read)
+    zero = build.constant(0, IndexType())
+    loaded = build.value(memref.LoadOp.create(operands=[buffer.buffer, zero], result_types=[i32]))
+    value: SSAValue = build.value(arith.ShRUIOp(loaded, build.constant(SHIFT)))
     match read.result.type:
         case IntegerType() as type if type.bitwidth < 32:
-            value = build.insert(cast_op("arith.trunci", value, type)).results[0]
+            value = build.value(arith.TruncIOp(value, type))
         case BFloat16Type() as type:
-            half = build.insert(cast_op("arith.trunci", value, i16)).results[0]
-            value = build.insert(cast_op("arith.bitcast", half, type)).results[0]
+            value = build.value(arith.BitcastOp(build.value(arith.TruncIOp(value, i16)), type))
         case type if type == i32:
             pass
         case type:

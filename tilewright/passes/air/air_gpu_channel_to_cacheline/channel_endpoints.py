@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects._syntax import INDEX
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import Group
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.heap_memory import Heap
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import Mailbox
-from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,17 @@ class Endpoint:
 
         def is_full(inner: Emitter) -> SSAValue:
             emptied = self.own.load(inner, counter, i64, ordering)
-            return inner.compare("uge", inner.arith("subi", number, emptied), places)
+            return inner.compare("uge", inner.value(arith.SubiOp(number, emptied)), places)
 
         emitter.spin(is_full)
 
     def place(self, emitter: Emitter, number: SSAValue) -> SSAValue:
         """Where in the receiver's memory message `number` lies."""
         places = self.mailbox.places
-        turn = emitter.constant(0)
+        turn = emitter.index(0)
         if places > 1:
-            wide = emitter.arith("remui", number, emitter.i64(places))
-            turn = emitter.value("arith.index_cast", (wide,), INDEX)
+            wide = emitter.value(arith.RemUIOp(number, emitter.i64(places)))
+            turn = emitter.value(arith.IndexCastOp(wide, INDEX))
         return self.mailbox.place(emitter, self.input_slot, turn)
 
     def announce(self, emitter: Emitter, count: SSAValue, ordering: Ordering) -> None:

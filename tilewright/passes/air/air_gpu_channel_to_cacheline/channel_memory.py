@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import arith
 from tilewright.dialects._strides import Strided
 from tilewright.dialects.air.types import SYMMETRIC_HEAP
 from tilewright.passes.air.descriptors import POINTER, wrap_pointer
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import (
     BARRIER,
     GET_WORLD_SIZE,
@@ -25,6 +25,7 @@ from tilewright.passes.air.runtime_calls import (
     call,
     declare,
 )
+from tilewright.rewrite.emitter import Emitter
 
 ADDRESS_BYTES, WORD_BYTES = 8, 4
 LINEAR = Strided((1,), 0)
@@ -53,7 +54,7 @@ class ChannelMemory:
         return self._bases
 
     def _start(self) -> Emitter:
-        return Emitter(InsertPoint.at_start(self._function.body.blocks[0]), self._function.location)
+        return Emitter.at_start(self._function.body.blocks[0], self._function.location)
 
     def _ends(self) -> list[Emitter]:
         returns = [block.last_op for block in self._function.body.blocks if isinstance(block.last_op, ReturnOp)]
@@ -62,29 +63,29 @@ class ChannelMemory:
     def _allocate_mail(self) -> SSAValue:
         declare(self._module, SYMMETRIC_FREE, SYMMETRIC_ALLOC, BARRIER, STREAM_SYNCHRONIZE, MEMSET32)
         emitter = self._start()
-        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
         (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(self._size_bytes), stream])
         words = emitter.i64(self._size_bytes // WORD_BYTES)
-        call(emitter, MEMSET32, [pointer, emitter.i32(0), words, stream])
+        call(emitter, MEMSET32, [pointer, emitter.constant(0), words, stream])
         call(emitter, STREAM_SYNCHRONIZE, [stream])
         call(emitter, BARRIER)
         type = MemRefType(i8, [self._size_bytes], NoneAttr(), SYMMETRIC_HEAP)
         for end in self._ends():
             call(end, BARRIER)
-            call(end, SYMMETRIC_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+            call(end, SYMMETRIC_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
         return wrap_pointer(emitter, pointer, type, LINEAR)
 
     def _allocate_bases(self) -> SSAValue:
         declare(self._module, MEM_FREE, MEMCPY, MEM_ALLOC, HEAP_BASES, GET_WORLD_SIZE)
         emitter = self._start()
         (ranks,) = call(emitter, GET_WORLD_SIZE)
-        count = emitter.value("arith.extsi", (ranks,), i64)
-        size = emitter.product(count, emitter.i64(ADDRESS_BYTES))
-        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        count = emitter.value(arith.ExtSIOp(ranks, i64))
+        size = emitter.folded_product(count, emitter.i64(ADDRESS_BYTES))
+        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
         (pointer,) = call(emitter, MEM_ALLOC, [size, stream, emitter.constant(0, i1)])
         (table,) = call(emitter, HEAP_BASES)
         call(emitter, MEMCPY, [pointer, table, size, stream])
         for end in self._ends():
-            call(end, MEM_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+            call(end, MEM_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
         type = MemRefType(IndexType(), [DYNAMIC_INDEX], NoneAttr(), SYMMETRIC_HEAP)
         return wrap_pointer(emitter, pointer, type, LINEAR, [count])

@@ -11,6 +11,8 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects import memref
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.types import MemorySpace, memory_space
@@ -18,7 +20,7 @@ from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.access_indices import delinearized, indices_of, value_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.wire_types import from_wire, size_bytes, to_wire, wire_type
-from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 
@@ -81,7 +83,7 @@ class Message:
     def total(self, emitter: Emitter) -> SSAValue:
         """How many elements there are."""
         if self.length is not None:
-            return emitter.constant(self.length)
+            return emitter.index(self.length)
         return reduce(emitter.product, [value_of(emitter, size) for size in self._sizes(emitter)])
 
     def load(self, emitter: Emitter, number: SSAValue) -> SSAValue:
@@ -99,7 +101,9 @@ class Message:
             return self.access.sizes
         buffer = self.access.memref
         return [
-            emitter.value("memref.dim", (buffer, emitter.constant(number)), INDEX) if size == DYNAMIC_INDEX else size
+            emitter.value(memref.DimOp.create(operands=(buffer, emitter.index(number)), result_types=[INDEX]))
+            if size == DYNAMIC_INDEX
+            else size
             for number, size in enumerate(self.type.get_shape())
         ]
 
@@ -107,7 +111,7 @@ class Message:
         sizes = self._sizes(emitter)
         longer = [at for at, size in enumerate(sizes) if known_int(size) != 1]
         place = dict(zip(longer, delinearized(emitter, number, [sizes[at] for at in longer]), strict=True))
-        position = [place[at] if at in place else emitter.constant(0) for at in range(len(sizes))]
+        position = [place[at] if at in place else emitter.index(0) for at in range(len(sizes))]
         return indices_of(self.end, emitter, self._counted_access, position, sizes)
 
     @property

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import arith
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import WaitAllOp
@@ -26,7 +27,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Vi
 from tilewright.passes.air.air_gpu_channel_to_cacheline.heap_memory import Heap, address_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.kernel_arguments import KernelArguments
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 class Transfers:
@@ -84,7 +85,7 @@ class Transfers:
         own_rank, ranks = self._place_at(end, plan, emitter)
         peer_rank = rule.emit(emitter, element, ranks)
         mail = self._arguments.reach(self.memory.mail, end)
-        remote = emitter.insert(TranslateOp(mail, own_rank, peer_rank, self.bases_at(end))).results[0]
+        remote = emitter.value(TranslateOp(mail, own_rank, peer_rank, self.bases_at(end)))
         return Endpoint(
             plan.mailbox,
             group,
@@ -103,17 +104,17 @@ class Transfers:
             self._places[rank] = _numbers(rank)
         own, ranks = self._places[rank]
         if plan.world_size is not None:
-            return self._arguments.reach(own, end), emitter.constant(plan.world_size)
+            return self._arguments.reach(own, end), emitter.index(plan.world_size)
         return self._arguments.reach(own, end), self._arguments.reach(ranks, end)
 
 
 def _numbers(rank: RankOp) -> tuple[SSAValue, SSAValue]:
     """The number of a rank in its world, the first dimension counting fastest, and the number of ranks."""
-    emitter = Emitter(InsertPoint.at_start(rank.block), rank.location)
-    own, ranks = emitter.constant(0), emitter.constant(1)
+    emitter = Emitter.at_start(rank.block, rank.location)
+    own, ranks = emitter.index(0), emitter.index(1)
     for identity, size in reversed(list(zip(rank.ids, rank.size_arguments, strict=True))):
-        own = emitter.sum(emitter.product(own, size), identity)
-        ranks = emitter.product(ranks, size)
+        own = emitter.folded_sum(emitter.folded_product(own, size), identity)
+        ranks = emitter.folded_product(ranks, size)
     return own, ranks
 
 
@@ -139,9 +140,9 @@ def _spread(
             move(inner, element)
             return
         at = left[0]
-        start, step, stop = inner.constant(0), inner.constant(1), inner.constant(plan.bundle.wide[at])
+        start, step, stop = inner.index(0), inner.index(1), inner.index(plan.bundle.wide[at])
         if plan.world_size is None:
-            stop = inner.arith("minui", stop, most)
+            stop = inner.value(arith.MinUIOp(stop, most))
         inner.loop(start, stop, step, lambda deep, i: nest(deep, left[1:], [*element[:at], i, *element[at + 1 :]]))
 
     nest(emitter, plan.bundle.spread_of(end), list(end.indices_in_bundle))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects import arith, memref
 from tilewright.dialects._llvm_memory import NOT_ATOMIC, Ordering
+from tilewright.dialects._syntax import INDEX
 from tilewright.passes.air.air_gpu_channel_to_cacheline.wire_types import size_bytes
 from tilewright.passes.air.descriptors import POINTER
-from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 def address_of(emitter: Emitter, buffer: SSAValue) -> SSAValue:
-    return emitter.value("memref.extract_aligned_pointer_as_index", (buffer,), INDEX)
+    return emitter.value(memref.ExtractAlignedPointerAsIndexOp.create(operands=(buffer,), result_types=[INDEX]))
 
 
 @dataclass(frozen=True)
@@ -24,19 +27,23 @@ class Heap:
     start: SSAValue
 
     def pointer(self, emitter: Emitter, offset: SSAValue) -> SSAValue:
-        number = emitter.value("arith.index_cast", (emitter.sum(self.start, offset),), i64)
-        return emitter.value("llvm.inttoptr", (number,), POINTER)
+        number = emitter.value(arith.IndexCastOp(emitter.folded_sum(self.start, offset), i64))
+        return emitter.value(llvm.IntToPtrOp.create(operands=(number,), result_types=[POINTER]))
 
     def load(
         self, emitter: Emitter, offset: SSAValue, type: Attribute, ordering: Ordering = Ordering.not_atomic
     ) -> SSAValue:
-        return emitter.value("llvm.load", (self.pointer(emitter, offset),), type, _properties(type, ordering))
+        return emitter.value(
+            llvm.LoadOp.create(
+                operands=(self.pointer(emitter, offset),), result_types=[type], properties=_properties(type, ordering)
+            )
+        )
 
     def store(
         self, emitter: Emitter, value: SSAValue, offset: SSAValue, ordering: Ordering = Ordering.not_atomic
     ) -> None:
         pointer = self.pointer(emitter, offset)
-        emitter.emit("llvm.store", (value, pointer), (), _properties(value.type, ordering))
+        emitter.insert(llvm.StoreOp.create(operands=(value, pointer), properties=_properties(value.type, ordering)))
 
 
 def _properties(type: Attribute, ordering: Ordering) -> dict[str, Attribute]:

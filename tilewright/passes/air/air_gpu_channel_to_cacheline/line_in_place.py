@@ -21,7 +21,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bun
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_transfers import Transfers, blocking
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import possible_ranks, rank_of
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 
 

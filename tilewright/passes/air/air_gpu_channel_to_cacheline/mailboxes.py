@@ -27,7 +27,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import World
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Element
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 LINE_BYTES = 128
 """What travels between devices as one."""
@@ -48,9 +48,9 @@ class Slots:
         return tuple(element[at] for at in self.dimensions)
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue]) -> SSAValue:
-        number = emitter.constant(0)
+        number = emitter.index(0)
         for at in self.dimensions:
-            number = emitter.sum(emitter.product(number, emitter.constant(self.shape[at])), element[at])
+            number = emitter.folded_sum(emitter.folded_product(number, emitter.index(self.shape[at])), element[at])
         return number
 
 
@@ -111,11 +111,11 @@ class Mailbox:
 
     def _line(self, emitter: Emitter, first: int, slot: SSAValue) -> SSAValue:
         """How many bytes a counter is from the start of all mailboxes."""
-        start = emitter.constant(self.start_bytes + first * LINE_BYTES)
-        return emitter.sum(start, emitter.product(slot, emitter.constant(LINE_BYTES)))
+        start = emitter.index(self.start_bytes + first * LINE_BYTES)
+        return emitter.folded_sum(start, emitter.folded_product(slot, emitter.index(LINE_BYTES)))
 
     def place(self, emitter: Emitter, slot: SSAValue, turn: SSAValue) -> SSAValue:
         """How many bytes a message is from the start of all mailboxes."""
-        number = emitter.sum(emitter.product(slot, emitter.constant(self.places)), turn)
-        start = emitter.constant(self.start_bytes + self._counters * LINE_BYTES)
-        return emitter.sum(start, emitter.product(number, emitter.constant(self.place_bytes)))
+        number = emitter.folded_sum(emitter.folded_product(slot, emitter.index(self.places)), turn)
+        start = emitter.index(self.start_bytes + self._counters * LINE_BYTES)
+        return emitter.folded_sum(start, emitter.folded_product(number, emitter.index(self.place_bytes)))

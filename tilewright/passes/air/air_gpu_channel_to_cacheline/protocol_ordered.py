@@ -12,11 +12,12 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import lead
 from tilewright.passes.air.air_gpu_channel_to_cacheline.shared_copies import Copy, share
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 def put(emitter: Emitter, end: Endpoint) -> None:
@@ -29,16 +30,16 @@ def get(emitter: Emitter, end: Endpoint) -> None:
 
 def _in_parts(emitter: Emitter, end: Endpoint, move: Callable[[Emitter, SSAValue, SSAValue], None]) -> None:
     """One message; if its length is known at run time only, as many as it takes, each as long as a place."""
-    message, zero = end.message, emitter.constant(0)
+    message, zero = end.message, emitter.index(0)
     total = message.total(emitter)
     if message.length is not None:
         move(emitter, zero, total)
         return
-    room = emitter.constant(end.mailbox.message_bytes // message.element_bytes)
+    room = emitter.index(end.mailbox.message_bytes // message.element_bytes)
 
     def part(inner: Emitter, first: SSAValue) -> None:
-        left = inner.arith("subi", total, first)
-        move(inner, first, inner.arith("minui", left, room))
+        left = inner.value(arith.SubiOp(total, first))
+        move(inner, first, inner.value(arith.MinUIOp(left, room)))
 
     emitter.loop(zero, total, room, part)
 
@@ -50,12 +51,12 @@ def _put_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     place = end.place(emitter, number)
 
     copy = Copy(
-        lambda inner, at: end.message.load(inner, inner.sum(first, at)),
+        lambda inner, at: end.message.load(inner, inner.folded_sum(first, at)),
         lambda inner, at, value: end.peer.store(inner, value, _element(inner, end, place, at)),
     )
 
     def finish(inner: Emitter) -> None:
-        counted = inner.arith("addi", number, inner.i64(1))
+        counted = inner.value(arith.AddiOp(number, inner.i64(1)))
         end.announce(inner, counted, Ordering.release)
         end.count_sent(inner, counted)
 
@@ -75,17 +76,17 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
 
     copy = Copy(
         lambda inner, at: end.own.load(inner, _element(inner, end, place, at), end.message.wire),
-        lambda inner, at, value: end.message.store(inner, inner.sum(first, at), value),
+        lambda inner, at, value: end.message.store(inner, inner.folded_sum(first, at), value),
     )
 
     def finish(inner: Emitter) -> None:
-        counted = inner.arith("addi", number, inner.i64(1))
+        counted = inner.value(arith.AddiOp(number, inner.i64(1)))
         if not end.mailbox.has_spare:
             end.give_back(inner, counted, Ordering.release)
         end.count_received(inner, counted)
 
     if end.message.is_private:
-        emitter.loop(emitter.constant(0), count, emitter.constant(1), copy.move)
+        emitter.loop(emitter.index(0), count, emitter.index(1), copy.move)
     else:
         share(emitter, end.group, count, copy)
     end.group.meet(emitter)
@@ -94,4 +95,4 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
 
 def _element(emitter: Emitter, end: Endpoint, place: SSAValue, number: SSAValue) -> SSAValue:
     """Where an element of a message lies."""
-    return emitter.sum(place, emitter.product(number, emitter.constant(end.message.element_bytes)))
+    return emitter.folded_sum(place, emitter.folded_product(number, emitter.index(end.message.element_bytes)))

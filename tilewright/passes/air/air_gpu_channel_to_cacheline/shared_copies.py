@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import Group
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 
 AT_ONCE = 8
@@ -30,10 +31,10 @@ def share(emitter: Emitter, group: Group, count: SSAValue, copy: Copy) -> None:
     """Have the threads of a group copy `count` elements."""
     first, threads = group.number(emitter), group.count(emitter)
     if _is_worth_it(count, threads):
-        stride = emitter.product(threads, emitter.constant(AT_ONCE))
-        whole = emitter.product(emitter.arith("divui", count, stride), stride)
+        stride = emitter.folded_product(threads, emitter.index(AT_ONCE))
+        whole = emitter.folded_product(emitter.value(arith.DivUIOp(count, stride)), stride)
         emitter.loop(first, whole, stride, lambda inner, start: _move_several(inner, start, threads, copy))
-        first = emitter.sum(whole, first)
+        first = emitter.folded_sum(whole, first)
     emitter.loop(first, count, threads, copy.move)
 
 
@@ -46,7 +47,7 @@ def _is_worth_it(count: SSAValue, threads: SSAValue) -> bool:
 def _move_several(emitter: Emitter, start: SSAValue, threads: SSAValue, copy: Copy) -> None:
     numbers = [start]
     for _ in range(AT_ONCE - 1):
-        numbers.append(emitter.sum(numbers[-1], threads))
+        numbers.append(emitter.folded_sum(numbers[-1], threads))
     values = [copy.load(emitter, number) for number in numbers]
     for number, value in zip(numbers, values, strict=True):
         copy.store(emitter, number, value)

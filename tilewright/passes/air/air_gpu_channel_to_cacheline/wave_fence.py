@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
 from tilewright.dialects._llvm_memory import FenceOp, Ordering
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 WAVE_SCOPE = "wavefront"
 """As the AMDGPU target calls it."""

@@ -18,16 +18,16 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.emitter import Emitter
-from tilewright.rewrite.folding.building import cast_op
+from tilewright.rewrite.emitter import CastOperation, Emitter, cast_op
 from tilewright.rewrite.folding.constants import FloatType, as_integer_type, is_shaped, width_of
 
 _LLVM_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 _WIDTHS = 8, 16, 32, 64, 128
-_CASTS: dict[type[Attribute], tuple[str, str]] = {
-    IndexType: ("arith.index_cast", "arith.index_cast"),
-    IntegerType: ("arith.extui", "arith.trunci"),
+_CASTS: dict[type[Attribute], tuple[type[CastOperation], type[CastOperation]]] = {
+    IndexType: (arith.IndexCastOp, arith.IndexCastOp),
+    IntegerType: (arith.ExtUIOp, arith.TruncIOp),
 }
 """How types that LLVM lacks become what lies in a message, and back; others keep their bits."""
 
@@ -60,11 +60,11 @@ def to_wire(emitter: Emitter, value: SSAValue, wire: Attribute) -> SSAValue:
     """An element as it lies in a message."""
     if value.type == wire:
         return value
-    return emitter.insert(cast_op(_CASTS.get(value.type.__class__, ("arith.bitcast",) * 2)[0], value, wire)).results[0]
+    return emitter.value(cast_op(_CASTS.get(value.type.__class__, (arith.BitcastOp,))[0], value, wire))
 
 
 def from_wire(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
     """An element of `type`, from what lies in a message."""
     if value.type == type:
         return value
-    return emitter.insert(cast_op(_CASTS.get(type.__class__, ("arith.bitcast",) * 2)[1], value, type)).results[0]
+    return emitter.value(cast_op(_CASTS.get(type.__class__, (arith.BitcastOp,))[-1], value, type))

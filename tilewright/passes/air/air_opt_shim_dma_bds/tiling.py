@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
@@ -20,9 +19,8 @@ from tilewright.passes.air.shim.chains import check_copies, copy_body, light_cop
 from tilewright.passes.air.shim.draining import blocking_wait
 from tilewright.passes.air.shim.patterns import largest_factor
 from tilewright.passes.air.shim.wrapping import Counting, counting_of
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block
-from tilewright.rewrite.insertion import building, building_before
 
 
 def shim_loops(function: Operation) -> list[scf.ForOp]:
@@ -65,7 +63,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
             return False
         levels.append(_Level(loop, counting, largest_factor(counting.trips, size) or 1))
     check_copies(root, prod(level.counting.trips // level.tile for level in levels))
-    build = building_before(root)
+    build = Emitter.before(root)
     tokens: Sequence[SSAValue] = root.iter_args
     for starts in product(*(level.starts for level in levels)):
         tokens = _tile(levels, starts, tokens, build)
@@ -76,14 +74,14 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
 
 
 def _tile(
-    levels: Sequence[_Level], starts: Sequence[int], tokens: Sequence[SSAValue], build: Builder
+    levels: Sequence[_Level], starts: Sequence[int], tokens: Sequence[SSAValue], build: Emitter
 ) -> list[SSAValue]:
     """One tile, and the wait for it, which leaves nothing for the next tile to wait for."""
     ends = _copy(levels, starts, {}, tokens, build)
     if not ends:
         return []
     build.insert(blocking_wait(ends))
-    return [build.insert(WaitAllOp.create(result_types=[TOKEN])).results[0]]
+    return [build.value(WaitAllOp.create(result_types=[TOKEN]))]
 
 
 def _copy(
@@ -91,7 +89,7 @@ def _copy(
     starts: Sequence[int],
     outer: dict[SSAValue, SSAValue],
     tokens: Sequence[SSAValue],
-    build: Builder,
+    build: Emitter,
 ) -> list[SSAValue]:
     """The loops of a band over one tile; a loop that would run once is left out."""
     level = levels[0]
@@ -99,12 +97,12 @@ def _copy(
     counting, start = level.counting, starts[0]
 
     def number(value: int) -> SSAValue:
-        return build.insert(make_constant(number_attr(value, level.loop.lb.type))).results[0]
+        return build.constant(value, level.loop.lb.type)
 
     if level.tile == 1:
         return _copy_inner(levels, starts, body, [number(start), *tokens], outer, build)
     block = Block(arg_types=[argument.type for argument in body.args])
-    inside = building(InsertPoint.at_end(block), level.loop.location)
+    inside = Emitter.at_end(block, level.loop.location)
     inside.insert(scf.YieldOp(*_copy_inner(levels, starts, body, block.args, outer, inside)))
     bounds = number(start), number(start + level.tile * counting.step), number(counting.step)
     loop = scf.ForOp(*bounds, list(tokens), Region(block))
@@ -118,7 +116,7 @@ def _copy_inner(
     body: Block,
     arguments: Sequence[SSAValue],
     outer: dict[SSAValue, SSAValue],
-    build: Builder,
+    build: Emitter,
 ) -> list[SSAValue]:
     known = outer | dict(zip(body.args, arguments, strict=True))
     if len(levels) == 1:

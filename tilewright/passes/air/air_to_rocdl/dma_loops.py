@@ -14,7 +14,7 @@ from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.access_indices import Indices, delinearized, indices_of, value_of
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import Mixed
 
 
@@ -75,7 +75,7 @@ def _nested(
     if not sizes:
         body(emitter, position)
         return
-    zero, one = emitter.constant(0), emitter.constant(1)
+    zero, one = emitter.index(0), emitter.index(1)
     emitter.loop(zero, sizes[0], one, lambda inner, i: _nested(inner, sizes[1:], [*position, i], body))
 
 
@@ -84,6 +84,6 @@ def _shared(
 ) -> None:
     """One loop over all elements, in which each worker takes every n-th."""
     values = [value_of(emitter, size) for size in sizes]
-    total = reduce(emitter.product, values) if values else emitter.constant(1)
+    total = reduce(emitter.product, values) if values else emitter.index(1)
     start, step = workers.number(emitter), workers.count(emitter)
     emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))

@@ -33,8 +33,8 @@ from tilewright.passes.air.shim.affine_loops import unroll_affine_loops
 from tilewright.passes.air.shim.chains import unroll_parallels
 from tilewright.passes.air.shim.markers import LAUNCH_END, LAUNCH_WAVE
 from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block
-from tilewright.rewrite.insertion import building_before
 
 BECOMES_SEQUENCE = "airrt.dma_memcpy_nd", "aiex.npu.", "aiex.dma_"
 
@@ -88,7 +88,7 @@ class AirrtToNpuPass(Pass):
                 load_herd(op, module)
             elif isinstance(op, WaitAllOp) and LAUNCH_END in op.attributes:
                 for new in end_of_launch(op, launches, self.output_elf, frozenset()):
-                    building_before(op).insert(new)
+                    Emitter.before(op).insert(new)
         _drop_rest(sequence)
         _buffers_to_arguments(cast(RuntimeSequenceOp, sequence))
         wait_for_tasks(sequence, device)

@@ -13,8 +13,8 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.waits import channel_wait
 from tilewright.passes.air.shim.accesses import buffer_of
 from tilewright.passes.air.shim.cutting import Span, Uncuttable, cut_steps, cut_wraps
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building_before
 
 
 def enforce_limits(function: Operation) -> None:
@@ -76,7 +76,7 @@ def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[Span]]) -> None:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
         offsets: Entries = [span.offset for span in spans]
         new.set_entries(offsets, [span.size for span in spans], [span.stride for span in spans])
-        building_before(op).insert(new)
+        Emitter.before(op).insert(new)
     Rewriter.erase_op(op)
 
 
@@ -87,6 +87,6 @@ def _wait_as_often(op: DmaMemcpyNdOp, count: int) -> None:
     while after is not None and name is not None:
         if isinstance(after, NpuDmaWaitOp) and after.symbol.root_reference.data == name:
             for _ in range(count - 1):
-                building_before(after).insert(channel_wait(name))
+                Emitter.before(after).insert(channel_wait(name))
             return
         after = after.next_op

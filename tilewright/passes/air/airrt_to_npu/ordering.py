@@ -18,7 +18,7 @@ from tilewright.passes.air.airrt_to_npu.pacing import channel_of, start_of
 from tilewright.passes.air.airrt_to_npu.waits import is_output
 from tilewright.passes.air.shim.markers import APPEND_BARRIER, AWAIT_APPENDS, RUNTIME_HOIST
 from tilewright.rewrite.effects import is_pure
-from tilewright.rewrite.insertion import building_before
+from tilewright.rewrite.emitter import Emitter
 
 ARMS = NpuWriteRTPOp | SetLockOp
 
@@ -164,6 +164,6 @@ def _again(value: SSAValue, block: Block, before: Operation, seen: set[Operation
     if not isinstance(maker, Operation) or not _is_late(value, block, seen):
         return value
     copy = maker.clone({operand: _again(operand, block, before, seen) for operand in maker.operands})
-    building_before(before).insert(copy)
+    Emitter.before(before).insert(copy)
     seen.add(copy)
     return copy.results[maker.results.index(value)]

@@ -19,7 +19,7 @@ from tilewright.passes.air.airrt_to_npu.launches import wave_of
 from tilewright.passes.air.airrt_to_npu.waits import is_output
 from tilewright.passes.air.shim.markers import COALESCED, FIXED, PRESERVE_ORDER
 from tilewright.rewrite.effects import is_pure
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 IN_STEP = 2
 """How many tasks of a channel that moves in step with others are under way."""
@@ -53,13 +53,13 @@ def _pace(tasks: Sequence[DmaConfigureTaskForOp]) -> None:
         if start is None:
             emit_warning(task, f"{PRESERVE_ORDER}: paced task has no dma_start_task; nothing waits before it")
         else:
-            building_before(start).insert(DmaAwaitTaskOp(older.result))
+            Emitter.before(start).insert(DmaAwaitTaskOp(older.result))
     _await_after(start_of(tasks[-1]), tasks[-IN_STEP:])
 
 
 def _await_after(start: DmaStartTaskOp | None, tasks: Sequence[DmaConfigureTaskForOp]) -> None:
     if start is not None:
-        build = building(InsertPoint.after(start), start.location)
+        build = Emitter(InsertPoint.after(start), start.location)
         for task in tasks:
             build.insert(DmaAwaitTaskOp(task.result))
 
@@ -133,7 +133,7 @@ def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operatio
     for feeds in channels.values():
         for older, feed in zip(feeds, feeds[TASK_QUEUE_DEPTH:], strict=False):
             older.task.properties["issue_token"] = BoolAttr.from_bool(True)
-            building_before(feed.start).insert(DmaAwaitTaskOp(older.task.result))
+            Emitter.before(feed.start).insert(DmaAwaitTaskOp(older.task.result))
             yield from (use.operation for use in older.task.result.uses if isinstance(use.operation, DmaFreeTaskOp))
 
 

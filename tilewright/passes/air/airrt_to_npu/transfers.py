@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, SymbolRefAttr, i32
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import arith
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -20,10 +20,9 @@ from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.waits import is_awaited, is_output
 from tilewright.passes.air.shim.markers import CARRIED, PRESERVE_ORDER
-from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
-from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building, building_before
 
 
 @dataclass
@@ -40,7 +39,7 @@ def transfer_to_task(op: DmaMemcpyNdOp, device: DeviceOp) -> None:
     """Configure and start a task in place of a transfer."""
     name = _channel(op, device)
     task = _task(op)
-    build = building_before(op)
+    build = Emitter.before(op)
     packet = op.attributes.get("packet")
     bd = DmaBdOp(
         op.memref,
@@ -152,18 +151,16 @@ def _offset(op: DmaMemcpyNdOp, strides: list[int]) -> SSAValue | int:
 
 
 def _times(value: SSAValue, factor: int, op: Operation) -> SSAValue:
-    return value if factor == 1 else _arith("muli", value, factor, op)
+    return value if factor == 1 else _arith(arith.MuliOp, value, factor, op)
 
 
 def _plus(value: SSAValue, number: int, op: Operation) -> SSAValue:
-    return _arith("addi", value, number, op)
+    return _arith(arith.AddiOp, value, number, op)
 
 
-def _arith(name: str, value: SSAValue, number: int, op: Operation) -> SSAValue:
-    build = building_before(op)
-    constant = build.insert(make_constant(number_attr(number, i64))).results[0]
-    flags = {"overflowFlags": NO_OVERFLOW_FLAGS}
-    return build.insert(create(f"arith.{name}", (value, constant), (i64,), flags)).results[0]
+def _arith(kind: type[arith.AddiOp | arith.MuliOp], value: SSAValue, number: int, op: Operation) -> SSAValue:
+    build = Emitter.before(op)
+    return build.value(kind(value, build.i64(number)))
 
 
 def _as_i32(value: SSAValue | int) -> SSAValue | int:
@@ -171,15 +168,15 @@ def _as_i32(value: SSAValue | int) -> SSAValue | int:
     if isinstance(value, int):
         return value
     if isinstance(value, OpResult):
-        build = building(InsertPoint.after(value.op), value.op.location)
+        build = Emitter(InsertPoint.after(value.op), value.op.location)
     else:
         block = value.owner
         assert isinstance(block, Block) and block.first_op is not None
-        build = building(InsertPoint.at_start(block), block.first_op.location)
-    return build.insert(create("arith.trunci", (value,), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
+        build = Emitter.at_start(block, block.first_op.location)
+    return build.value(arith.TruncIOp(value, i32))
 
 
-def _runs_less_one(value: SSAValue, build: Builder) -> SSAValue:
-    runs = build.insert(create("arith.trunci", (value,), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
-    one = build.insert(make_constant(number_attr(1, i32))).results[0]
-    return build.insert(create("arith.subi", (runs, one), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
+def _runs_less_one(value: SSAValue, build: Emitter) -> SSAValue:
+    runs = build.value(arith.TruncIOp(value, i32))
+    one = build.constant(1)
+    return build.value(arith.SubiOp(runs, one))

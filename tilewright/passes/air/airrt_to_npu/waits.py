@@ -21,8 +21,8 @@ from tilewright.dialects.airrt.events import EVENT, WaitAllOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.passes.air.airrt_to_npu.launches import Launches
 from tilewright.passes.air.shim.markers import AWAITED, LAUNCH_END, PRESERVE_ORDER
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import is_inside
-from tilewright.rewrite.insertion import building_before
 
 
 def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bool) -> None:
@@ -31,12 +31,12 @@ def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bo
         _wait_for_channels(wait, launches, output_elf)
     for op in [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp) and op.results]:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
-        building_before(op).insert(new)
+        Emitter.before(op).insert(new)
         Rewriter.erase_op(op)
 
 
 def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) -> None:
-    build = building_before(wait)
+    build = Emitter.before(wait)
     names = [op.metadata.root_reference.data for op in _transfers(wait) if op.metadata is not None]
     for name in names:
         build.insert(channel_wait(name))
@@ -95,7 +95,7 @@ def _is_visible(task: DmaConfigureTaskForOp, wait: Operation) -> bool:
 
 
 def _end_task(task: DmaConfigureTaskForOp, wait: Operation, device: DeviceOp) -> None:
-    build = building_before(wait)
+    build = Emitter.before(wait)
     if is_awaited(task, is_output(task.alloc.root_reference.data, device)):
         build.insert(DmaAwaitTaskOp(task.result))
     elif PRESERVE_ORDER not in task.attributes:

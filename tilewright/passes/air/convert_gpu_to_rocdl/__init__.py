@@ -18,7 +18,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.convert_gpu_to_rocdl.device_queries import QUERIES, is_known
 from tilewright.passes.air.convert_gpu_to_rocdl.functions import lower_function
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 class Runtime(StrEnum):

@@ -24,13 +24,15 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.kernels import KERNEL, GPUFuncOp, ReturnOp
+from tilewright.dialects.llvm import PoisonOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.descriptors import descriptor_type, inserted, wrap_pointer
-from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.emitter import Emitter
 
 _ADDRESS_SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: 3, AddressSpace.PRIVATE: 5}
 SHARED_SPACE = 3
@@ -129,14 +131,14 @@ def _assembled(op: GPUFuncOp, emitter: Emitter, argument: BlockArgument, passed:
         return parts[0]
     rank = type.get_num_dims()
     positions = [[0], [1], [2], *([3, i] for i in range(rank)), *([4, i] for i in range(rank))]
-    descriptor = emitter.value("llvm.mlir.poison", (), descriptor_type(parts[0].type, rank))
+    descriptor = emitter.value(PoisonOp.create(result_types=[descriptor_type(parts[0].type, rank)]))
     for part, position in zip(parts, positions, strict=True):
         descriptor = inserted(emitter, descriptor, part, position)
     return _cast(emitter, descriptor, type)
 
 
 def _cast(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
-    return emitter.insert(UnrealizedConversionCastOp(operands=[[value]], result_types=[[type]])).results[0]
+    return emitter.value(UnrealizedConversionCastOp(operands=[[value]], result_types=[[type]]))
 
 
 def _shared_buffer(function: llvm.FuncOp, emitter: Emitter, buffer: BlockArgument, number: int) -> SSAValue:
@@ -147,16 +149,20 @@ def _shared_buffer(function: llvm.FuncOp, emitter: Emitter, buffer: BlockArgumen
     memory = llvm.GlobalOp(array, name, "internal", addr_space=SHARED_SPACE)
     memory.location = function.location
     Rewriter.insert_op(memory, InsertPoint.before(function))
-    pointer = emitter.insert(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE))).results[0]
+    pointer = emitter.value(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE)))
     return _wrapped(emitter, pointer, type)
 
 
 def _private_buffer(op: GPUFuncOp, emitter: Emitter, buffer: BlockArgument) -> SSAValue:
     """Memory of a thread: on its stack."""
     type = cast(MemRefType, buffer.type)
-    count = emitter.value("llvm.mlir.constant", (), i64, {"value": IntegerAttr(prod(type.get_shape()), i64)})
+    count = emitter.value(
+        llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(prod(type.get_shape()), i64)})
+    )
     properties = {"elem_type": type.element_type}
-    pointer = emitter.value("llvm.alloca", (count,), _pointer_type(op, type), properties)
+    pointer = emitter.value(
+        llvm.AllocaOp.create(operands=(count,), result_types=[_pointer_type(op, type)], properties=properties)
+    )
     return _wrapped(emitter, pointer, type)
 
 

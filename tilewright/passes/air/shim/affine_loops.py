@@ -10,9 +10,9 @@ from xdsl.rewriter import Rewriter
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.shim.chains import copy_body
 from tilewright.passes.air.shim.walking import innermost_first
-from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.regions import only_block, take_contents, terminator
-from tilewright.rewrite.insertion import building_before
 
 
 def constant_bounds(loop: affine.ForOp) -> range | None:
@@ -36,10 +36,10 @@ def unroll_affine_loops(op: Operation) -> None:
 
 
 def _unroll(loop: affine.ForOp, bounds: range) -> None:
-    build = building_before(loop)
+    build = Emitter.before(loop)
     values: list[SSAValue] = list(loop.inits)
     for number in bounds:
-        counter = build.insert(make_constant(number_attr(number, INDEX))).results[0]
+        counter = build.constant(number, INDEX)
         values = copy_body(only_block(loop.body), [counter, *values], build)
     for result, value in zip(loop.results, values, strict=True):
         result.replace_all_uses_with(value)
@@ -51,11 +51,8 @@ def counted_loop(loop: affine.ForOp) -> None:
     bounds = constant_bounds(loop)
     if bounds is None:
         return
-    build = building_before(loop)
-    lower, upper, step = (
-        build.insert(make_constant(number_attr(number, INDEX))).results[0]
-        for number in (bounds.start, bounds.stop, bounds.step)
-    )
+    build = Emitter.before(loop)
+    lower, upper, step = (build.constant(number, INDEX) for number in (bounds.start, bounds.stop, bounds.step))
     body = take_contents(loop.body)
     end = terminator(body)
     Rewriter.replace_op(end, scf.YieldOp(*end.operands))

@@ -9,8 +9,8 @@ from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import recreate
-from tilewright.rewrite.insertion import building_before
 
 LAUNCH_END = "air.launch_end"
 
@@ -26,14 +26,14 @@ def join_open_tokens(block: Block) -> SSAValue:
     end = block.last_op
     assert end is not None
     join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-    return building_before(end).insert(join).results[0]
+    return Emitter.before(end).value(join)
 
 
 def drain(block: Block) -> None:
     """Block, at the end of a block, until all that is open there has ended."""
     end = block.last_op
     assert end is not None
-    building_before(end).insert(blocking_wait(open_tokens(block)))
+    Emitter.before(end).insert(blocking_wait(open_tokens(block)))
 
 
 def blocking_wait(tokens: list[SSAValue]) -> WaitAllOp:
@@ -51,7 +51,7 @@ def hand_on_tokens(switch: scf.IndexSwitchOp) -> None:
         end = block.last_op
         assert end is not None
         end.operands = [*end.operands, token]
-    new = building_before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
+    new = Emitter.before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
     for old, result in zip(switch.results, new.results, strict=False):
         old.replace_all_uses_with(result)
     Rewriter.erase_op(switch)

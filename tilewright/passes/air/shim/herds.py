@@ -14,9 +14,9 @@ from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
 from tilewright.dialects.air.levels import HerdOp, HerdTerminatorOp
 from tilewright.passes.air.shim.linear import constant
 from tilewright.passes.air.shim.wrapping import acting_ops, counting_of
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
-from tilewright.rewrite.insertion import building, building_before
 
 
 def hoist_herds(op: Operation) -> None:
@@ -47,7 +47,7 @@ def _hoist(herd: HerdOp) -> HerdOp:
     counter = only_block(loop.body).args[0]
     values = [value for value in herd.kernel_values if value is not counter]
     block = _body_for(herd, values)
-    build = building(InsertPoint.at_end(block), herd.location)
+    build = Emitter.at_end(block, herd.location)
     dims = 2 * len(herd.extents)
     counting = counting_of(loop)
     assert counting is not None
@@ -57,10 +57,10 @@ def _hoist(herd: HerdOp) -> HerdOp:
     outer = iter(block.args[dims:])
     arguments = [body.args[0] if value is counter else next(outer) for value in herd.kernel_values]
     _move_body(herd, [*block.args[:dims], *arguments], body)
-    building(InsertPoint.at_end(body), herd.location).insert(scf.YieldOp())
+    Emitter.at_end(body, herd.location).insert(scf.YieldOp())
     build.insert(scf.ForOp(lower, upper, width, [], Region(body)))
     build.insert(HerdTerminatorOp())
-    new = building_before(loop).insert(_like(herd, values, block))
+    new = Emitter.before(loop).insert(_like(herd, values, block))
     Rewriter.erase_op(loop)
     return new
 
@@ -110,7 +110,7 @@ def _merge(herds: Sequence[HerdOp]) -> None:
     passed = dict(zip(values, block.args[dims:], strict=True))
     for herd in herds:
         _move_body(herd, [*block.args[:dims], *(passed[value] for value in herd.kernel_values)], block)
-    building(InsertPoint.at_end(block), last.location).insert(HerdTerminatorOp())
-    building_before(last).insert(_like(last, values, block))
+    Emitter.at_end(block, last.location).insert(HerdTerminatorOp())
+    Emitter.before(last).insert(_like(last, values, block))
     for herd in herds:
         Rewriter.erase_op(herd)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xdsl.dialects import scf
 from xdsl.dialects.memref import AllocOp, DeallocOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
@@ -17,9 +17,9 @@ from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.passes.air.shim.draining import open_tokens
 from tilewright.passes.air.shim.wrapping import acting_ops
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
-from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 
@@ -42,7 +42,7 @@ def _isolate(loop: scf.ForOp) -> None:
     parts = [_part(loop, group) for group in groups]
     for result in loop.results:
         tokens = [part.results[0] for part in parts]
-        join = building_before(loop).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
+        join = Emitter.before(loop).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
         result.replace_all_uses_with(join.results[0])
     Rewriter.erase_op(loop)
 
@@ -139,15 +139,15 @@ def _part(loop: scf.ForOp, group: Sequence[Operation]) -> scf.ForOp:
     wanted = {*group, *(source for op in group for source in _sources(op, loop))}
     block = Block(arg_types=[argument.type for argument in body.args])
     copies: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
-    build = building(InsertPoint.at_end(block), loop.location)
+    build = Emitter.at_end(block, loop.location)
     for op in body.ops:
         if op in wanted:
             build.insert(op.clone(copies))
     yielded: list[SSAValue] = []
     if loop.results:
         join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-        yielded = [build.insert(join).results[0]]
+        yielded = [build.value(join)]
     build.insert(scf.YieldOp(*yielded))
     part = scf.ForOp(loop.lb, loop.ub, loop.step, list(loop.iter_args), Region(block))
     part.attributes.update(loop.attributes)
-    return building_before(loop).insert(part)
+    return Emitter.before(loop).insert(part)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -28,9 +27,9 @@ from tilewright.passes.air.shim.patterns import (
     with_repeat_outermost,
 )
 from tilewright.rewrite.effects import is_pure
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
-from tilewright.rewrite.insertion import building_before
 from tilewright.rewrite.unrolling import iterations
 
 
@@ -146,7 +145,7 @@ def _at_start(dim: Dimension, loop: scf.ForOp, counting: Counting) -> Dimension:
 
 def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
     """Put the transfer in place of the loop; it waits for what the loop and everything in it waited for."""
-    build = building_before(loop)
+    build = Emitter.before(loop)
     _hoist(transfer, dims, loop, build)
     waited = [value for value in loop.iter_args if isinstance(value.type, AsyncTokenType)]
     for op in only_block(loop.body).ops:
@@ -155,7 +154,7 @@ def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
     transfer.detach()
     build.insert(transfer)
     transfer.set_dependencies(list(dict.fromkeys(waited)))
-    set_pattern(transfer, dims, building_before(transfer))
+    set_pattern(transfer, dims, Emitter.before(transfer))
     _forward_results(loop, transfer)
     Rewriter.erase_op(loop, safe_erase=False)
 
@@ -166,7 +165,7 @@ def _forward_results(loop: scf.ForOp, transfer: ChannelEnd) -> None:
         result.replace_all_uses_with(initial if transfer.token is None else transfer.token)
 
 
-def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Builder) -> None:
+def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Emitter) -> None:
     """Take what the transfer needs out of the loop."""
     needed: list[SSAValue] = [*transfer.indices_in_bundle, transfer.buffer(transfer.SIDE)]
     needed += [value for dim in dims for value in dim.offset.factors]
@@ -174,7 +173,7 @@ def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Builder)
         _hoist_value(value, loop, build)
 
 
-def _hoist_value(value: SSAValue, loop: scf.ForOp, build: Builder) -> None:
+def _hoist_value(value: SSAValue, loop: scf.ForOp, build: Emitter) -> None:
     owner = value.owner
     if not isinstance(owner, Operation) or not is_defined_in(value, loop.body):
         return

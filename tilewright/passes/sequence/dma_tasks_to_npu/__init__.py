@@ -24,9 +24,9 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.descriptor_writes import wait_for_token
 from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
 from tilewright.passes.sequence.limit_checks import Guards
+from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
-from tilewright.rewrite.folding import patterns_of
 from tilewright.rewrite.legalization import convert
 
 
@@ -48,7 +48,7 @@ class StartTaskToPushQueue(RewritePattern):
         task = op.configuration if op.bd_id is None else find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
-        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
         rewriter.replace(
@@ -85,7 +85,7 @@ class AwaitTaskToSync(RewritePattern):
         if not task.issues_token:
             remedy = "Consider adding attribute `issue_token=true` here."
             fail_op(op, "Cannot wait on a BD that is not configured to issue a token.", (task, remedy))
-        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         rewriter.replace(op, wait_for_token(emit, place, task.dma_direction, task.channel.value.data))
 
 
@@ -162,7 +162,9 @@ class ConfigureTaskToWriteBd(RewritePattern):
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following = link_descriptors(op, descriptors)
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, Emitter(rewriter, self.constants), self.guards).write(following.get(bd))
+            TaskDescriptor(op, bd, place, Emitter(rewriter, constants=self.constants), self.guards).write(
+                following.get(bd)
+            )
         rewriter.erase(op)
 
 
