@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.ir.diagnostics import file_position
 
 DEVICE = """aie.device(npu1) {{
@@ -184,7 +184,7 @@ def test_an_unknown_number_is_refused_by_the_interpreter(limit: Limit, value: in
     device, argument = sequence.parent_op(), sequence.body.block.args[-1]
     assert device is not None
     with pytest.raises(Refused):
-        list(Interpreter(sequence, Emitter(device), {argument: value}).run())
+        list(Interpreter(sequence, TxnEmitter(device), {argument: value}).run())
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")

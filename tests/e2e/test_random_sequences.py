@@ -28,11 +28,11 @@ from random_sequences import Program, program
 from txn_effects import effects
 from xdsl.dialects.builtin import FileLineColLoc
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.native_sequence import Words
 from tilewright.codegen.range_error import RangeError
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device import DeviceName
 from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text
 from tilewright.ir.diagnostics import DiagnosedError, collect
@@ -119,7 +119,7 @@ def _interpret(design: Design, call: Call, outcome: Outcome) -> set[int]:
     arguments = {a: call.values[n] for a, n in zip(scalar_arguments(sequence), design.scalars(), strict=True)}
     lines, words = set[int](), list[int | None]()
     try:
-        for emitted in Interpreter(sequence, Emitter(device), arguments).run():
+        for emitted in Interpreter(sequence, TxnEmitter(device), arguments).run():
             words += emitted.words
             lines.add(_line(emitted.op.location))
     except Refused as error:

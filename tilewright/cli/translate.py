@@ -92,20 +92,20 @@ def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
 
 
 def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
-    from tilewright.codegen.emission import Emitter
     from tilewright.codegen.static_words import static_words
+    from tilewright.codegen.txn_words import TxnEmitter
 
     device = device_in(module, arguments.device_name)
     sequence = sequence_in(device, arguments.sequence_name)
-    stream = static_words(sequence, Emitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
+    stream = static_words(sequence, TxnEmitter(device, fold_ddr_offsets=arguments.fold_ddr_offsets))
     if arguments.location_map or arguments.show_locations:
         from tilewright.codegen.location_map import location_map_json, location_table
 
         if arguments.location_map:
-            document = location_map_json(stream.places, device.model, arguments.device_name)
+            document = location_map_json(stream.entries, device.model, arguments.device_name)
             write_text(arguments.location_map, document)
         if arguments.show_locations:
-            table = location_table(stream.places, device.model)
+            table = location_table(stream.entries, device.model)
             if arguments.output == "-":
                 return table
             write_text("-", table)
@@ -135,7 +135,7 @@ def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Out
 
 def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-    from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+    from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
     from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
 
     lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
@@ -211,13 +211,13 @@ def routes_json(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -
 
 
 def memory_map(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
-    from tilewright.codegen.memory_map import memory_map_text
+    from tilewright.codegen.linker_files import memory_map_text
 
     return memory_map_text(device_in(module, arguments.device_name))
 
 
 def core_list(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
-    from tilewright.codegen.memory_map import core_list_text
+    from tilewright.codegen.linker_files import core_list_text
 
     return core_list_text(device_in(module, arguments.device_name))
 

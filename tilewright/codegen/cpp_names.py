@@ -35,7 +35,7 @@ PARAMETERS = {
 }
 
 
-class Names:
+class CppNames:
     """Gives each value of a function a name that nothing else in it has."""
 
     def __init__(self, function: FuncOp):

@@ -6,22 +6,23 @@ program, expressions written where they are used, constants `const`, and comment
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePath
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_expressions import outside, precedence
-from tilewright.codegen.cpp_inlining import INT_BITS, Inlining
-from tilewright.codegen.cpp_names import Names
-from tilewright.codegen.cpp_printer import CppPrinter
-from tilewright.codegen.cpp_readable_statements import READABLE_STATEMENTS, initialized_at_once
+from tilewright.codegen.cpp_inlining import INT_BITS, LEAVE_UNLESS, Inlining
+from tilewright.codegen.cpp_names import CppNames
+from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
 from tilewright.dialects.emitc.calls import COMMENT
 from tilewright.dialects.emitc.expression import ExpressionOp
-from tilewright.dialects.emitc.types import OpaqueAttr, is_integer, is_unsigned, width_of
+from tilewright.dialects.emitc.types import ArrayType, OpaqueAttr, is_integer, is_unsigned, width_of
 from tilewright.ir.diagnostics import file_position
 from tilewright.ir.escapes import comment_text
 
@@ -41,7 +42,7 @@ class ReadablePrinter(CppPrinter):
     def __init__(self) -> None:
         super().__init__()
         self._inlined: set[Operation] = set()
-        self._given_names: Names | None = None
+        self._given_names: CppNames | None = None
         self._source: tuple[str, int] | None = None
         self._annotated = False
         self._declared_later: set[SSAValue] = set()
@@ -57,7 +58,7 @@ class ReadablePrinter(CppPrinter):
     def print_function(self, op: functions.FuncOp | func.FuncOp) -> None:
         if isinstance(op, functions.FuncOp) and op.body.blocks:
             self._inlined = Inlining(op).inlined
-            self._given_names = Names(op)
+            self._given_names = CppNames(op)
             comment = op.attributes.get(COMMENT)
             self._annotated, self._source = comment is not None, None
             if isinstance(comment, StringAttr):
@@ -255,3 +256,99 @@ def print_readable_cpp(module: ModuleOp, guard: str | None = None) -> str:
     printer.print_module(module)
     text = printer.text
     return f"#ifndef {guard}\n#define {guard}\n\n{text}\n#endif // {guard}\n" if guard else text
+
+
+WORDS_PER_LINE = 4
+
+
+def initialized_at_once(block: Block) -> list[SSAValue]:
+    """The variables that are assigned to before anything else happens."""
+    found: list[SSAValue] = []
+    declared: set[SSAValue] = set()
+    for op in block.ops:
+        match op:
+            case variables.VariableOp(value=OpaqueAttr()) if not isinstance(op.result.type, ArrayType):
+                declared.add(op.result)
+            case variables.AssignOp():
+                if op.var in declared:
+                    declared.discard(op.var)
+                    found.append(op.var)
+            case variables.ConstantOp() | variables.LiteralOp():
+                pass
+            case _:
+                declared.clear()
+    return found
+
+
+def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
+    if printer.is_declared_later(op.result):
+        return
+    if not isinstance(op.result.type, ArrayType) or not isinstance(op.value, OpaqueAttr):
+        STATEMENTS[variables.VariableOp](printer, op)
+        return
+    words = op.value.value.data.strip("{}").split(", ")
+    lines = [", ".join(words[start : start + WORDS_PER_LINE]) for start in range(0, len(words), WORDS_PER_LINE)]
+    declaration = f"static constexpr {printer.declaration(op.result)} = {{"
+    if len(lines) == 1:
+        printer.line(f"{declaration}{lines[0]}}};")
+        return
+    printer.line(declaration)
+    printer.line("\n".join(f"    {line}," for line in lines))
+    printer.line("};")
+
+
+def _print_assign(printer: ReadablePrinter, op: variables.AssignOp) -> None:
+    value = printer.operand(op.value)
+    if printer.is_declared_later(op.var) and op.var not in printer.names:
+        printer.line(f"{printer.declaration(op.var)} = {value};")
+    elif value != (name := printer.name(op.var)):
+        printer.line(f"{name} = {value};")
+
+
+def _print_for(printer: ReadablePrinter, op: control.ForOp) -> None:
+    variable = op.body.block.args[0]
+    lower, upper = printer.operand(op.lower_bound, op), printer.operand(op.upper_bound, op)
+    step = printer.operand(op.step, op)
+    name = printer.names[variable] = printer.loop_variable_name(variable)
+    advance = f"++{name}" if step == "1" else f"{name} += {step}"
+    printer.line(f"for ({type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {advance}) {{")
+    printer.loops += 1
+    printer.block(op.body.block)
+    printer.loops -= 1
+    printer.line("}")
+
+
+def _print_do(printer: ReadablePrinter, op: control.DoOp) -> None:
+    """A loop that is left from inside; where that is the first thing it does, with the condition in its head."""
+    first = next((nested for nested in op.body.block.ops if not printer.is_inlined(nested)), None)
+    if isinstance(first, calls.VerbatimOp) and first.value.data == LEAVE_UNLESS:
+        printer.line(f"while ({printer.operand(first.operands[0])}) {{")
+        printer.leave_out(first)
+    else:
+        printer.line("while (true) {")
+    printer.block(op.body.block)
+    printer.line("}")
+
+
+def _print_verbatim(printer: ReadablePrinter, op: calls.VerbatimOp) -> None:
+    pieces, arguments = op.pieces, iter(op.operands)
+    text = ""
+    for number, piece in enumerate(pieces):
+        if piece is not None:
+            text += piece
+            continue
+        value = next(arguments)
+        following = pieces[number + 1] if number + 1 < len(pieces) else None
+        alone = text.endswith("(") and following is not None and following.startswith(")")
+        argument = printer.operand(value, op)
+        text += argument if alone or printer.binds_tightly(value) else f"({argument})"
+    printer.line(text)
+
+
+READABLE_STATEMENTS: dict[type[Operation], Callable[[ReadablePrinter, Any], None]] = {
+    calls.VerbatimOp: _print_verbatim,
+    control.DoOp: _print_do,
+    control.ForOp: _print_for,
+    variables.AssignOp: _print_assign,
+    variables.VariableOp: _print_variable,
+}

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
-from tilewright.codegen.emission import Emitter, Packed, remedy
+from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Emitted:
+class EmittedWords:
     """One operation of the stream: what it came from and its words, None where one depends on what is not known."""
 
     op: Operation
@@ -49,7 +49,7 @@ class Interpreter:
     def __init__(
         self,
         sequence: RuntimeSequenceOp,
-        emitter: Emitter,
+        emitter: TxnEmitter,
         arguments: Mapping[SSAValue, int] | None = None,
         report: Callable[[Diagnostic], None] | None = None,
     ):
@@ -62,12 +62,12 @@ class Interpreter:
             self.values[argument] = signed(value, bits(argument.type))
         self.pools: dict[tuple[TileId, range], list[Number]] = {}
 
-    def run(self) -> Iterator[Emitted]:
+    def run(self) -> Iterator[EmittedWords]:
         for constant in self.sequence.outer_constants:
             yield from self._step(constant)
         yield from self.block(self.sequence.body.block)
 
-    def block(self, block: Block) -> Iterator[Emitted]:
+    def block(self, block: Block) -> Iterator[EmittedWords]:
         """What the operations before the terminator emit."""
         for op in block.ops:
             if op.name in TERMINATORS:
@@ -80,10 +80,10 @@ class Interpreter:
                 for diagnostic in error.diagnostics:
                     self.report(diagnostic)
 
-    def _step(self, op: Operation) -> Iterator[Emitted]:
+    def _step(self, op: Operation) -> Iterator[EmittedWords]:
         words = self.emitter.words(op)
         if words is not None:
-            yield Emitted(op, [word if isinstance(word, int) else self._packed(word) for word in words])
+            yield EmittedWords(op, [word if isinstance(word, int) else self._packed(word) for word in words])
         elif (control := _CONTROL.get(op.name)) is not None:
             yield from control(self, op)
         elif op.name in COMPUTE:
@@ -93,7 +93,7 @@ class Interpreter:
         elif op.regions or not is_side_effect_free(op):
             fail_op(op, "cannot be translated to TXN operations", (op, remedy(op)))
 
-    def _packed(self, word: Packed) -> Number:
+    def _packed(self, word: PackedWord) -> Number:
         packed = word.constant
         for part in word.parts:
             value = self.values.get(part.value)
@@ -128,14 +128,14 @@ class Interpreter:
         return self.pools.setdefault((op.place, numbers), [*reversed(numbers)]), len(numbers)
 
 
-def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[Emitted]:
+def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[EmittedWords]:
     region = op.true_region if run.known(op, op.cond) else op.false_region
     if region.blocks:
         yield from run.block(region.block)
         run.hand_on(op.results, run.yielded(region.block)[: len(op.results)])
 
 
-def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[Emitted]:
+def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[EmittedWords]:
     lower, upper, step = (run.known(op, value) for value in (op.lb, op.ub, op.step))
     if "unsignedCmp" in op.properties or "unsignedCmp" in op.attributes:
         lower, upper, step = (unsigned(op, value) for value in (lower, upper, step))
@@ -150,7 +150,7 @@ def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[Emitted]:
     run.hand_on(op.results, carried)
 
 
-def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[Emitted]:
+def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[EmittedWords]:
     before, after = op.before_region.block, op.after_region.block
     carried: Sequence[Number] = [run.values.get(value) for value in op.arguments]
     while True:
@@ -169,14 +169,14 @@ def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[Emitted]:
         carried = following
 
 
-def _run_switch(run: Interpreter, op: scf.IndexSwitchOp) -> Iterator[Emitted]:
+def _run_switch(run: Interpreter, op: scf.IndexSwitchOp) -> Iterator[EmittedWords]:
     cases = dict(zip(op.cases.get_values(), op.case_regions, strict=True))
     region = cases.get(run.known(op, op.arg), op.default_region)
     yield from run.block(region.block)
     run.hand_on(op.results, run.yielded(region.block))
 
 
-_CONTROL: dict[str, Callable[[Interpreter, Any], Iterator[Emitted]]] = {
+_CONTROL: dict[str, Callable[[Interpreter, Any], Iterator[EmittedWords]]] = {
     "scf.for": _run_for,
     "scf.if": _run_if,
     "scf.index_switch": _run_switch,

@@ -9,7 +9,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
 from xdsl.ir import Attribute
 
-from tilewright.codegen.static_words import Place
+from tilewright.codegen.static_words import StreamEntry
 from tilewright.device import DeviceModel
 from tilewright.device.register_names import name_address
 from tilewright.device.vendor_registers import vendor_name
@@ -19,14 +19,14 @@ from tilewright.txn.opcodes import WORD_BYTES
 VERSION = 1
 
 
-def location_map_json(places: Iterable[Place], model: DeviceModel, device_name: str) -> str:
+def location_map_json(entries: Iterable[StreamEntry], model: DeviceModel, device_name: str) -> str:
     """What upstream's tools write beside a binary; `device_name` is the name that the device was asked for by."""
-    operations = [_operation(place, model) for place in places]
+    operations = [_operation(place, model) for place in entries]
     document = {"version": VERSION, "device": device_name, "binary": "", "operations": operations}
     return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
 
-def _operation(entry: Place, model: DeviceModel) -> dict[str, Any]:
+def _operation(entry: StreamEntry, model: DeviceModel) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "byte_offset": entry.start * WORD_BYTES,
         "byte_size": entry.count * WORD_BYTES,
@@ -62,9 +62,9 @@ def location_json(location: Attribute) -> dict[str, Any]:
             return {"kind": "unknown"}
 
 
-def location_table(places: Iterable[Place], model: DeviceModel) -> str:
+def location_table(entries: Iterable[StreamEntry], model: DeviceModel) -> str:
     """One line for each operation of a stream: its words, what it is, the register it is about, its source."""
-    rows = [("words", "operation", "register", "source"), *(_row(entry, model) for entry in places)]
+    rows = [("words", "operation", "register", "source"), *(_row(entry, model) for entry in entries)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "".join(_lines(rows, widths))
 
@@ -75,7 +75,7 @@ def _lines(rows: Iterable[tuple[str, str, str, str]], widths: list[int]) -> Iter
         yield "  ".join([*padded, last]).rstrip() + "\n"
 
 
-def _row(entry: Place, model: DeviceModel) -> tuple[str, str, str, str]:
+def _row(entry: StreamEntry, model: DeviceModel) -> tuple[str, str, str, str]:
     register = (name_address(model, entry.address) or f"{entry.address:#x}") if entry.address is not None else ""
     last = entry.start + entry.count - 1
     words = str(last) if entry.count == 1 else f"{entry.start}-{last}"

@@ -13,7 +13,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tilewright.codegen.emission import Emitter, Packed, Word, remedy
+from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
@@ -29,7 +29,7 @@ I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 
 
 @dataclass(frozen=True)
-class Guard:
+class NativeGuard:
     """A check in the generated code: what it is about, what it demands, and the arguments that decide it."""
 
     subject: str
@@ -45,7 +45,7 @@ class Generator:
     function: ir.Function
     arguments: list[BlockArgument]
     location: LocationAttr
-    guards: list[Guard] = field(default_factory=list[Guard])
+    guards: list[NativeGuard] = field(default_factory=list[NativeGuard])
 
     @property
     def is_short(self) -> bool:
@@ -56,7 +56,7 @@ class Generator:
 class GeneratorBody(Body):
     """Builds the function of one generator; `handlers` are for operations that are neither words nor arithmetic."""
 
-    def __init__(self, module: ir.Module, generator: Generator, emitter: Emitter, handlers: Mapping[str, Handler]):
+    def __init__(self, module: ir.Module, generator: Generator, emitter: TxnEmitter, handlers: Mapping[str, Handler]):
         super().__init__(ir.IRBuilder(generator.function.append_basic_block("entry")), handlers)
         self.module, self.generator, self.emitter = module, generator, emitter
         self.out, self.capacity, self.failure = generator.function.args[:3]
@@ -144,10 +144,12 @@ class GeneratorBody(Body):
         fine = self.builder.icmp_signed("<=", turns, ir.Constant(I64, MOST_TURNS))
         arguments = {n for operand in loop.operands for n in self.arguments_behind(operand)}
         text = f"a sequence can have {MOST_TURNS} at most: let it do less at a time"
-        guard = Guard("the number of turns of this sequence's loops", text, loop.location, tuple(sorted(arguments)))
+        guard = NativeGuard(
+            "the number of turns of this sequence's loops", text, loop.location, tuple(sorted(arguments))
+        )
         self.fail_unless(fine, turns, guard)
 
-    def fail_unless(self, condition: ir.Value, value: ir.Value, guard: Guard) -> None:
+    def fail_unless(self, condition: ir.Value, value: ir.Value, guard: NativeGuard) -> None:
         """Leave the function with the guard's number unless the condition holds."""
         builder = self.builder
         passed, failed = self.new_block("passed"), self.new_block("failed")
@@ -179,7 +181,7 @@ class GeneratorBody(Body):
         copy = self.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
         self.builder.call(copy, [target, self._template(template), size, ir.Constant(ir.IntType(1), 0)])
         for index, word in enumerate(words):
-            if isinstance(word, Packed):
+            if isinstance(word, PackedWord):
                 place = self._word_pointer(target, ir.Constant(I64, index))
                 self.builder.store(self._pack(word), place, align=WORD_BYTES)
 
@@ -194,7 +196,7 @@ class GeneratorBody(Body):
     def _word_pointer(self, base: ir.Value, index: ir.Value) -> ir.Value:
         return self.builder.gep(base, [index], source_etype=I32)
 
-    def _pack(self, word: Packed) -> ir.Value:
+    def _pack(self, word: PackedWord) -> ir.Value:
         builder = self.builder
         packed: ir.Value = ir.Constant(I32, word.constant)
         for part in word.parts:
@@ -251,4 +253,6 @@ class GeneratorBody(Body):
         if number.type.width < I64.width:
             number = self.builder.sext(number, I64)
         subject = op.subject or "a number of this descriptor"
-        self.fail_unless(condition, number, Guard(subject, requirement, op.location, self.arguments_behind(value)))
+        self.fail_unless(
+            condition, number, NativeGuard(subject, requirement, op.location, self.arguments_behind(value))
+        )

@@ -9,18 +9,20 @@ guarded value in `*failure`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from llvmlite import ir
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute, BlockArgument, Operation
 
-from tilewright.codegen.emission import Emitter, is_emitted, remedy
-from tilewright.codegen.native_body import I64, POINTER, Generator, GeneratorBody
-from tilewright.codegen.native_handlers import HANDLERS
+from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, NativeGuard
+from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.native.body import is_translated
+from tilewright.native.body import Body, Handler, is_translated, lower_for
 
 SCALAR_BITS = range(1, 65)
 
@@ -53,7 +55,7 @@ def _is_scalar(type: Attribute) -> bool:
             return False
 
 
-def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Emitter, name: str) -> Generator:
+def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: TxnEmitter, name: str) -> Generator:
     """Add the function to an LLVM module."""
     arguments = scalar_arguments(sequence)
     type = ir.FunctionType(I64, [POINTER, I64, POINTER, *(I64 for _ in arguments)])
@@ -61,3 +63,91 @@ def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Emi
     generator.function.attributes.add("nounwind")
     GeneratorBody(module, generator, emitter, HANDLERS).build(sequence)
     return generator
+
+
+def _assert_field(body: Body, op: Operation) -> None:
+    op, body = cast(guards.NpuAssertBdFieldOp, op), cast(GeneratorBody, body)
+    limit, builder = op.max.value.data, body.builder
+
+    def fits(value: ir.Value) -> ir.Value:
+        return builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
+
+    body.guard(op, op.value, guards.range_requirement(0, limit), fits)
+
+
+def _assert_divisible(body: Body, op: Operation) -> None:
+    op, body = cast(guards.NpuAssertBdDivisibleOp, op), cast(GeneratorBody, body)
+    builder, may_be_one = body.builder, op.allow_unit is not None
+
+    def fits(value: ir.Value) -> ir.Value:
+        remainder = builder.srem(value, ir.Constant(value.type, op.divisor.value.data))
+        divisible = builder.icmp_signed("==", remainder, ir.Constant(value.type, 0))
+        is_one = builder.icmp_signed("==", value, ir.Constant(value.type, 1))
+        return builder.or_(divisible, is_one) if may_be_one else divisible
+
+    body.guard(op, op.value, op.requirement, fits)
+
+
+def _assert_range(body: Body, op: Operation) -> None:
+    op, body = cast(guards.NpuAssertRangeOp, op), cast(GeneratorBody, body)
+    (low, high), builder = op.limits, body.builder
+
+    def fits(value: ir.Value) -> ir.Value:
+        above = builder.icmp_signed(">=", value, ir.Constant(value.type, low))
+        below = builder.icmp_signed("<=", value, ir.Constant(value.type, high))
+        return builder.and_(above, below)
+
+    body.guard(op, op.value, op.requirement, fits)
+
+
+def _pop(body: Body, op: Operation) -> None:
+    op, body = cast(tasks.DmaBdPoolPopOp, op), cast(GeneratorBody, body)
+    builder, (ids, head) = body.builder, body.pool(op)
+    free = builder.load(head, typ=I64)
+    some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
+    text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
+    everything = tuple(range(len(body.generator.arguments)))
+    body.fail_unless(some, free, NativeGuard("", text, op.location, everything))
+    last = builder.sub(free, ir.Constant(I64, 1))
+    builder.store(last, head)
+    body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
+
+
+def _push(body: Body, op: Operation) -> None:
+    op, body = cast(tasks.DmaBdPoolPushOp, op), cast(GeneratorBody, body)
+    builder, (ids, head) = body.builder, body.pool(op)
+    free = builder.load(head, typ=I64)
+    room = builder.icmp_signed("<", free, ir.Constant(I64, len(op.numbers(body.emitter.model))))
+    text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
+    body.fail_unless(room, free, NativeGuard("", text, op.location))
+    builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
+    builder.store(builder.add(free, ir.Constant(I64, 1)), head)
+
+
+def _for(body: Body, op: Operation) -> None:
+    """A loop whose step is only known at run time must get somewhere."""
+    loop, builder_of = cast(scf.ForOp, op), cast(GeneratorBody, body)
+    step = body[loop.step]
+    if not isinstance(step, ir.Constant):
+        positive = body.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
+        number = body.builder.sext(step, I64) if step.type.width < I64.width else step
+        arguments = builder_of.arguments_behind(loop.step)
+        builder_of.fail_unless(
+            positive, number, NativeGuard("the step of this loop", "must be positive", op.location, arguments)
+        )
+    lower_for(body, op)
+
+
+def _nothing(body: Body, op: Operation) -> None:
+    """Data of block writes: read where it is used."""
+
+
+HANDLERS: Mapping[str, Handler] = {
+    guards.NpuAssertBdFieldOp.name: _assert_field,
+    guards.NpuAssertBdDivisibleOp.name: _assert_divisible,
+    guards.NpuAssertRangeOp.name: _assert_range,
+    tasks.DmaBdPoolPopOp.name: _pop,
+    tasks.DmaBdPoolPushOp.name: _push,
+    "memref.get_global": _nothing,
+    "scf.for": _for,
+}

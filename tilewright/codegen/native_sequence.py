@@ -36,7 +36,7 @@ _staging = _Staging()
 
 
 @dataclass(frozen=True)
-class Scalar:
+class ScalarArgument:
     """One scalar argument: its name, and the values that its type holds (read as signed or unsigned)."""
 
     name: str
@@ -59,7 +59,7 @@ class NativeSequence:
 
     def __init__(self, generator: Generator, address: int, names: Sequence[str], keep_alive: object):
         self.generator = generator
-        self.scalars = [Scalar(name, arg.type) for name, arg in zip(names, generator.arguments, strict=True)]
+        self.scalars = [ScalarArgument(name, arg.type) for name, arg in zip(names, generator.arguments, strict=True)]
         self._names = tuple(names)
         self._limits = [(scalar.name, *scalar.limits) for scalar in self.scalars]
         signature = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *(ctypes.c_int64 for _ in names)]

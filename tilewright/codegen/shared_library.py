@@ -9,21 +9,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from textwrap import fill
 
 from llvmlite import ir
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from tilewright.codegen.c_header import Function, Parameter, header_text, parameter_names
-from tilewright.codegen.cpp_names import identifier
-from tilewright.codegen.emission import Emitter
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, Guard
+from tilewright.codegen.cpp_names import RESERVED, identifier
+from tilewright.codegen.native_body import I32, I64, POINTER, Generator, NativeGuard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail, file_position, place
-from tilewright.ir.escapes import visible
+from tilewright.ir.escapes import comment_text, visible
 from tilewright.ir.free_names import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.memory_functions import define_memory_functions
@@ -84,17 +84,17 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     return SharedLibrary(name, code, header_text(name, functions), named)
 
 
-def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> Function:
+def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> GeneratorFunction:
     device = sequence.op.parent_op()
     prefix = f"{device.sym_name.data}_" if isinstance(device, DeviceOp) else ""
     scalars = scalar_arguments(sequence.op)
     names = parameter_names([sequence.argument_names[scalar.index] for scalar in scalars])
     types = [_c_type(scalar.type, sequence.op) for scalar in scalars]
-    parameters = [Parameter(type, name) for type, name in zip(types, names, strict=True)]
+    parameters = [GeneratorParameter(type, name) for type, name in zip(types, names, strict=True)]
     position = file_position(sequence.op.location)
     source = f"{PurePath(position[0]).name}:{position[1]}" if position else ""
     name = re.sub(r"\W", "_", f"{library}_{prefix}{sequence.op.sym_name.data}", flags=re.ASCII)
-    return Function(taken.like(name), sequence.name, source, parameters)
+    return GeneratorFunction(taken.like(name), sequence.name, source, parameters)
 
 
 def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
@@ -109,11 +109,13 @@ def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
             fail(where, f"an argument of type {type} has no counterpart in C")
 
 
-def _add_generator(module: ir.Module, function: Function, sequence: NamedSequence, first_code: int) -> Generator:
+def _add_generator(
+    module: ir.Module, function: GeneratorFunction, sequence: NamedSequence, first_code: int
+) -> Generator:
     """The function that hosts call: C's types outside, 64-bit integers inside; failures count through the library."""
     device = sequence.op.parent_op()
     assert device is not None
-    generator = build_generator(module, sequence.op, Emitter(device), f"{function.name}.words")
+    generator = build_generator(module, sequence.op, TxnEmitter(device), f"{function.name}.words")
     generator.function.linkage = "internal"
     types = [ir.IntType(parameter.bits) for parameter in function.parameters]
     outer = ir.Function(module, ir.FunctionType(I64, [POINTER, I64, *types, POINTER]), function.name)
@@ -144,7 +146,7 @@ def _call_inner(outer: ir.Function, inner: ir.Function, first_code: int) -> None
     builder.ret(result)
 
 
-def _explanation(guard: Guard, function: Function) -> str:
+def _explanation(guard: NativeGuard, function: GeneratorFunction) -> str:
     """Which number has which limits, where in the source, and which arguments decide it."""
     names = ", ".join(function.parameters[index].name for index in guard.arguments)
     text = f"{guard.subject} {guard.text}" if guard.subject else guard.text
@@ -173,3 +175,98 @@ def _constant(module: ir.Module, name: str, element: ir.Type, values: Sequence[i
     data = ir.GlobalVariable(module, type, name)
     data.linkage, data.global_constant, data.initializer = "private", True, ir.Constant(type, values)
     return data
+
+
+LINE_WIDTH = 120
+# Parameters of every function, and what C reserves beyond C++.
+_TAKEN = RESERVED | {"words", "capacity", "failure", "restrict", "typeof"}
+_BITS = {"bool": 8, "int8_t": 8, "int16_t": 16, "int32_t": 32, "int64_t": 64, "size_t": 64}
+
+
+@dataclass(frozen=True)
+class GeneratorParameter:
+    """A scalar argument of a sequence."""
+
+    type: str
+    name: str
+
+    @property
+    def bits(self) -> int:
+        return _BITS[self.type]
+
+
+@dataclass(frozen=True)
+class GeneratorFunction:
+    """A generator: what it is called, which sequence it makes the words of, where that is written."""
+
+    name: str
+    sequence: str
+    source: str
+    parameters: Sequence[GeneratorParameter]
+
+
+def parameter_names(names: Sequence[str]) -> list[str]:
+    """Names that C and C++ allow, each a different one."""
+    taken, found = set(_TAKEN), list[str]()
+    for number, name in enumerate(names):
+        wanted = unique = identifier(name) or f"arg{number}"
+        count = 1
+        while unique in taken:
+            count += 1
+            unique = f"{wanted}_{count}"
+        taken.add(unique)
+        found.append(unique)
+    return found
+
+
+def header_text(library: str, functions: Sequence[GeneratorFunction]) -> str:
+    """The header `libLIBRARY.h`."""
+    declarations = "\n\n".join(_declaration(library, function) for function in functions)
+    return _HEADER.format(library=library, guard=f"LIB{library.upper()}_H", declarations=declarations)
+
+
+def _declaration(library: str, function: GeneratorFunction) -> str:
+    scalars = [f"{parameter.type} {parameter.name}" for parameter in function.parameters]
+    parameters = ", ".join(["uint32_t *words", "int64_t capacity", *scalars, f"{library}_failure *failure"])
+    declaration = fill(f"int64_t {function.name}({parameters});", LINE_WIDTH, subsequent_indent=" " * 4)
+    source = f", {function.source}" if function.source else ""
+    return f"/* Sequence {comment_text(function.sequence + source)}. */\n{declaration}"
+
+
+_HEADER = """\
+/* The generators in lib{library}.so: the TXN words of each runtime sequence for values of its scalar arguments.
+ *
+ * Every function gives the number of words that the stream has, header included, and writes them to `words` if they
+ * fit into `capacity`. Ask for the number first (NULL and 0), or call again with more room where it is more than
+ * `capacity`; what is in `words` then is of no use.
+ *
+ * Where the hardware cannot take the values there is no stream: the function gives a negative code, and tells more in
+ * `*failure` unless that is NULL. No function keeps a state or allocates: threads may call them at the same time.
+ */
+#ifndef {guard}
+#define {guard}
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef struct {library}_failure {{
+  int64_t code;  /* what the function returned */
+  int64_t value; /* the number that was refused */
+}} {library}_failure;
+
+/* What a code means: which number has which limits, the line of the source that says so, the arguments that decide. */
+const char *{library}_failure_text(int64_t code);
+
+{declarations}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif /* {guard} */
+"""

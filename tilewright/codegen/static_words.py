@@ -7,8 +7,8 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from tilewright.codegen.emission import VERSION, Emitter
-from tilewright.codegen.interpreter import TO_BINARY, Emitted, Interpreter, Refused
+from tilewright.codegen.interpreter import TO_BINARY, EmittedWords, Interpreter, Refused
+from tilewright.codegen.txn_words import VERSION, TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
@@ -46,7 +46,7 @@ MAP_NAMES: dict[type[Operation], tuple[str, bool]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamEntry:
     """Some words of a stream, and the operation that they came from."""
 
     start: int
@@ -60,30 +60,30 @@ class Place:
 
 @dataclass(frozen=True)
 class StaticWords:
-    """A whole stream, header included, with the places of its operations."""
+    """A whole stream, header included, with the entry of each operation."""
 
     words: list[int]
-    places: list[Place]
+    entries: list[StreamEntry]
 
 
-def static_words(sequence: RuntimeSequenceOp, emitter: Emitter) -> StaticWords:
+def static_words(sequence: RuntimeSequenceOp, emitter: TxnEmitter) -> StaticWords:
     """The stream; a `DiagnosedError` names every operation that depends on what is known only at run time."""
     errors: list[Diagnostic] = []
-    words, places = [0] * HEADER_WORDS, list[Place]()
+    words, entries = [0] * HEADER_WORDS, list[StreamEntry]()
     try:
         for emitted in Interpreter(sequence, emitter, report=errors.append).run():
             if None in emitted.words:
                 errors.append(diagnose(Severity.ERROR, emitted.op, op_text(emitted.op, _complaint(emitted))))
                 continue
             known = cast(list[int], emitted.words)
-            places.append(Place(len(words), len(known), emitted.op, *_kind(emitted.op, known)))
+            entries.append(StreamEntry(len(words), len(known), emitted.op, *_kind(emitted.op, known)))
             words += known
     except Refused as error:
         errors.append(diagnose(Severity.ERROR, error.op, op_text(error.op, error.text)))
     if errors:
         raise CompileError(_distinct(errors))
-    words[:HEADER_WORDS] = header_words(emitter.header, len(places), len(words) * WORD_BYTES)
-    return StaticWords(words, places)
+    words[:HEADER_WORDS] = header_words(emitter.header, len(entries), len(words) * WORD_BYTES)
+    return StaticWords(words, entries)
 
 
 def _distinct(errors: list[Diagnostic]) -> list[Diagnostic]:
@@ -96,7 +96,7 @@ def _kind(op: Operation, words: list[int]) -> tuple[str, int | None]:
     return kind, words[LAYOUTS[VERSION][Opcode(words[0] & 0xFF)].fields["address"].word] if has_address else None
 
 
-def _complaint(emitted: Emitted) -> str:
+def _complaint(emitted: EmittedWords) -> str:
     if isinstance(emitted.op, queue.NpuAddressPatchOp):
         at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["address"].word
         if emitted.words[at] is None:

@@ -18,10 +18,10 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -242,11 +242,11 @@ def _argument(argument: BlockArgument, name: str) -> dict[str, Any]:
 def _operations(sequence: RuntimeSequenceOp, device: DeviceOp) -> Iterator[dict[str, Any]]:
     """Each operation that becomes words, with its source; where in the stream is said of sequences without loops only,
     and known only without run-time values."""
-    emitter = Emitter(device)
+    emitter = TxnEmitter(device)
     if not scalar_arguments(sequence) and not any(isinstance(op, scf.ForOp | scf.WhileOp) for op in sequence.walk()):
-        for place in static_words(sequence, emitter).places:
-            words = {"word": place.start, "words": place.count, "byte": place.start * WORD_BYTES}
-            yield {**words, "operation": place.op.name, "location": location_json(place.op.location)}
+        for entry in static_words(sequence, emitter).entries:
+            words = {"word": entry.start, "words": entry.count, "byte": entry.start * WORD_BYTES}
+            yield {**words, "operation": entry.op.name, "location": location_json(entry.op.location)}
         return
     for op in sequence.walk():
         words = emitter.words(op)

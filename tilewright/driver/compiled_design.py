@@ -326,7 +326,7 @@ class Design:
         """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-        from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
         module = self.module.clone()
         wanted = self.operation(sequence)
@@ -345,7 +345,7 @@ class Design:
 
     @cached_property
     def _cpp_names(self) -> dict[str, _CppNames]:
-        from tilewright.passes.cpp.convert_aiex_to_emitc.style import STYLES, StyleName
+        from tilewright.passes.cpp.convert_aiex_to_emitc.builder import STYLES, StyleName
 
         owners = [(self.device_of(name) or DEFAULT_DEVICE, op.sym_name.data) for name, op in self._operations.items()]
         functions = STYLES[StyleName.READABLE].function_names(owners)
@@ -363,9 +363,9 @@ class Design:
     def _compile(self, name: str | None) -> NativeSequence:
         from llvmlite import ir
 
-        from tilewright.codegen.emission import Emitter
         from tilewright.codegen.native_generator import build_generator
         from tilewright.codegen.native_sequence import NativeSequence
+        from tilewright.codegen.txn_words import TxnEmitter
         from tilewright.native.host import NativeModule
 
         found = self.operation(name)
@@ -373,7 +373,7 @@ class Design:
             module = ir.Module()
             device = found.parent_op()
             assert device is not None
-            generator = build_generator(module, found, Emitter(device), "generate")
+            generator = build_generator(module, found, TxnEmitter(device), "generate")
             native = NativeModule(module, all_passes=generator.is_short)
             compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
             self._compiled[name or ""] = compiled

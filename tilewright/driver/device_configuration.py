@@ -28,10 +28,10 @@ class ConfigurationStream:
 def configuration_stream(device: DeviceOp) -> ConfigurationStream:
     """The configuration of a device that is placed, addressed and routed; located errors where it is not."""
     from tilewright import txn
-    from tilewright.codegen.emission import Emitter
+    from tilewright.codegen.txn_words import TxnEmitter
     from tilewright.passes.control.configuration import configuration_of
-    from tilewright.passes.control.configuration.transaction import as_transaction
+    from tilewright.passes.control.configuration.instructions import as_transaction
 
     writes = list(as_transaction(configuration_of(device).writes))
-    stream = txn.Stream.of(Emitter(device).header, [write.operation for write in writes])
+    stream = txn.Stream.of(TxnEmitter(device).header, [write.operation for write in writes])
     return ConfigurationStream(txn.encode(stream), [write.location for write in writes])

@@ -262,12 +262,12 @@ def released_locks(core: CoreOp) -> Iterator[LockOp]:
 
 def operation_locations(op: RuntimeSequenceOp, values: Mapping[SSAValue, int], count: int) -> list[LocationAttr]:
     """The source of each operation of a sequence, for these values of its scalars."""
-    from tilewright.codegen.emission import Emitter
     from tilewright.codegen.interpreter import Interpreter
+    from tilewright.codegen.txn_words import TxnEmitter
 
     device = op.parent_op()
     assert device is not None
-    found = [emitted.op.location for emitted in Interpreter(op, Emitter(device), values).run()]
+    found = [emitted.op.location for emitted in Interpreter(op, TxnEmitter(device), values).run()]
     return found if len(found) == count else []
 
 

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import tilewright
 from tilewright.codegen.cpp_printer import print_cpp
 from tilewright.codegen.cpp_readable import print_readable_cpp
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter, Refused
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.context import make_context
@@ -23,7 +23,7 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
 from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.txn.codec import header_words
 
 INCLUDE = Path(tilewright.__file__).parent / "include"
@@ -50,7 +50,7 @@ def parts(module: ModuleOp) -> tuple[DeviceOp, RuntimeSequenceOp]:
 
 def interpreted(module: ModuleOp, values: Sequence[int]) -> Words:
     device, sequence = parts(module)
-    emitter = Emitter(device)
+    emitter = TxnEmitter(device)
     scalars = sequence.body.block.args[1:]
     run = Interpreter(sequence, emitter, dict(zip(scalars, values, strict=True)))
     words, count = [0] * 4, 0
@@ -74,7 +74,7 @@ class Native:
 
         device, sequence = parts(module)
         llvm = ir.Module("test")
-        self.generator = build_generator(llvm, sequence, Emitter(device), "generate")
+        self.generator = build_generator(llvm, sequence, TxnEmitter(device), "generate")
         self._code = NativeModule(llvm, optimize=0, all_passes=self.generator.is_short)
 
     def __call__(self, values: Sequence[int]) -> Words:

@@ -11,12 +11,12 @@ from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_
 from cpp_programs import Program, program
 from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
 STYLES = list(StyleName)
@@ -112,4 +112,4 @@ def test_static_words_are_those_of_a_call() -> None:
     module = read(baked)
     device = next(op for op in module.walk() if isinstance(op, DeviceOp))
     sequence = next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
-    assert static_words(sequence, Emitter(device)).words == interpreted(read(LINES), [8])
+    assert static_words(sequence, TxnEmitter(device)).words == interpreted(read(LINES), [8])

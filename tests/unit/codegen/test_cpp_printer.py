@@ -17,7 +17,7 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 MLIR_OPT, MLIR_TRANSLATE = which("mlir-opt-22"), which("mlir-translate-22")
 FILECHECK = Path(__file__).parents[2] / "filecheck"

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 from cpp_harness import cpp_text
 
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 DEVICE = """
 aie.device(npu2) {

@@ -6,8 +6,8 @@ import pytest
 from cpp_harness import read
 
 from tilewright import txn
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.static_words import StaticWords, static_words
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import DiagnosedError, file_position
@@ -36,7 +36,7 @@ def words_of(text: str, *, fold_ddr_offsets: bool = True) -> StaticWords:
     module = read(text)
     device = next(op for op in module.walk() if isinstance(op, DeviceOp))
     sequence = next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
-    return static_words(sequence, Emitter(device, fold_ddr_offsets=fold_ddr_offsets))
+    return static_words(sequence, TxnEmitter(device, fold_ddr_offsets=fold_ddr_offsets))
 
 
 def test_every_kind_of_operation_decodes():
@@ -50,9 +50,9 @@ def test_every_kind_of_operation_decodes():
 
 def test_places_cover_the_words_and_know_their_lines():
     stream = words_of(ALL_KINDS)
-    ends = [place.start + place.count for place in stream.places]
-    assert [4, *ends] == [*(place.start for place in stream.places), len(stream.words)]
-    positions = [file_position(place.op.location) for place in stream.places]
+    ends = [place.start + place.count for place in stream.entries]
+    assert [4, *ends] == [*(place.start for place in stream.entries), len(stream.words)]
+    positions = [file_position(place.op.location) for place in stream.entries]
     assert [position and position[1] for position in positions] == [6, 7, 9, 10, 11, 12, 13, 14, 15]
 
 
@@ -67,7 +67,7 @@ def test_a_loop_gives_one_place_for_each_time():
         }
       }
     }""")
-    assert [(place.start, place.kind, place.address) for place in stream.places] == [
+    assert [(place.start, place.kind, place.address) for place in stream.entries] == [
         (4, "WRITE32", 2),
         (10, "WRITE32", 2),
         (16, "WRITE32", 2),

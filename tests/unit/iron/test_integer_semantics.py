@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from iron_programs import vector
 
 import tilewright as tw
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.interpreter import Interpreter
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.iron import ObjectFifo, Program, Runtime, Worker, math
 from tilewright.iron.builders import ScalarValue, mlir_mod_ctx
 from tilewright.iron.controlflow import range_
@@ -213,7 +213,7 @@ def interpreted(design: tw.Design, x: int, y: int) -> list[int | None]:
     device = sequence.parent_op()
     assert device is not None
     arguments = dict(zip(sequence.body.block.args, (x, y), strict=True))
-    run = Interpreter(sequence, Emitter(device), arguments).run()
+    run = Interpreter(sequence, TxnEmitter(device), arguments).run()
     return [word for emitted in run for word in emitted.words]
 
 

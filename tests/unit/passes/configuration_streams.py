@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from tilewright import txn
-from tilewright.codegen.emission import Emitter
 from tilewright.codegen.static_words import static_words
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device import TileId, model
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -33,7 +33,7 @@ def stream_of(text: str, options: ConvertAieToTransactionPass | None = None) -> 
     run_pipeline(ctx, module, pipeline)
     device = next(op for op in module.body.block.ops if isinstance(op, DeviceOp))
     sequence = next(op for op in device.body.ops if isinstance(op, RuntimeSequenceOp))
-    words = static_words(sequence, Emitter(device)).words
+    words = static_words(sequence, TxnEmitter(device)).words
     return txn.decode(struct.pack(f"<{len(words)}I", *words))
 
 

@@ -12,8 +12,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.control.cert_chains import PAGE_BYTES
-from tilewright.passes.control.cert_legalize_pages import ALONE, CertLegalizePagesPass
-from tilewright.passes.control.cert_legalize_pages.pages import PageCosts
+from tilewright.passes.control.cert_legalize_pages import ALONE, CertLegalizePagesPass, PageCosts
 
 WRITE, LOAD = "aiex.cert.write32({}, 1)", "aiex.cert.load_pdi({}, @image)"
 PLAY = "aiex.cert.maskwrite32({0}, 1, 1) aiex.cert.uc_dma_write_des_sync(@chain{0})"

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.configuration import configuration_of
-from tilewright.passes.control.configuration.control_packets import insert_control_packets
+from tilewright.passes.control.configuration.instructions import insert_control_packets
 from tilewright.passes.control.convert_aie_to_transaction import configuration_start
 
 

@@ -15,7 +15,7 @@ from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.configuration import configuration_of
-from tilewright.passes.control.configuration.transaction import insert_transaction
+from tilewright.passes.control.configuration.instructions import insert_transaction
 
 SEQUENCE = "configure"
 

@@ -25,8 +25,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, di
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.passes.control.configuration import configuration_of
-from tilewright.passes.control.configuration.control_packets import insert_control_packets
-from tilewright.passes.control.configuration.transaction import insert_transaction
+from tilewright.passes.control.configuration.instructions import insert_control_packets, insert_transaction
 from tilewright.passes.control.configuration.writes import Write
 
 EMPTY_NAMES = ("empty_0", "empty_1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
@@ -13,9 +13,14 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
+from tilewright.dialects.aie.dma import DmaBody
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.lookup import lookup_symbol, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.bd_chains import DmaStartBdChainOp
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import (
     DmaAwaitTaskOp,
     DmaBdPoolPopOp,
@@ -26,7 +31,6 @@ from tilewright.dialects.aiex.tasks import (
 )
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.used_descriptors import used_descriptors
 
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -51,6 +55,27 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
                 _refuse_control_flow(sequence)
                 _check_tokens(sequence)
                 _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}).run(sequence)
+
+
+def used_descriptors(device: DeviceOp) -> Mapping[TileId, set[int]]:
+    """Numbers of descriptors by tile."""
+    used: defaultdict[TileId, set[int]] = defaultdict(set)
+    for op in device.walk():
+        match op:
+            case DmaBody() if op.place is not None:
+                bds = (bd for bd in op.walk() if isinstance(bd, DmaBdOp))
+                used[op.place] |= {bd.bd_id.value.data for bd in bds if bd.bd_id is not None}
+            case NpuDmaMemcpyNdOp() if (place := _shim_place(device, op)) is not None:
+                used[place].add(op.id.value.data)
+            case _:
+                pass
+    return used
+
+
+def _shim_place(device: DeviceOp, op: NpuDmaMemcpyNdOp) -> TileId | None:
+    allocation = lookup_symbol(device, op.metadata)
+    tile = tile_of(allocation.tile) if isinstance(allocation, ShimDmaAllocationOp) else None
+    return None if tile is None else tile.place
 
 
 def _draws_from_pool(sequence: RuntimeSequenceOp) -> bool:

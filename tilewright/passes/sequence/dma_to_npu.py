@@ -22,19 +22,19 @@ from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.aiex.argument_trace import ArgumentPart, trace_to_argument
-from tilewright.dialects.aiex.block_data import DataName, data_global, global_data, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, global_data, word_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
+from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.descriptor_lowering import (
-    Descriptor,
+from tilewright.passes.sequence.descriptor_writes import (
+    DescriptorWriter,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
@@ -43,7 +43,11 @@ from tilewright.passes.sequence.descriptor_lowering import (
     wait_for_token,
 )
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
-from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
+from tilewright.passes.sequence.upstream_descriptor_writes import (
+    RuntimePattern,
+    UpstreamDescriptorWriter,
+    argument_offset,
+)
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
 from tilewright.rewrite.legalization import convert
@@ -52,36 +56,36 @@ from tilewright.rewrite.numbers import Numbers
 GLOBAL_PREFIX = "blockwrite_data_"
 
 
-class Channel(NamedTuple):
+class AllocatedChannel(NamedTuple):
     """A shim channel, and where its tile is, if that is known."""
 
     allocation: ShimDmaAllocationOp
     place: TileId | None
 
 
-class Channels:
+class ChannelAllocations:
     """The shim channels of a device by name, each looked up once."""
 
     def __init__(self, device: DeviceOp):
         self.device = device
-        self._found: dict[SymbolRefAttr, Channel | None] = {}
+        self._found: dict[SymbolRefAttr, AllocatedChannel | None] = {}
 
-    def find(self, name: SymbolRefAttr) -> Channel | None:
+    def find(self, name: SymbolRefAttr) -> AllocatedChannel | None:
         if name not in self._found:
             allocation = lookup_symbol(self.device, name)
             self._found[name] = _channel(allocation) if isinstance(allocation, ShimDmaAllocationOp) else None
         return self._found[name]
 
 
-def _channel(allocation: ShimDmaAllocationOp) -> Channel:
+def _channel(allocation: ShimDmaAllocationOp) -> AllocatedChannel:
     tile = tile_of(allocation.tile)
-    return Channel(allocation, tile.place if tile is not None and tile.is_placed else None)
+    return AllocatedChannel(allocation, tile.place if tile is not None and tile.is_placed else None)
 
 
 class MemcpyToWriteBd(RewritePattern):
     """A transfer is a descriptor, the address of its buffer, and a push onto the channel's queue."""
 
-    def __init__(self, channels: Channels, guards: Guards, constants: SharedConstants | None):
+    def __init__(self, channels: ChannelAllocations, guards: Guards, constants: SharedConstants | None):
         self.channels, self.guards, self.constants = channels, guards, constants
 
     @op_type_rewrite_pattern
@@ -107,7 +111,7 @@ class MemcpyToWriteBd(RewritePattern):
 class _Memcpy:
     """A transfer on its way to being a descriptor."""
 
-    def __init__(self, op: NpuDmaMemcpyNdOp, channels: Channels, emit: Emitter, guards: Guards):
+    def __init__(self, op: NpuDmaMemcpyNdOp, channels: ChannelAllocations, emit: Emitter, guards: Guards):
         self.op, self.emit = op, emit
         channel = channels.find(op.metadata)
         if channel is None:
@@ -131,7 +135,7 @@ class _Memcpy:
         transfer = transfer_of(self.model, self.place, limits, sizes, strides)
         made = transfer.fields(self.numbers, self.checks)
         fields = self._template() | made.fields | self._padding()
-        Descriptor(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
+        DescriptorWriter(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
         part = self._argument()
         offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
         check_argument_part(self.checks, part, offset, transfer, self.element_bytes)
@@ -144,7 +148,7 @@ class _Memcpy:
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
         assert limits is not None, "the verifier refuses runtime patterns on other tiles"
         offsets, sizes, strides = self._numbers()
-        descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
+        descriptor = UpstreamDescriptorWriter(self.model, self.place, self.bd_id)
         burst_bytes = self.op.burst_length.value.data
         repeat = descriptor.write_pattern(self.emit, RuntimePattern(sizes, strides), limits, burst_bytes)
         part = self._argument()
@@ -208,7 +212,7 @@ class _Memcpy:
 
 
 class DmaWaitToSync(RewritePattern):
-    def __init__(self, channels: Channels, constants: SharedConstants | None):
+    def __init__(self, channels: ChannelAllocations, constants: SharedConstants | None):
         self.channels, self.constants = channels, constants
 
     @op_type_rewrite_pattern
@@ -344,7 +348,7 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        relative, channels = BufferToAddress(), Channels(op)
+        relative, channels = BufferToAddress(), ChannelAllocations(op)
         constants = SharedConstants() if self.guards is Guards.FULL else None
         convert(
             op,

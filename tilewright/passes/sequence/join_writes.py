@@ -29,22 +29,22 @@ from tilewright.rewrite.emitter import Emitter
 Word: TypeAlias = "int | SSAValue"
 
 
-class Target(NamedTuple):
+class WordAddress(NamedTuple):
     """Where a word goes: so many bytes behind a value, or behind 0."""
 
     base: SSAValue | None
     offset: int
 
 
-class Span:
+class WriteRun:
     """Words that follow each other, by the instructions that write them, all from one line of the source."""
 
-    def __init__(self, op: Operation, target: Target, words: list[Word], is_template: bool):
+    def __init__(self, op: Operation, target: WordAddress, words: list[Word], is_template: bool):
         self.ops, self.target, self.words = [op], target, words
         self._open = set(range(len(words))) if is_template else set[int]()
         """Words of a template that may still be replaced: nobody has seen them yet."""
 
-    def take(self, other: Span) -> bool:
+    def take(self, other: WriteRun) -> bool:
         """Whether another write belongs to these words; if so, they include it."""
         index, rest = divmod(other.target.offset - self.target.offset, WORD_BYTES)
         (word,) = other.words if len(other.words) == 1 else (None,)
@@ -73,9 +73,9 @@ def _blocks(sequence: RuntimeSequenceOp) -> Iterator[Block]:
     return (block for op in sequence.walk() for region in op.regions for block in region.blocks)
 
 
-def _spans(block: Block) -> Iterator[Span]:
+def _spans(block: Block) -> Iterator[WriteRun]:
     """Instructions that can be one, as nothing is done between them."""
-    span: Span | None = None
+    span: WriteRun | None = None
     for op in block.ops:
         if _does_nothing(op):
             continue
@@ -88,33 +88,33 @@ def _spans(block: Block) -> Iterator[Span]:
         yield span
 
 
-def _write(op: Operation) -> Span | None:
+def _write(op: Operation) -> WriteRun | None:
     match op:
         case NpuBlockWriteOp(buffer=None):
             words: list[Word] = [word & WORD_MASK for word in block_words(op)]
-            return Span(op, Target(None, absolute_address(op, op.address.value.data)), words, is_template=True)
+            return WriteRun(op, WordAddress(None, absolute_address(op, op.address.value.data)), words, is_template=True)
         case NpuWrite32Op(buffer=None):
             target = _target(op)
-            return None if target is None else Span(op, target, [op.value], is_template=False)
+            return None if target is None else WriteRun(op, target, [op.value], is_template=False)
         case _:
             return None
 
 
-def _target(op: NpuWrite32Op) -> Target | None:
+def _target(op: NpuWrite32Op) -> WordAddress | None:
     if (offset := constant_value(op.address)) is not None:
-        return Target(None, absolute_address(op, offset))
+        return WordAddress(None, absolute_address(op, offset))
     return _sum(op.address) if op.column is None and op.row is None else None
 
 
-def _sum(address: SSAValue) -> Target:
+def _sum(address: SSAValue) -> WordAddress:
     """A value that something known is added to, or that stands alone."""
     if isinstance(address.owner, AddiOp):
         left, right = address.owner.operands
         if (offset := constant_value(right)) is not None:
-            return Target(left, offset)
+            return WordAddress(left, offset)
         if (offset := constant_value(left)) is not None:
-            return Target(right, offset)
-    return Target(address, 0)
+            return WordAddress(right, offset)
+    return WordAddress(address, 0)
 
 
 def _does_nothing(op: Operation) -> bool:
@@ -122,7 +122,7 @@ def _does_nothing(op: Operation) -> bool:
     return isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith."))
 
 
-def _join(span: Span) -> None:
+def _join(span: WriteRun) -> None:
     first, last = span.ops[0], span.ops[-1]
     build = Emitter.before(last)
     if span.target.base is None:

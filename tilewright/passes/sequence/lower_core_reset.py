@@ -6,14 +6,22 @@ from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from tilewright.device import TileId
 from tilewright.device.registers import CoreControl
 from tilewright.dialects.aie.lookup import device_model, tile_of
 from tilewright.dialects.aiex.control import CoreResetOp
+from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.reset_pulse import pulse_reset
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
+
+
+def pulse_reset(emit: Emitter, place: TileId, register: int, bit: int) -> None:
+    """Write twice to the register at a byte offset in a tile; its other bits keep their values."""
+    for value in (bit, 0):
+        address, written, mask = emit.constants(register, value, bit)
+        emit.insert(NpuMaskWrite32Op(address, written, mask, *place))
 
 
 class CoreResetToMaskWrite32(RewritePattern):

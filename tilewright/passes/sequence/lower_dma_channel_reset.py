@@ -24,14 +24,14 @@ from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.passes.sequence.reset_pulse import pulse_reset
+from tilewright.passes.sequence.lower_core_reset import pulse_reset
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
 from tilewright.rewrite.symbols import references_in
 
 
-class Endpoint(NamedTuple):
+class RearmedChannel(NamedTuple):
     """A channel that an object FIFO uses, and how it was started."""
 
     tile: SSAValue
@@ -73,7 +73,7 @@ class ResetForToReset(RewritePattern):
         rewriter.erase(op)
 
 
-def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> Iterator[Endpoint]:
+def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> Iterator[RearmedChannel]:
     if binding.head_bd_ids is None or binding.repeat_counts is None:
         fail_op(
             op,
@@ -86,7 +86,7 @@ def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> I
     ):
         tile = tile_of(value)
         assert tile is not None and tile.place is not None, "the verifier asks for placed tiles"
-        yield Endpoint(value, tile.place, direction, channel, first_bd, repeat_count)
+        yield RearmedChannel(value, tile.place, direction, channel, first_bd, repeat_count)
 
 
 def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:

@@ -22,15 +22,11 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.switchbox import ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.control.configuration.buffers import initial_buffers
-from tilewright.passes.control.configuration.cascade import configured_cascade
-from tilewright.passes.control.configuration.cores import restarted_core, started_core
+from tilewright.passes.control.configuration.cores import loaded_program, restarted_core, started_core
 from tilewright.passes.control.configuration.descriptors import Slots
 from tilewright.passes.control.configuration.dmas import configured_dma
-from tilewright.passes.control.configuration.locks import cleared_locks, initial_locks
-from tilewright.passes.control.configuration.programs import loaded_program
-from tilewright.passes.control.configuration.shim_mux import configured_shim_mux
-from tilewright.passes.control.configuration.switches import configured_switch
+from tilewright.passes.control.configuration.memory import cleared_locks, initial_buffers, initial_locks
+from tilewright.passes.control.configuration.streams import configured_cascade, configured_shim_mux, configured_switch
 from tilewright.passes.control.configuration.writes import TileWriter, Write
 
 OVERLAY = "is_ctrl_pkt_overlay"

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.emitc.calls import VerbatimOp
+from tilewright.dialects.aiex import tasks
+from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
+from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
-from tilewright.ir.diagnostics import fail_op
+from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
+from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
+from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
+from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.passes.cpp.convert_aiex_to_emitc.sequence import SequenceConversion
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import STYLES, Style, StyleName
+from tilewright.passes.cpp.convert_aiex_to_emitc.arith import lower_arithmetic
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
+    NOT_SUPPORTED,
+    STYLES,
+    Style,
+    StyleName,
+    cpp_types,
+    known,
+)
+from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
+from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
+from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
 
 HEADER = "aie/Runtime/TxnEncoding.h"
 STANDARD_HEADERS = ("cstdint", "vector", "optional")
@@ -79,3 +95,220 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
         new.location = module.location
     Rewriter.insert_op([*includes, *before], InsertPoint.at_start(block))
     block.add_ops(after)
+
+
+BUFFER_TYPES = (MemRefType, UnrankedMemRefType)
+TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
+
+
+class SequenceConversion:
+    """Lowers the operations of a sequence into the frame of functions around them."""
+
+    def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, *, fold_ddr_offsets: bool):
+        self.sequence, self.device, self.style = sequence, device, style
+        arguments = [a for a in sequence.body.block.args if not isinstance(a.type, BUFFER_TYPES)]
+        types = cpp_types(sequence, [argument.type for argument in arguments])
+        self.frame: Frame = (DividedFunction if style.readable else WholeFunction)(sequence, device, style, types)
+        self.builder = self.frame.builder
+        for argument, parameter in zip(arguments, self.frame.parameters, strict=True):
+            parameter.name_hint = sequence.argument_names[argument.index]
+            self.builder.define(argument, parameter)
+        self.instructions = Instructions(
+            self.builder, device.model, self.frame.stream, fold_ddr_offsets=fold_ddr_offsets
+        )
+        self.control = ControlFlow(self.builder, self._lower_block)
+        self.failed = False
+
+    def run(self) -> Sequence[FuncOp]:
+        """The functions; none if there is something that C++ code cannot do, which is reported."""
+        self._declare_pools()
+        self.frame.begin()
+        self.instructions.counter = self.frame.counter
+        for constant in self.sequence.outer_constants:
+            self._lower(constant)
+        self._lower_block(self.sequence.body.block)
+        if self.failed:
+            return ()
+        self.frame.finish(self.instructions.count)
+        if self.style.readable:
+            simplify(self.frame.function)
+            drop_contradictions(self.frame.function)
+        erase_unused(self.frame.function)
+        self._use_arguments()
+        return self.frame.functions()
+
+    def _declare_pools(self) -> None:
+        declared: set[str] = set()
+        for op in self.sequence.walk():
+            if isinstance(op, tasks.PoolUser) and (name := pool_name(op, self.device.model)) not in declared:
+                declared.add(name)
+                self.builder.statement(pool_declaration(op, self.device.model))
+
+    def _lower_block(self, block: Block) -> None:
+        location = self.builder.location
+        for op in block.ops:
+            if op.name not in TERMINATORS:
+                self._lower(op)
+        self.builder.location = location
+
+    def _lower(self, op: Operation) -> None:
+        """Lower one operation. What cannot be is reported and skipped, so that all of it is."""
+        self.builder.location = op.location
+        if self.failed and any(not self.builder.knows(value) for value in op.operands):
+            return
+        try:
+            if self.instructions.lower(op) or lower_arithmetic(self.builder, op) or self.control.lower(op):
+                return
+            if not isinstance(op, memref.GetGlobalOp):
+                self._refuse(op)
+        except DiagnosedError as error:
+            self.failed = True
+            for diagnostic in error.diagnostics:
+                emit_diagnostic(diagnostic)
+
+    def _refuse(self, op: Operation) -> None:
+        self.failed = True
+        note = f"{op.name} is not supported in dynamic TXN C++ generation"
+        if op.name.startswith("aiex."):
+            note += "; passes such as --aie-dma-tasks-to-npu and --aie-dma-to-npu turn it into instructions that are"
+        emit_op_error(op, NOT_SUPPORTED).note(op, note)
+
+    def _use_arguments(self) -> None:
+        """Say that an argument is not used, or the compiler would."""
+        block = self.frame.function.body.block
+        assert block.first_op is not None
+        for argument in block.args:
+            if argument.first_use is None:
+                op = VerbatimOp("(void){};", [argument])
+                op.location = self.sequence.location
+                block.insert_op_before(op, block.first_op)
+
+
+def erase_unused(function: FuncOp) -> None:
+    """Erase what computes a value that nobody uses, and variables that are only assigned to."""
+    changed = True
+    while changed:
+        changed = _erase_unused_in(function.body.block)
+
+
+def _erase_unused_in(block: Block) -> bool:
+    changed = False
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            for nested in region.blocks:
+                if not isinstance(op, ExpressionOp):
+                    changed |= _erase_unused_in(nested)
+        if isinstance(op, VariableOp) and (doomed := _only_kept(op)) is not None:
+            for user in doomed:
+                Rewriter.erase_op(user, safe_erase=False)
+        elif not _computes(op) or any(result.first_use for result in op.results):
+            continue
+        Rewriter.erase_op(op)
+        changed = True
+    return changed
+
+
+def _only_kept(variable: VariableOp) -> list[Operation] | None:
+    """All uses of a variable, if it is read for nothing but to be assigned to itself."""
+    users = [use.operation for use in variable.result.uses]
+    loads = [user for user in users if isinstance(user, LoadOp)]
+    readers = [use.operation for load in loads for use in load.result.uses]
+    if all(_assigns(op, variable.result) for op in (*readers, *(user for user in users if user not in loads))):
+        return users
+    return None
+
+
+def _computes(op: Operation) -> bool:
+    """Whether an operation does nothing but give a value."""
+    return isinstance(op, ExpressionOp) or (op.has_trait(CExpression) and not isinstance(op, CallOp | CallOpaqueOp))
+
+
+def _assigns(op: Operation, variable: SSAValue) -> bool:
+    return isinstance(op, AssignOp) and op.var is variable
+
+
+def simplify(function: FuncOp) -> None:
+    """Shorten chains of casts and cast constants, as a person would write them in the first place."""
+    for op in list(function.walk()):
+        if isinstance(op, CastOp) and (simpler := _simpler_cast(op)) is not None:
+            value = simpler.results[0] if isinstance(simpler, Operation) else simpler
+            if isinstance(simpler, Operation):
+                simpler.location = op.location
+                assert op.parent is not None
+                op.parent.insert_op_before(simpler, op)
+            value.name_hint = value.name_hint or op.dest.name_hint
+            op.dest.replace_all_uses_with(value)
+            Rewriter.erase_op(op)
+
+
+def drop_contradictions(function: FuncOp) -> None:
+    """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
+    for op in list(function.walk()):
+        if isinstance(op, LogicalAndOp) and _contradicts_itself(op):
+            never = ConstantOp(IntegerAttr(0, i1), i1)
+            never.location = op.location
+            assert op.parent is not None
+            op.parent.insert_op_before(never, op)
+            op.result.replace_all_uses_with(never.result)
+            Rewriter.erase_op(op)
+
+
+def _contradicts_itself(op: LogicalAndOp) -> bool:
+    wanted: dict[SSAValue, int] = {}
+    for condition in _conjuncts(op):
+        if known(condition) == 0:
+            return True
+        match condition.owner:
+            case CmpOp(comparison=Predicate.eq, lhs=value, rhs=constant) if (number := known(constant)) is not None:
+                if wanted.setdefault(value, number) != number:
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _conjuncts(op: LogicalAndOp) -> Iterator[SSAValue]:
+    for operand in op.operands:
+        if isinstance(operand.owner, LogicalAndOp):
+            yield from _conjuncts(operand.owner)
+        else:
+            yield operand
+
+
+def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
+    source, target = op.source, op.dest.type
+    if not is_integral(target) or width_of(target) == 1:
+        return None
+    if source.type == target:
+        return source
+    number = known(source)
+    if number is not None:
+        return _constant(_converted(number, source.type, target), target)
+    inner = source.owner
+    if not isinstance(inner, CastOp) or not is_integral(inner.source.type):
+        return None
+    start, through = inner.source, source.type
+    if width_of(through) == 1 or width_of(target) > width_of(through):
+        return None
+    if start.type != target:
+        return CastOp(start, target)
+    start.name_hint = start.name_hint or source.name_hint
+    return start
+
+
+def _constant(number: int, type: Attribute) -> Operation | None:
+    match type:
+        case IntegerType():
+            return ConstantOp(IntegerAttr(number, type), type)
+        case _:
+            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
+
+
+def _converted(number: int, source: Attribute, target: Attribute) -> int:
+    """What a number of one type is in another, as C++ converts it."""
+    if is_unsigned(source):
+        number %= 1 << width_of(source)
+    number %= 1 << width_of(target)
+    if not is_unsigned(target) and number >> width_of(target) - 1:
+        number -= 1 << width_of(target)
+    return number

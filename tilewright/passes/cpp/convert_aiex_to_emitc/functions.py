@@ -16,9 +16,8 @@ from tilewright.dialects.emitc.functions import FuncOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import visible
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder, Style
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import NAMESPACE, VECTOR, opaque_type
-from tilewright.passes.cpp.convert_aiex_to_emitc.style import Style
 
 RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
 ANY_STREAM = opaque_type("Txn &")

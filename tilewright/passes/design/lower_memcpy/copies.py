@@ -12,7 +12,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.tiles import TileOp
-from tilewright.dialects.aiex.argument_trace import trace_to_argument
+from tilewright.dialects.aiex.subview_trace import trace_to_argument
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.emitter import known

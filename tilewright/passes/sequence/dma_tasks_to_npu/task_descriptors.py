@@ -16,7 +16,6 @@ from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
-from tilewright.dialects.aiex.argument_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.descriptor_checks import (
     DescriptorLimits,
     packet_violation,
@@ -26,12 +25,14 @@ from tilewright.dialects.aiex.descriptor_checks import (
 from tilewright.dialects.aiex.guards import range_requirement
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp
+from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.sequence.descriptor_lowering import (
-    Descriptor,
+from tilewright.passes.sequence.descriptor_writes import (
+    DescriptorWriter,
+    DmaTransfer,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
@@ -41,8 +42,11 @@ from tilewright.passes.sequence.descriptor_lowering import (
     transfer_of,
 )
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
-from tilewright.passes.sequence.transfer_fields import Transfer
-from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
+from tilewright.passes.sequence.upstream_descriptor_writes import (
+    RuntimePattern,
+    UpstreamDescriptorWriter,
+    argument_offset,
+)
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.numbers import Numbers
 
@@ -81,7 +85,7 @@ class TaskDescriptor:
             self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
             self._write_address(None)
 
-    def _write_fields(self, fields: dict[str, Number]) -> Transfer:
+    def _write_fields(self, fields: dict[str, Number]) -> DmaTransfer:
         task, bd, place = self.task, self.bd, self.place
         if self.checks.enabled:
             reached = self.model.accessible_bds(*place, task.channel.value.data)
@@ -92,10 +96,10 @@ class TaskDescriptor:
                 fail_op(bd, text)
         transfer = self._known_transfer(fields) if self.is_known else self._runtime_transfer()
         made = transfer.fields(self.numbers, self.checks)
-        Descriptor(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
+        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
         return transfer
 
-    def _known_transfer(self, fields: dict[str, Number]) -> Transfer:
+    def _known_transfer(self, fields: dict[str, Number]) -> DmaTransfer:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
         bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
         offset_bytes = (known(self.offset) or 0) * self.element_bytes
@@ -122,11 +126,11 @@ class TaskDescriptor:
             return self._transfer(self.sizes[::-1], self.strides[::-1], length if self.length is None else self.length)
         return self._transfer(sizes[::-1], strides[::-1], length)
 
-    def _runtime_transfer(self) -> Transfer:
+    def _runtime_transfer(self) -> DmaTransfer:
         sizes, strides = self._checked_pattern()
         return self._transfer(sizes, strides, self._explicit_length())
 
-    def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> Transfer:
+    def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> DmaTransfer:
         return transfer_of(
             self.model,
             self.place,
@@ -186,7 +190,7 @@ class TaskDescriptor:
             )
         sizes, strides = self._checked_pattern()
         limits = self._limits()
-        descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
+        descriptor = UpstreamDescriptorWriter(self.model, self.place, self.bd_id)
         place = self.place._asdict()
         if (bd_id := known(self.bd_id)) is not None:
             emit.insert(NpuWriteBdOp(**fields, **place, bd_id=bd_id))
@@ -197,7 +201,7 @@ class TaskDescriptor:
         pattern = RuntimePattern.padded(sizes, strides)
         descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
 
-    def _write_address(self, transfer: Transfer | None) -> None:
+    def _write_address(self, transfer: DmaTransfer | None) -> None:
         """Have the descriptor point to its buffer: an argument of the sequence, or one in the array."""
         bd, memory = self.bd, self.bd.operands[0]
         part = trace_to_argument(memory)
@@ -221,7 +225,7 @@ class TaskDescriptor:
     def _offset_bytes(self, base_bytes: int) -> Number:
         return offset_in_bytes(self.numbers, self.checks, [self.offset], [1], self.element_bytes, base_bytes)
 
-    def _patch_argument(self, part: ArgumentPart, register: int, transfer: Transfer | None) -> None:
+    def _patch_argument(self, part: ArgumentPart, register: int, transfer: DmaTransfer | None) -> None:
         emit, bd = self.emit, self.bd
         if not self.model.is_shim_noc(*self.place):
             fail_op(bd, "DDR memory (runtime input arguments) can only be referred to on shim tiles.")
@@ -238,10 +242,10 @@ class TaskDescriptor:
         """The register with the address, where the number of the descriptor is not known."""
         if known(self.bd_id) is not None:
             return None
-        base = Descriptor(self.model, self.place, self.bd_id).base(self.emit)
+        base = DescriptorWriter(self.model, self.place, self.bd_id).base(self.emit)
         return self.emit.add(base, self.emit.constant(WORD_BYTES * self.model.registers(*self.place).bd_address_word))
 
-    def _write_buffer_address(self, buffer: BufferOp, register: int, transfer: Transfer | None) -> None:
+    def _write_buffer_address(self, buffer: BufferOp, register: int, transfer: DmaTransfer | None) -> None:
         emit, bd = self.emit, self.bd
         if buffer.address_bytes is None:
             fail_op(
@@ -261,7 +265,7 @@ class TaskDescriptor:
         words = self.numbers.multiply(self.numbers.divide(address, WORD_BYTES), 1 << field.lo)
         emit.insert(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
 
-    def _checked_buffer_offset(self, transfer: Transfer) -> Number:
+    def _checked_buffer_offset(self, transfer: DmaTransfer) -> Number:
         offset_bytes = self._offset_bytes(0)
         check_offset(self.checks, offset_bytes, MAX_COUNT, self.element_bytes)
         check_bounds(self.checks, self.bd.buffer, offset_bytes, transfer, self.element_bytes)

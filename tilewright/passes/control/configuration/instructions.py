@@ -1,9 +1,11 @@
-"""A configuration as instructions of a runtime sequence: writes, masked writes, and block writes of globals."""
+"""A configuration in a runtime sequence: as register writes and block writes of globals, or as control packets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
@@ -13,11 +15,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright import txn
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.block_data import DataName, data_global
+from tilewright.dialects.aiex.blockwrite_data import DataName, data_global
+from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.free_names import FreeNames
 from tilewright.passes.control.configuration.writes import Write
+from tilewright.passes.control.legalize_ctrl_packet import MAX_WORDS
 from tilewright.rewrite.emitter import constant_op
 
 DATA_PREFIX = "config_blockwrite_data_"
@@ -90,3 +94,44 @@ def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[O
     yield from constants
     address, value = constants[0].result, constants[1].result
     yield NpuMaskWrite32Op(address, value, constants[2].result) if masked else NpuWrite32Op(address, value)
+
+
+@dataclass
+class ControlPacketData:
+    """Words for consecutive registers."""
+
+    address: int
+    words: list[int]
+    location: LocationAttr
+
+
+def insert_control_packets(device: DeviceOp, writes: Iterable[Write], at: InsertPoint) -> None:
+    """Insert packets that do what the writes do, as far as packets can: they have no masks."""
+    made = list[NpuControlPacketOp]()
+    for packet in _united(_packets(as_transaction(writes))):
+        words = np.array(packet.words, dtype=np.uint32).view(np.int32).tolist()
+        op = NpuControlPacketOp(packet.address, words)
+        op.location = located(packet.location, device)
+        made.append(op)
+    Rewriter.insert_op(made, at)
+
+
+def _packets(writes: Iterable[Write]) -> Iterator[ControlPacketData]:
+    for op, location in writes:
+        words = op.payload.tolist() if op.opcode == txn.Opcode.BLOCKWRITE else [op.value]
+        for start in range(0, len(words), MAX_WORDS):
+            yield ControlPacketData(op.address + WORD_BYTES * start, words[start : start + MAX_WORDS], location)
+
+
+def _united(packets: Iterable[ControlPacketData]) -> Iterator[ControlPacketData]:
+    """Packets to one address that follow each other set their bits together, as masked writes would have done."""
+    last: ControlPacketData | None = None
+    for packet in packets:
+        if last is not None and last.address == packet.address:
+            last.words = [first | second for first, second in zip_longest(last.words, packet.words, fillvalue=0)]
+            continue
+        if last is not None:
+            yield last
+        last = packet
+    if last is not None:
+        yield last

@@ -1,6 +1,6 @@
 """Descriptors with runtime values as mlir-aie writes them, operation by operation.
 
-It checks fewer limits than `Transfer` does and cuts what does not fit; `opt` shows this form, `compile` the other.
+It checks fewer limits than `DmaTransfer` does and cuts what does not fit; `opt` shows this form, `compile` the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tilewright.device.bd import AX_CACHE, ShimBd
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdFieldOp
-from tilewright.passes.sequence.descriptor_lowering import Descriptor
+from tilewright.passes.sequence.descriptor_writes import DescriptorWriter
 from tilewright.rewrite.emitter import Emitter, Number, known
 
 TEMPLATE_WORDS = (ShimBd.address_low, ShimBd.packet_id, ShimBd.burst_length, ShimBd.ax_cache, ShimBd.valid_bd)
@@ -45,7 +45,7 @@ class RuntimePattern:
 
 
 @dataclass(frozen=True)
-class UpstreamDescriptor(Descriptor):
+class UpstreamDescriptorWriter(DescriptorWriter):
     """A descriptor of a shim tile."""
 
     def write_template(self, emit: Emitter, words: Sequence[int]) -> None:

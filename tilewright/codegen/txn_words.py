@@ -29,7 +29,7 @@ VERSION = (0, 1)
 
 
 @dataclass(frozen=True)
-class Part:
+class WordPart:
     """Some low bits of a run-time value, shifted into a word."""
 
     value: SSAValue
@@ -38,15 +38,15 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedWord:
     """A word known only at run time: (constant | parts) + addend, in 32 bits."""
 
     constant: int
-    parts: tuple[Part, ...]
+    parts: tuple[WordPart, ...]
     addend: int = 0
 
 
-Word: TypeAlias = int | Packed
+Word: TypeAlias = int | PackedWord
 Number: TypeAlias = "int | SSAValue"
 
 
@@ -55,7 +55,7 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
     layout = LAYOUTS[VERSION][opcode]
     constants = [0] * layout.fixed_words
     constants[0] = opcode
-    parts: dict[int, list[Part]] = {}
+    parts: dict[int, list[WordPart]] = {}
     data = payload if payload is not None else [0] * layout.default_payload_words
     if layout.size_word is not None:
         constants[layout.size_word] = (layout.fixed_words + len(data)) * WORD_BYTES
@@ -65,9 +65,9 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
         if known is not None:
             constants[field.word] |= known << field.lo & field.mask
         else:
-            parts.setdefault(field.word, []).append(Part(cast(SSAValue, number), field.mask >> field.lo, field.lo))
+            parts.setdefault(field.word, []).append(WordPart(cast(SSAValue, number), field.mask >> field.lo, field.lo))
     words: list[Word] = [
-        Packed(constant, tuple(parts[index])) if index in parts else constant
+        PackedWord(constant, tuple(parts[index])) if index in parts else constant
         for index, constant in enumerate(constants)
     ]
     return [*words, *data]
@@ -78,7 +78,7 @@ def is_emitted(op: Operation) -> bool:
     return type(op) in _EMIT
 
 
-class Emitter:
+class TxnEmitter:
     """Turns the lowered operations of one device into words."""
 
     def __init__(self, device: Operation, *, fold_ddr_offsets: bool = True):
@@ -132,18 +132,18 @@ def _symbols_around(device: Operation) -> dict[str, Operation]:
     return symbols
 
 
-def _write(emitter: Emitter, op: Operation) -> list[Word]:
+def _write(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuWrite32Op, op)
     return compose(Opcode.WRITE, address=emitter.address(op, op.address), value=op.value)
 
 
-def _mask_write(emitter: Emitter, op: Operation) -> list[Word]:
+def _mask_write(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuMaskWrite32Op, op)
     address = emitter.address(op, op.address)
     return compose(Opcode.MASKWRITE, address=address, value=op.value, mask=op.mask)
 
 
-def _block_write(emitter: Emitter, op: Operation) -> list[Word]:
+def _block_write(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuBlockWriteOp, op)
     tile = {}
     if op.column is not None and op.row is not None:
@@ -152,17 +152,17 @@ def _block_write(emitter: Emitter, op: Operation) -> list[Word]:
     return compose(Opcode.BLOCKWRITE, emitter.global_words(op, op.data), address=address, **tile)
 
 
-def _write_words(emitter: Emitter, op: Operation) -> list[Word]:
+def _write_words(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuWriteWordsOp, op)
     return compose(Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address)
 
 
 def _word(value: SSAValue) -> Word:
     known = constant_value(value)
-    return Packed(0, (Part(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
+    return PackedWord(0, (WordPart(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
 
 
-def _sync(emitter: Emitter, op: Operation) -> list[Word]:
+def _sync(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(instructions.NpuSyncOp, op)
     return compose(
         Opcode.TCT,
@@ -175,7 +175,7 @@ def _sync(emitter: Emitter, op: Operation) -> list[Word]:
     )
 
 
-def _address_patch(emitter: Emitter, op: Operation) -> list[Word]:
+def _address_patch(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(queue.NpuAddressPatchOp, op)
     argument = op.arg_idx.value.data
     address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
@@ -187,14 +187,14 @@ def _address_patch(emitter: Emitter, op: Operation) -> list[Word]:
 
 
 def _plus(word: Word, addend: int) -> Word:
-    return word + addend & WORD_MASK if isinstance(word, int) else Packed(word.constant, word.parts, addend)
+    return word + addend & WORD_MASK if isinstance(word, int) else PackedWord(word.constant, word.parts, addend)
 
 
-def _preempt(emitter: Emitter, op: Operation) -> list[Word]:
+def _preempt(emitter: TxnEmitter, op: Operation) -> list[Word]:
     return compose(Opcode.PREEMPT, level=cast(firmware.NpuPreemptOp, op).level.value.data)
 
 
-def _load_pdi(emitter: Emitter, op: Operation) -> list[Word]:
+def _load_pdi(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(firmware.NpuLoadPdiOp, op)
     address = _integer(op.address)
     return compose(
@@ -210,12 +210,12 @@ def _integer(attr: IntegerAttr | None) -> int:
     return attr.value.data if attr is not None else 0
 
 
-def _create_scratchpad(emitter: Emitter, op: Operation) -> list[Word]:
+def _create_scratchpad(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(firmware.NpuCreateScratchpadOp, op)
     return compose(Opcode.CREATE_SCRATCHPAD, usage_type=_integer(op.usage_type), scratchpad_bytes=op.size.value.data)
 
 
-def _update_from_scratchpad(emitter: Emitter, op: Operation) -> list[Word]:
+def _update_from_scratchpad(emitter: TxnEmitter, op: Operation) -> list[Word]:
     op = cast(firmware.NpuUpdateFromScratchpadOp, op)
     return compose(
         Opcode.UPDATE_REG,
@@ -226,7 +226,7 @@ def _update_from_scratchpad(emitter: Emitter, op: Operation) -> list[Word]:
     )
 
 
-_EMIT: dict[type[Operation], Callable[[Emitter, Operation], list[Word]]] = {
+_EMIT: dict[type[Operation], Callable[[TxnEmitter, Operation], list[Word]]] = {
     instructions.NpuWrite32Op: _write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuBlockWriteOp: _block_write,
