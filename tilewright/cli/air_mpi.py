@@ -72,7 +72,7 @@ def _end(mpirun: subprocess.Popen[bytes]) -> None:
 
 
 def _check_mpi() -> None:
-    from tilewright.gpu.host.mpi_world import NoMpi, check_mpi
+    from tilewright.gpu.host.mpi import NoMpi, check_mpi
 
     try:
         check_mpi()
@@ -81,7 +81,7 @@ def _check_mpi() -> None:
 
 
 def _open_mpi() -> Any:
-    from tilewright.gpu.host.mpi_world import NoMpi, open_mpi
+    from tilewright.gpu.host.mpi import NoMpi, open_mpi
 
     try:
         return open_mpi()

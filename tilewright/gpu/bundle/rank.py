@@ -13,9 +13,9 @@ from tilewright.gpu.bundle.machine_code import load_object
 from tilewright.gpu.bundle.manifest import HOST_OBJECT, Launch, Manifest
 from tilewright.gpu.device import DeviceError, DeviceOptions, Kernel, RankLost, Size3, World
 from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.device_functions import Memory
 from tilewright.gpu.host.heap import SymmetricHeap
 from tilewright.gpu.host.letters import pointer_maker
-from tilewright.gpu.host.memory import Memory
 from tilewright.gpu.host.prints import FUNCTIONS as PRINTS
 from tilewright.gpu.host.sample_matrices import FUNCTIONS as SAMPLES
 from tilewright.gpu.host.streams import Streams

@@ -52,7 +52,7 @@ RUNTIME_MODULES = (
     "gpu/host/heap",
     "gpu/host/letters",
     "gpu/host/local_world",
-    "gpu/host/memory",
+    "gpu/host/device_functions",
     "gpu/host/output",
     "gpu/host/printing",
     "gpu/host/prints",

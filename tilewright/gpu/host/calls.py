@@ -12,9 +12,9 @@ from xdsl.dialects.llvm import LLVMVoidType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.memref.types import is_ranked
+from tilewright.gpu.host.functions import HostBody, call_runtime, host_body, in_row
 from tilewright.gpu.host.signatures import VOID, Signature, declared_signature
 from tilewright.gpu.host.symbols import SYMBOLS
-from tilewright.gpu.host.unit import HostBody, call_runtime, host_body, in_row
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types

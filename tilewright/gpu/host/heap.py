@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from tilewright.gpu.device import Device, DeviceError, Heap, World
-from tilewright.gpu.host.memory import Memory
+from tilewright.gpu.host.device_functions import Memory
 
 ALIGNMENT_BYTES = 256
 NOT_READY = "airgpu: symmetric heap not initialized"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.mpi_world import MpiWorld
+from tilewright.gpu.host.mpi import MpiWorld
 from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.printing import flush_all, print_lines_at_once
 from tilewright.gpu.host.rank import Job, run_rank, share_arguments

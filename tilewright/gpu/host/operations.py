@@ -13,8 +13,8 @@ from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.memory import AllocOp, DeallocOp, MemcpyOp, MemsetOp, SetDefaultDeviceOp
 from tilewright.dialects.memref.types import is_ranked, memref_type
 from tilewright.gpu.host.calls import HANDLERS as CALLS
+from tilewright.gpu.host.functions import HostBody, call_runtime, host_body, in_row
 from tilewright.gpu.host.symbols import LAUNCH, SYMBOLS
-from tilewright.gpu.host.unit import HostBody, call_runtime, host_body, in_row
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native import aggregates, host_buffers, pointers
 from tilewright.native.access import OUTSIDE, ExactNumbers

@@ -14,9 +14,9 @@ from xdsl.ir import Attribute, Operation
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.gpu.host.calls import build_function
+from tilewright.gpu.host.functions import HostBody, HostUnit
 from tilewright.gpu.host.operations import HANDLERS
 from tilewright.gpu.host.signatures import Signature
-from tilewright.gpu.host.unit import HostBody, HostUnit
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in, unchanging_symbols
 from tilewright.native.functions import types_of_parts

@@ -17,8 +17,8 @@ from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.gpu.device import Device, DeviceError, Kernel, KernelModule, RankLost, Size3, World
 from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.device_functions import Memory
 from tilewright.gpu.host.heap import SymmetricHeap
-from tilewright.gpu.host.memory import Memory
 from tilewright.gpu.host.prints import FUNCTIONS as PRINTS
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.sample_matrices import FUNCTIONS as SAMPLES

@@ -19,7 +19,7 @@ from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.dialects.airrt import events, loading, transfers
 from tilewright.dialects.airrt.events import EVENT
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.bodies import inline_body
+from tilewright.passes.air.hierarchies import inline_body
 from tilewright.passes.air.shim.accesses import buffer_of
 from tilewright.passes.air.shim.host_transfers import host_access, host_side
 from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch

@@ -18,9 +18,10 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     LINE,
     ORDERED,
     PROTOCOLS,
@@ -28,9 +29,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import (
     make_plan,
     stated_protocol,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_transfers import Transfers
-from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers
 from tilewright.passes.air.rank_checks import enclosing_function
 from tilewright.passes.air.targets import find_target, wave_size_of
 from tilewright.rewrite.effects import is_unused

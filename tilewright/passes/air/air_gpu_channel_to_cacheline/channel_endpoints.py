@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects._llvm_memory import Ordering
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import Group
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.heap_memory import Heap
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import Mailbox
+from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group
 from tilewright.passes.air.emitter import INDEX, Emitter
 
 

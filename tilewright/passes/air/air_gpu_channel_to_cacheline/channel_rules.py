@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Element
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
 from tilewright.passes.air.emitter import Emitter
 
 MAX_LISTED = 256

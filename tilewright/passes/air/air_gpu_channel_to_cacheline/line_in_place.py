@@ -16,11 +16,11 @@ from tilewright.dialects.air.types import is_symmetric
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS, Line
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import group_of
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle, refuse_rank
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import enclosing_herd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_transfers import Transfers, blocking
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, refuse_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import possible_ranks, rank_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import group_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers, blocking
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 

@@ -25,8 +25,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import World
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Element
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
 from tilewright.passes.air.emitter import Emitter
 
 LINE_BYTES = 128

@@ -14,8 +14,8 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import lead
 from tilewright.passes.air.air_gpu_channel_to_cacheline.shared_copies import Copy, share
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lead
 from tilewright.passes.air.emitter import Emitter
 
 

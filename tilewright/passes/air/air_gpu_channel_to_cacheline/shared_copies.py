@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import Group
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.access_indices import Indices, delinearized, indices_of, value_of
+from tilewright.passes.air.copy_loops import Indices, delinearized, indices_of, value_of
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import Mixed
 

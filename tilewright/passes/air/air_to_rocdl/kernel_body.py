@@ -18,10 +18,10 @@ from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_to_rocdl.attributions import attribute_buffers
 from tilewright.passes.air.air_to_rocdl.dma_loops import Workers, lower_copy
-from tilewright.passes.air.air_to_rocdl.kernel_sizes import BlockShape, grid_sizes
+from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, grid_sizes
 from tilewright.passes.air.air_to_rocdl.kernel_tokens import drop_tokens
-from tilewright.passes.air.bodies import inline_body, replace_token, wait_before
 from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.hierarchies import inline_body, replace_token, wait_before
 from tilewright.rewrite.effects import is_memory_effect_free
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 from tilewright.rewrite.folding.constants import scalar_int

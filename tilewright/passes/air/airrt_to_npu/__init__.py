@@ -22,15 +22,15 @@ from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.airrt_to_npu import cleanup, ordering, pacing
 from tilewright.passes.air.airrt_to_npu.coalescing import coalesce_feeds
+from tilewright.passes.air.airrt_to_npu.devices import devices_in, functions_in, place_functions
 from tilewright.passes.air.airrt_to_npu.launches import Launches, launches_of, number_waves
 from tilewright.passes.air.airrt_to_npu.limits import enforce_limits
 from tilewright.passes.air.airrt_to_npu.loads import load_herd
 from tilewright.passes.air.airrt_to_npu.main_device import add_reset_device, run_devices, run_only_device, sequences_in
-from tilewright.passes.air.airrt_to_npu.placement import devices_in, functions_in, place_functions
-from tilewright.passes.air.airrt_to_npu.transfers import transfer_to_task
+from tilewright.passes.air.airrt_to_npu.tasks import transfer_to_task
 from tilewright.passes.air.airrt_to_npu.waits import end_of_launch, wait_for_channels, wait_for_tasks
 from tilewright.passes.air.shim.affine_loops import unroll_affine_loops
-from tilewright.passes.air.shim.chains import unroll_parallels
+from tilewright.passes.air.shim.loops import unroll_parallels
 from tilewright.passes.air.shim.markers import LAUNCH_END, LAUNCH_WAVE
 from tilewright.passes.air.shim.walking import innermost_first
 from tilewright.rewrite.folding.regions import only_block

@@ -15,7 +15,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.passes.air.airrt_to_npu.placement import MainProgram, devices_in, sequence_name
+from tilewright.passes.air.airrt_to_npu.devices import MainProgram, devices_in, sequence_name
 
 MAIN = "main"
 

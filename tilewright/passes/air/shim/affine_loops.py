@@ -8,7 +8,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.shim.chains import copy_body
+from tilewright.passes.air.shim.loops import copy_body
 from tilewright.passes.air.shim.walking import innermost_first
 from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
 from tilewright.rewrite.folding.regions import only_block, take_contents, terminator

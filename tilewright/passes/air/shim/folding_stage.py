@@ -14,11 +14,11 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.passes.air.shim.accesses import canonicalize
 from tilewright.passes.air.shim.affine_loops import counted_loop
-from tilewright.passes.air.shim.chains import unroll_chain, unroll_parallels
+from tilewright.passes.air.shim.folding import acting_ops, counting_of, wrap_loop
 from tilewright.passes.air.shim.herds import hoist_herds
 from tilewright.passes.air.shim.isolation import isolate_loops
+from tilewright.passes.air.shim.loops import unroll_chain, unroll_parallels
 from tilewright.passes.air.shim.patterns import Limits
-from tilewright.passes.air.shim.wrapping import acting_ops, counting_of, wrap_loop
 from tilewright.rewrite.driver import Config, rewrite_with
 from tilewright.rewrite.folding import FunctionPattern, patterns_of
 from tilewright.rewrite.folding.air_bodies import fold_execute

@@ -12,8 +12,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
 from tilewright.dialects.air.levels import HerdOp, HerdTerminatorOp
+from tilewright.passes.air.shim.folding import acting_ops, counting_of
 from tilewright.passes.air.shim.linear import constant
-from tilewright.passes.air.shim.wrapping import acting_ops, counting_of
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
 from tilewright.rewrite.insertion import building, building_before

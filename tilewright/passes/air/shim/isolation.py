@@ -16,7 +16,7 @@ from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.passes.air.shim.draining import open_tokens
-from tilewright.passes.air.shim.wrapping import acting_ops
+from tilewright.passes.air.shim.folding import acting_ops
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
 from tilewright.rewrite.insertion import building, building_before

@@ -15,9 +15,9 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, LaunchTerminatorOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.shim.chains import copy_body
 from tilewright.passes.air.shim.draining import join_open_tokens
 from tilewright.passes.air.shim.linear import constant
+from tilewright.passes.air.shim.loops import copy_body
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.insertion import building, building_before
 

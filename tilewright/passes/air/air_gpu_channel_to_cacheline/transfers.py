@@ -18,14 +18,14 @@ from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_line, protocol_ordered
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import Group, Wave, group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import LINE, Plan, enclosing_herd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import Visits
 from tilewright.passes.air.air_gpu_channel_to_cacheline.heap_memory import Heap, address_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.kernel_arguments import KernelArguments
+from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, Plan, enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group, Wave, group_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits
 from tilewright.passes.air.emitter import Emitter
 
 

@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle, World, worlds_of
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message, check_match
 from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import Rule, Sample, find_rule
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, World, worlds_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_BYTES, Mailbox, find_slots
+from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, check_match
 from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
 from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
 from tilewright.passes.air.rank_checks import enclosing_function

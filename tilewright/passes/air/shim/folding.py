@@ -15,8 +15,8 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.passes.air.shim.accesses import WORD_BITS, buffer_of, pattern_of, set_pattern
-from tilewright.passes.air.shim.chains import unroll_chain
 from tilewright.passes.air.shim.linear import ZERO, Linear
+from tilewright.passes.air.shim.loops import unroll_chain
 from tilewright.passes.air.shim.patterns import (
     MAX_STRIDE,
     Buffer,

@@ -17,14 +17,14 @@ from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import DiagnosedError, fail_op
 from tilewright.ir.limits import MOST_CHANNEL_VISITS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_visits import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import MAX_WORLD
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import (
     Element,
     Visit,
     Visits,
     Workers,
     are_unordered,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import MAX_WORLD
 from tilewright.rewrite.folding.constants import scalar_int
 
 SMALL_WORLDS = 8

@@ -16,8 +16,8 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.access_indices import delinearized, indices_of, value_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.wire_types import from_wire, size_bytes, to_wire, wire_type
+from tilewright.passes.air.copy_loops import delinearized, indices_of, value_of
 from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
