@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Link, World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     Always,
     Around,
     FromTheEnd,
@@ -22,8 +24,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import (
     Sample,
     find_rule,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Link, World
-from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.evaluation import evaluate
 

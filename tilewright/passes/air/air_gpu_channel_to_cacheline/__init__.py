@@ -17,10 +17,9 @@ from tilewright.dialects.gpu.kernels import CONTAINER
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
 from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_WORDS
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     LINE,
     ORDERED,
@@ -29,8 +28,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     make_plan,
     stated_protocol,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
-from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers
+from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import ChannelMemory, Transfers
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import enclosing_rank
 from tilewright.passes.air.rank_checks import enclosing_function
 from tilewright.passes.air.targets import find_target, wave_size_of
 from tilewright.rewrite.effects import is_unused

@@ -1,28 +1,46 @@
 """Messages of one line that lies in the program's own buffer, as upstream lowers them.
 
 This is for channels that name no protocol and have one put and one get, of the same `memref<32xi32>` on the symmetric
-heap: nothing is copied, the last word of the buffer belongs to the channel, and 31 words are moved.
+heap: nothing is copied, the last word of the buffer belongs to the channel, and 31 words are moved. All words of the
+line travel together. The last one says how far a message is:
+
+    on the receiver   FULL      a message is there
+                      RECEIVED  and has been received; it may be read until the next one is asked for
+                      EMPTY     the next one has been asked for
+    on the sender     WAITING   a message was sent, and the next one has not been asked for
+                      other     a message may be sent
+
+So a message is sent once the one before it is done with, and the flag of an old message is not taken for a new one.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.types import is_symmetric
+from tilewright.dialects.gpu.attributes import ShuffleMode
+from tilewright.dialects.gpu.ids import LaneIdOp
+from tilewright.dialects.gpu.lanes import ShuffleOp
+from tilewright.dialects.memref.access import ATOMIC_KINDS, AtomicKind
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS, Line
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, refuse_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import enclosing_herd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import possible_ranks, rank_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers, blocking
-from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import possible_ranks, rank_of
+from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
+
+EMPTY, RECEIVED, FULL = 0, 1, 2
+FREE, WAITING = 0, -(1 << 31)
 
 
 def is_line_in_place(bundle: Bundle) -> bool:
@@ -90,3 +108,79 @@ def _expand(end: ChannelEnd, own: int, peer: int, transfers: Transfers) -> None:
         group.meet(emitter)
 
     blocking(end, together)
+
+
+@dataclass
+class Line:
+    """The line of this rank and that of its peer, as one lane of a wave sees them."""
+
+    emitter: Emitter
+    own: SSAValue
+    peer: SSAValue
+    lane: SSAValue
+    wave_size: int
+
+    @classmethod
+    def of(
+        cls, emitter: Emitter, buffer: SSAValue, own_rank: int, peer_rank: int, bases: SSAValue, wave_size: int
+    ) -> Line:
+        here, there = emitter.constant(own_rank), emitter.constant(peer_rank)
+        peer = emitter.insert(TranslateOp(buffer, here, there, bases)).results[0]
+        lane = emitter.insert(LaneIdOp.create(result_types=[INDEX])).results[0]
+        return cls(emitter, buffer, peer, lane, wave_size)
+
+    def send(self) -> None:
+        """Put the message into the peer's line once that is free."""
+        self._spin_while("eq", WAITING)
+        self._set_flag(self.emitter, self.own, WAITING)
+        inside = self.emitter.compare("ult", self.lane, self.emitter.constant(LINE_WORDS))
+        self.emitter.when(inside, self._store_line)
+
+    def _store_line(self, emitter: Emitter) -> None:
+        """All lanes store at once, so that the line arrives as one."""
+        payload = emitter.load(self.own, [self.lane])
+        is_flag = emitter.compare("eq", self.lane, emitter.constant(FLAG))
+        word = emitter.value("arith.select", (is_flag, emitter.i32(FULL), payload), i32)
+        emitter.store(word, self.peer, [self.lane])
+
+    def receive(self) -> None:
+        """Have the peer send the next message, unless it has, and wait for it."""
+        self._ask_for_more()
+        self._spin_while("ne", FULL)
+        self._set_flag(self.emitter, self.own, RECEIVED)
+
+    def _ask_for_more(self) -> None:
+        """A message that was received before is done with: empty the line, then tell the sender."""
+        received = self.emitter.compare("eq", self._own_flag(self.emitter), self.emitter.i32(RECEIVED))
+
+        def ask(emitter: Emitter) -> None:
+            self._set_flag(emitter, self.own, EMPTY)
+            self._set_flag(emitter, self.peer, FREE)
+
+        self.emitter.when(received, ask)
+
+    def _spin_while(self, predicate: str, state: int) -> None:
+        """Look at the own flag until it has changed."""
+        compared = self.emitter.i32(state)
+        self.emitter.spin(lambda inner: inner.compare(predicate, self._own_flag(inner), compared))
+
+    def _own_flag(self, emitter: Emitter) -> SSAValue:
+        """The last word of the own line, which one lane reads and all lanes get."""
+        inside = emitter.compare("ult", self.lane, emitter.constant(LINE_WORDS))
+        word = emitter.choose(inside, i32, self._poll, lambda inner: inner.i32(0))
+        flag_lane, width = emitter.i32(FLAG), emitter.i32(self.wave_size)
+        return emitter.insert(ShuffleOp(ShuffleMode.IDX, word, flag_lane, width)).results[0]
+
+    def _poll(self, emitter: Emitter) -> SSAValue:
+        """Read by an update that changes nothing: a loop that only reads could be taken for one without effect."""
+        kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ADDI), i64)}
+        return emitter.value("memref.atomic_rmw", (emitter.i32(0), self.own, self.lane), i32, kind)
+
+    def _set_flag(self, emitter: Emitter, line: SSAValue, state: int) -> None:
+        is_flag = emitter.compare("eq", self.lane, emitter.constant(FLAG))
+
+        def exchange(inner: Emitter) -> None:
+            kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ASSIGN), i64)}
+            inner.value("memref.atomic_rmw", (inner.i32(state), line, self.lane), i32, kind)
+
+        emitter.when(is_flag, exchange)

@@ -17,8 +17,8 @@ from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import DiagnosedError, fail_op
 from tilewright.ir.limits import MOST_CHANNEL_VISITS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import MAX_WORLD
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import (
+    MAX_WORLD,
     Element,
     Visit,
     Visits,

@@ -23,14 +23,23 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, SSAValue
 
+from tilewright.device.layout import WORD_BYTES
+from tilewright.dialects._llvm_memory import NOT_ATOMIC, Ordering
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, size_bytes
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
-from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.descriptors import POINTER
+from tilewright.passes.air.emitter import INDEX, Emitter
 
 LINE_BYTES = 128
-"""What travels between devices as one."""
+"""Bytes that travel between devices as one."""
+LINE_WORDS = LINE_BYTES // WORD_BYTES
+FLAG = LINE_WORDS - 1
+"""The word of a line that tells whether a message is there."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +128,91 @@ class Mailbox:
         number = emitter.sum(emitter.product(slot, emitter.constant(self.places)), turn)
         start = emitter.constant(self.start_bytes + self._counters * LINE_BYTES)
         return emitter.sum(start, emitter.product(number, emitter.constant(self.place_bytes)))
+
+
+def address_of(emitter: Emitter, buffer: SSAValue) -> SSAValue:
+    return emitter.value("memref.extract_aligned_pointer_as_index", (buffer,), INDEX)
+
+
+@dataclass(frozen=True)
+class Heap:
+    """The memory of channels on one rank, from `start` on; offsets count bytes."""
+
+    start: SSAValue
+
+    def pointer(self, emitter: Emitter, offset: SSAValue) -> SSAValue:
+        number = emitter.value("arith.index_cast", (emitter.sum(self.start, offset),), i64)
+        return emitter.value("llvm.inttoptr", (number,), POINTER)
+
+    def load(
+        self, emitter: Emitter, offset: SSAValue, type: Attribute, ordering: Ordering = Ordering.not_atomic
+    ) -> SSAValue:
+        return emitter.value("llvm.load", (self.pointer(emitter, offset),), type, _properties(type, ordering))
+
+    def store(
+        self, emitter: Emitter, value: SSAValue, offset: SSAValue, ordering: Ordering = Ordering.not_atomic
+    ) -> None:
+        pointer = self.pointer(emitter, offset)
+        emitter.emit("llvm.store", (value, pointer), (), _properties(value.type, ordering))
+
+
+def _properties(type: Attribute, ordering: Ordering) -> dict[str, Attribute]:
+    """Atomic accesses are for the whole system: no scope is written."""
+    if ordering == Ordering.not_atomic:
+        return {"ordering": NOT_ATOMIC}
+    return {"ordering": IntegerAttr(int(ordering), i64), "alignment": IntegerAttr(size_bytes(type), i64)}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a put or get of one channel works with."""
+
+    mailbox: Mailbox
+    group: Group
+    own: Heap
+    peer: Heap
+    input_slot: SSAValue
+    """The slot of the receiver, here or there."""
+    output_slot: SSAValue
+    message: Message
+
+    def sent(self, emitter: Emitter) -> SSAValue:
+        """How many messages were put before this one."""
+        return self.own.load(emitter, self.mailbox.sent(emitter, self.output_slot), i64)
+
+    def received(self, emitter: Emitter) -> SSAValue:
+        """How many messages were got before this one."""
+        return self.own.load(emitter, self.mailbox.received(emitter, self.input_slot), i64)
+
+    def wait_for_room(self, emitter: Emitter, number: SSAValue, ordering: Ordering) -> None:
+        """Wait until message `number` may be written over the one that had its place before."""
+        places, counter = emitter.i64(self.mailbox.places), self.mailbox.emptied(emitter, self.output_slot)
+
+        def is_full(inner: Emitter) -> SSAValue:
+            emptied = self.own.load(inner, counter, i64, ordering)
+            return inner.compare("uge", inner.arith("subi", number, emptied), places)
+
+        emitter.spin(is_full)
+
+    def place(self, emitter: Emitter, number: SSAValue) -> SSAValue:
+        """Where in the receiver's memory message `number` lies."""
+        places = self.mailbox.places
+        turn = emitter.constant(0)
+        if places > 1:
+            wide = emitter.arith("remui", number, emitter.i64(places))
+            turn = emitter.value("arith.index_cast", (wide,), INDEX)
+        return self.mailbox.place(emitter, self.input_slot, turn)
+
+    def announce(self, emitter: Emitter, count: SSAValue, ordering: Ordering) -> None:
+        """Tell the receiver that so many messages are there."""
+        self.peer.store(emitter, count, self.mailbox.filled(emitter, self.input_slot), ordering)
+
+    def give_back(self, emitter: Emitter, count: SSAValue, ordering: Ordering) -> None:
+        """Tell the sender that so many messages are done with."""
+        self.peer.store(emitter, count, self.mailbox.emptied(emitter, self.output_slot), ordering)
+
+    def count_sent(self, emitter: Emitter, count: SSAValue) -> None:
+        self.own.store(emitter, count, self.mailbox.sent(emitter, self.output_slot))
+
+    def count_received(self, emitter: Emitter, count: SSAValue) -> None:
+        self.own.store(emitter, count, self.mailbox.received(emitter, self.input_slot))

@@ -1,4 +1,4 @@
-"""What one put or get moves: elements of a buffer, by their numbers in the message."""
+"""Messages: the elements of a buffer that one put or get moves, by their numbers, and the bytes they are on the way."""
 
 from __future__ import annotations
 
@@ -8,18 +8,39 @@ from functools import reduce
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.wire_types import from_wire, size_bytes, to_wire, wire_type
 from tilewright.passes.air.copy_loops import delinearized, indices_of, value_of
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.folding.building import cast_op
+from tilewright.rewrite.folding.constants import FloatType, as_integer_type, is_shaped, width_of
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
+
+_LLVM_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+_WIDTHS = 8, 16, 32, 64, 128
+_CASTS: dict[type[Attribute], tuple[str, str]] = {
+    IndexType: ("arith.index_cast", "arith.index_cast"),
+    IntegerType: ("arith.extui", "arith.trunci"),
+}
+"""How types that LLVM lacks become what lies in a message, and back; others keep their bits."""
 
 
 @dataclass(frozen=True)
@@ -135,3 +156,41 @@ def check_match(messages: Sequence[Message]) -> None:
                 f"moves {other.length} elements; elsewhere {first.length} at a time go through this channel",
                 (first.end, "it is here"),
             )
+
+
+def wire_type(op: Operation, type: Attribute) -> Attribute:
+    """What an element of `type` is in a message."""
+    integer = as_integer_type(type)
+    if isinstance(type, IndexType):
+        return i64
+    if integer is not None and integer.width.data <= _WIDTHS[-1]:
+        return IntegerType(next(width for width in _WIDTHS if width >= integer.width.data))
+    if isinstance(type, _LLVM_FLOATS):
+        return type
+    if isinstance(type, FloatType) and type.bitwidth <= 8:
+        return i8
+    if is_shaped(type) and size_bytes(type):
+        return type
+    fail_op(op, f"moves elements of type {type}, which messages between ranks cannot hold")
+
+
+def size_bytes(type: Attribute) -> int:
+    """Bytes of an element in a message; 0 if its size is no whole number of them."""
+    width = width_of(type)
+    if width is None or width % 8:
+        return 0
+    return width // 8 * (prod(cast(VectorType[Attribute], type).get_shape()) if is_shaped(type) else 1)
+
+
+def to_wire(emitter: Emitter, value: SSAValue, wire: Attribute) -> SSAValue:
+    """An element as it lies in a message."""
+    if value.type == wire:
+        return value
+    return emitter.insert(cast_op(_CASTS.get(value.type.__class__, ("arith.bitcast",) * 2)[0], value, wire)).results[0]
+
+
+def from_wire(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
+    """An element of `type`, from what lies in a message."""
+    if value.type == type:
+        return value
+    return emitter.insert(cast_op(_CASTS.get(type.__class__, ("arith.bitcast",) * 2)[1], value, type)).results[0]

@@ -21,11 +21,9 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.gpu.attributes import ShuffleMode
 from tilewright.dialects.gpu.lanes import ShuffleOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import FLAG, LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS, Endpoint
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id
-from tilewright.passes.air.air_gpu_channel_to_cacheline.wave_fence import wave_fence
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id, wave_fence
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.building import cast_op
 

@@ -1,4 +1,4 @@
-"""Who does a transfer together: one wave, all waves of a herd, or all threads of a block."""
+"""Groups of threads that do a transfer together: one wave, all waves of a herd, or all threads of a block."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects._llvm_memory import FenceOp, Ordering
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.ids import BlockDimOp, LaneIdOp, ThreadIdOp
 from tilewright.dialects.gpu.lanes import BarrierOp
-from tilewright.passes.air.air_gpu_channel_to_cacheline.wave_fence import wave_fence
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
+
+WAVE_SCOPE = "wavefront"
+"""As the AMDGPU target calls it."""
 
 
 class Group(Protocol):
@@ -142,3 +145,9 @@ def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> Group:
     if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):
         return Wave(wave_size)
     return Herd(herd, wave_size)
+
+
+def wave_fence(emitter: Emitter) -> None:
+    """What lanes of this wave have written before is there for the other lanes after."""
+    ordering = IntegerAttr(int(Ordering.acq_rel), i64)
+    emitter.insert(FenceOp.create(properties={"ordering": ordering, "syncscope": StringAttr(WAVE_SCOPE)}))

@@ -1,32 +1,48 @@
-"""Puts and gets become the steps of a protocol, where they stand."""
+"""Puts and gets become the steps of a protocol, where they stand; the host gets the memory that they work on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects._strides import Strided
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import RankOp
-from tilewright.dialects.air.types import TOKEN, is_symmetric
+from tilewright.dialects.air.types import SYMMETRIC_HEAP, TOKEN, is_symmetric
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_line, protocol_ordered
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
-from tilewright.passes.air.air_gpu_channel_to_cacheline.heap_memory import Heap, address_of
-from tilewright.passes.air.air_gpu_channel_to_cacheline.kernel_arguments import KernelArguments
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import Endpoint, Heap, address_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, Plan, enclosing_herd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group, Wave, group_of
-from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits, enclosing_rank
+from tilewright.passes.air.descriptors import POINTER, wrap_pointer
 from tilewright.passes.air.emitter import Emitter
+from tilewright.passes.air.runtime_calls import (
+    BARRIER,
+    GET_WORLD_SIZE,
+    HEAP_BASES,
+    MEM_ALLOC,
+    MEM_FREE,
+    MEMCPY,
+    MEMSET32,
+    STREAM_SYNCHRONIZE,
+    SYMMETRIC_ALLOC,
+    SYMMETRIC_FREE,
+    call,
+    declare,
+)
+
+ADDRESS_BYTES, WORD_BYTES = 8, 4
+LINEAR = Strided((1,), 0)
 
 
 class Transfers:
@@ -157,3 +173,95 @@ def blocking(end: ChannelEnd, transfer: Callable[[Emitter], None]) -> None:
         ended = emitter.insert(WaitAllOp.create(result_types=[TOKEN]))
         end.token.replace_all_uses_with(ended.results[0])
     Rewriter.erase_op(end)
+
+
+class KernelArguments:
+    """Makes values available inside of hierarchies, each once."""
+
+    def __init__(self):
+        self._passed: dict[tuple[Hierarchy, SSAValue], SSAValue] = {}
+
+    def reach(self, value: SSAValue, op: Operation) -> SSAValue:
+        """What `value` is called at `op`, which is somewhere inside of where it is defined."""
+        home = value.owner.parent_region() if isinstance(value.owner, Operation) else value.owner.parent
+        assert home is not None
+        levels: list[Hierarchy] = []
+        parent = op.parent_op()
+        while parent is not None and not _contains(parent, home):
+            if isinstance(parent, Hierarchy):
+                levels.append(parent)
+            parent = parent.parent_op()
+        for level in reversed(levels):
+            value = self._inside(level, value)
+        return value
+
+    def _inside(self, level: Hierarchy, value: SSAValue) -> SSAValue:
+        key = level, value
+        if key not in self._passed:
+            level.set_kernel_operands([*level.kernel_values, value])
+            self._passed[key] = level.block.insert_arg(value.type, len(level.block.args))
+        return self._passed[key]
+
+
+def _contains(op: Operation, region: object) -> bool:
+    return any(found is region for found in op.regions)
+
+
+class ChannelMemory:
+    """What a function allocates at its start for the channels in it, and gives back at its end."""
+
+    def __init__(self, module: ModuleOp, function: FuncOp, size_bytes: int):
+        self._module, self._function, self._size_bytes = module, function, size_bytes
+        self._mail: SSAValue | None = None
+        self._bases: SSAValue | None = None
+
+    @property
+    def mail(self) -> SSAValue:
+        """All mailboxes, cleared on all ranks."""
+        if self._mail is None:
+            self._mail = self._allocate_mail()
+        return self._mail
+
+    @property
+    def bases(self) -> SSAValue:
+        """The addresses of the ranks' heaps, in memory of the device."""
+        if self._bases is None:
+            self._bases = self._allocate_bases()
+        return self._bases
+
+    def _start(self) -> Emitter:
+        return Emitter(InsertPoint.at_start(self._function.body.blocks[0]), self._function.location)
+
+    def _ends(self) -> list[Emitter]:
+        returns = [block.last_op for block in self._function.body.blocks if isinstance(block.last_op, ReturnOp)]
+        return [Emitter.before(op) for op in returns]
+
+    def _allocate_mail(self) -> SSAValue:
+        declare(self._module, SYMMETRIC_FREE, SYMMETRIC_ALLOC, BARRIER, STREAM_SYNCHRONIZE, MEMSET32)
+        emitter = self._start()
+        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(self._size_bytes), stream])
+        words = emitter.i64(self._size_bytes // WORD_BYTES)
+        call(emitter, MEMSET32, [pointer, emitter.i32(0), words, stream])
+        call(emitter, STREAM_SYNCHRONIZE, [stream])
+        call(emitter, BARRIER)
+        type = MemRefType(i8, [self._size_bytes], NoneAttr(), SYMMETRIC_HEAP)
+        for end in self._ends():
+            call(end, BARRIER)
+            call(end, SYMMETRIC_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+        return wrap_pointer(emitter, pointer, type, LINEAR)
+
+    def _allocate_bases(self) -> SSAValue:
+        declare(self._module, MEM_FREE, MEMCPY, MEM_ALLOC, HEAP_BASES, GET_WORLD_SIZE)
+        emitter = self._start()
+        (ranks,) = call(emitter, GET_WORLD_SIZE)
+        count = emitter.value("arith.extsi", (ranks,), i64)
+        size = emitter.product(count, emitter.i64(ADDRESS_BYTES))
+        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        (pointer,) = call(emitter, MEM_ALLOC, [size, stream, emitter.constant(0, i1)])
+        (table,) = call(emitter, HEAP_BASES)
+        call(emitter, MEMCPY, [pointer, table, size, stream])
+        for end in self._ends():
+            call(end, MEM_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+        type = MemRefType(IndexType(), [DYNAMIC_INDEX], NoneAttr(), SYMMETRIC_HEAP)
+        return wrap_pointer(emitter, pointer, type, LINEAR, [count])
