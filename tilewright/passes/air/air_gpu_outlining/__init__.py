@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr, i32
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -22,8 +31,8 @@ from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
-from tilewright.passes.air.air_gpu_outlining.linalg_loops import lower_linalg
 from tilewright.passes.standard.lower_affine import LowerAffinePass
+from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
@@ -196,3 +205,16 @@ def _take_blocks(launch: LaunchOp, body: Region) -> None:
         end = ReturnOp.create(location=op.location)
         Rewriter.insert_op(end, InsertPoint.before(op))
         Rewriter.erase_op(op)
+
+
+def lower_linalg(op: Operation) -> None:
+    """Lower what there is of linalg in `op`; most programs have none, and do not load it."""
+    found = [inner for inner in op.walk() if inner.name.startswith("linalg.") and inner.regions]
+    if not found:
+        return
+    from xdsl.transforms.convert_linalg_to_loops import LowerLinalgStructuredOpPattern
+
+    for inner in found:
+        if not all(isinstance(value.type, MemRefType) for value in inner.operands[-1:]):
+            fail_op(inner, "works on tensors; bufferize it before kernels are taken out")
+    rewrite(op, LowerLinalgStructuredOpPattern())
