@@ -28,7 +28,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_o
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
 from tilewright.ir.verifier import verify
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.hierarchies import find_target, wave_size_of
 from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.tracebacks import at_user_line

@@ -15,8 +15,7 @@ from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.emitter import INDEX, Emitter
-from tilewright.passes.air.hierarchies import inline_body, wait_before
-from tilewright.passes.air.rank_checks import check_messages_are_lowered, enclosing_function
+from tilewright.passes.air.hierarchies import check_messages_are_lowered, enclosing_function, inline_body, wait_before
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
 
 DEFAULT_HEAP_BYTES = 256 << 20

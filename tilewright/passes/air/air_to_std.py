@@ -20,10 +20,10 @@ from tilewright.dialects.airrt import events, loading, transfers
 from tilewright.dialects.airrt.events import EVENT
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.hierarchies import inline_body
-from tilewright.passes.air.shim.accesses import buffer_of
 from tilewright.passes.air.shim.host_transfers import host_access, host_side
 from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch
-from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.passes.air.shim.loops import innermost_first
+from tilewright.passes.air.shim.patterns import buffer_of
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import make_constant, number_attr
 from tilewright.rewrite.folding.regions import only_block, terminator

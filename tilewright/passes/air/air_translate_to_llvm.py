@@ -13,8 +13,8 @@ from tilewright.dialects._strides import Strided, strided_form
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.descriptors import POINTER, wrap_pointer
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.runtime_calls import POINTER, wrap_pointer
 
 
 class AirTranslateToLlvmPass(Pass):

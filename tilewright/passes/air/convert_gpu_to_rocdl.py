@@ -50,8 +50,8 @@ from tilewright.dialects.gpu.lanes import BarrierOp, ShuffleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.descriptors import descriptor_type, inserted, wrap_pointer
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.runtime_calls import descriptor_type, inserted, wrap_pointer
 
 _ADDRESS_SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: 3, AddressSpace.PRIVATE: 5}
 SHARED_SPACE = 3

@@ -30,8 +30,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
 )
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import ChannelMemory, Transfers
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import enclosing_rank
-from tilewright.passes.air.rank_checks import enclosing_function
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.hierarchies import enclosing_function, find_target, wave_size_of
 from tilewright.rewrite.effects import is_unused
 
 

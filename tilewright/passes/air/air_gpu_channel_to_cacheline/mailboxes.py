@@ -32,8 +32,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.links import World
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, size_bytes
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
-from tilewright.passes.air.descriptors import POINTER
 from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.passes.air.runtime_calls import POINTER
 
 LINE_BYTES = 128
 """Bytes that travel between devices as one."""

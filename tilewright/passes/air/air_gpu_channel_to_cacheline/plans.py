@@ -20,7 +20,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message,
 from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element, enclosing_rank
 from tilewright.passes.air.emitter import Emitter
-from tilewright.passes.air.rank_checks import enclosing_function
+from tilewright.passes.air.hierarchies import enclosing_function
 from tilewright.rewrite.folding.constants import scalar_int
 
 ORDERED, LINE = PROTOCOLS = "ordered", "line"

@@ -24,7 +24,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, Plan, enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group, Wave, group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits, enclosing_rank
-from tilewright.passes.air.descriptors import POINTER, wrap_pointer
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import (
     BARRIER,
@@ -34,11 +33,13 @@ from tilewright.passes.air.runtime_calls import (
     MEM_FREE,
     MEMCPY,
     MEMSET32,
+    POINTER,
     STREAM_SYNCHRONIZE,
     SYMMETRIC_ALLOC,
     SYMMETRIC_FREE,
     call,
     declare,
+    wrap_pointer,
 )
 
 ADDRESS_BYTES, WORD_BYTES = 8, 4

@@ -32,13 +32,11 @@ from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import (
     sizes_for,
 )
 from tilewright.passes.air.air_opt_shim_dma_bds.tiling import band_of, shim_loops, tile_band
-from tilewright.passes.air.shim.draining import drain, hand_on_tokens
-from tilewright.passes.air.shim.folding import counting_of
-from tilewright.passes.air.shim.folding_stage import Rest, fold_region, isolate
-from tilewright.passes.air.shim.host_transfers import host_transfers
-from tilewright.passes.air.shim.launches import launches_in, serialize_launch
+from tilewright.passes.air.shim.folding import Rest, counting_of, fold_region
+from tilewright.passes.air.shim.isolation import isolate
+from tilewright.passes.air.shim.host_transfers import ShimChannels, host_transfers
+from tilewright.passes.air.shim.launches import drain, hand_on_tokens, launches_in, serialize_launch
 from tilewright.passes.air.shim.patterns import Limits
-from tilewright.passes.air.shim.shim_channels import ShimChannels
 from tilewright.rewrite.folding.regions import only_block
 
 SHIM = Limits(dims=4, size=1023, repeats_outermost=True)

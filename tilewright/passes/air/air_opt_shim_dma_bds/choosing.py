@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, TileId, TileType
 from tilewright.device.timing import timing_of
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Cost, Move, Policy, Step, cost_of, plan
-from tilewright.passes.air.shim.shim_channels import ShimChannel
+from tilewright.passes.air.shim.host_transfers import ShimChannel
 
 POLICIES = [Policy(window, group) for window in range(TASK_QUEUE_DEPTH, 0, -1) for group in range(1, window + 1)]
 

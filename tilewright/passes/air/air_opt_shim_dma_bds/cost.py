@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from tilewright.device import DmaDirection
 from tilewright.device.timing import Timing
-from tilewright.passes.air.shim.shim_channels import ShimChannel
+from tilewright.passes.air.shim.host_transfers import ShimChannel
 
 START_OPERATIONS = 3
 """A block write and an address patch for the descriptor, a write to the queue."""

@@ -9,7 +9,7 @@ from tilewright.device.timing import timing_of
 from tilewright.ir.diagnostics import emit_remark
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles
 from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Planned
-from tilewright.passes.air.shim.shim_channels import ShimChannel
+from tilewright.passes.air.shim.host_transfers import ShimChannel
 
 
 def explain(planned: Planned, model: DeviceModel) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tilewright.device import DmaDirection
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Move
-from tilewright.passes.air.shim.shim_channels import ShimChannel
+from tilewright.passes.air.shim.host_transfers import ShimChannel
 
 
 class Place(NamedTuple):

@@ -20,14 +20,11 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_opt_shim_dma_bds.choosing import Choice, NoRoom, choose, fit_at_once, room_for
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move
 from tilewright.passes.air.air_opt_shim_dma_bds.ordering import in_step, reads_first, reordered
-from tilewright.passes.air.shim.accesses import WORD_BITS, buffer_of, set_pattern
 from tilewright.passes.air.shim.cutting import DIMS, Span, TooManyPieces, Uncuttable, cut_repeats, cut_steps, cut_wraps
-from tilewright.passes.air.shim.draining import blocking_wait, open_tokens
-from tilewright.passes.air.shim.host_transfers import host_access, host_side, host_transfers
+from tilewright.passes.air.shim.host_transfers import AWAITED, ShimChannels, host_access, host_side, host_transfers
+from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
-from tilewright.passes.air.shim.markers import AWAITED
-from tilewright.passes.air.shim.patterns import Dimension
-from tilewright.passes.air.shim.shim_channels import ShimChannels
+from tilewright.passes.air.shim.patterns import WORD_BITS, Dimension, buffer_of, set_pattern
 from tilewright.rewrite.folding.air_tokens import leaves_of
 from tilewright.rewrite.folding.regions import recreate
 from tilewright.rewrite.folding.strided_views import known_int

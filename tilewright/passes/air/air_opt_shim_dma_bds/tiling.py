@@ -16,8 +16,8 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.dialects.func import FuncOp
-from tilewright.passes.air.shim.draining import blocking_wait
 from tilewright.passes.air.shim.folding import Counting, counting_of
+from tilewright.passes.air.shim.launches import blocking_wait
 from tilewright.passes.air.shim.loops import check_copies, copy_body, light_copy
 from tilewright.passes.air.shim.patterns import largest_factor
 from tilewright.rewrite.folding.constants import make_constant, number_attr

@@ -26,8 +26,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
 from tilewright.passes.air.emitter import Emitter
-from tilewright.passes.air.hierarchies import inline_body, replace_token, wait_before
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.hierarchies import find_target, inline_body, replace_token, wait_before, wave_size_of
 from tilewright.rewrite.effects import is_memory_effect_free
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 from tilewright.rewrite.folding.constants import scalar_int

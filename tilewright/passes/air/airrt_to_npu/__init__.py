@@ -29,10 +29,8 @@ from tilewright.passes.air.airrt_to_npu.loads import load_herd
 from tilewright.passes.air.airrt_to_npu.main_device import add_reset_device, run_devices, run_only_device, sequences_in
 from tilewright.passes.air.airrt_to_npu.tasks import transfer_to_task
 from tilewright.passes.air.airrt_to_npu.waits import end_of_launch, wait_for_channels, wait_for_tasks
-from tilewright.passes.air.shim.affine_loops import unroll_affine_loops
-from tilewright.passes.air.shim.loops import unroll_parallels
-from tilewright.passes.air.shim.markers import LAUNCH_END, LAUNCH_WAVE
-from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
+from tilewright.passes.air.shim.loops import innermost_first, unroll_affine_loops, unroll_parallels
 from tilewright.rewrite.folding.regions import only_block
 from tilewright.rewrite.insertion import building_before
 

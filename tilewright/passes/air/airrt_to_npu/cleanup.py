@@ -18,7 +18,7 @@ from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.airrt.events import EVENT, EventType, WaitAllOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp
-from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.passes.air.shim.loops import innermost_first
 from tilewright.rewrite.driver import Config, rewrite_with
 from tilewright.rewrite.effects import Effect, effects_of
 from tilewright.rewrite.folding import patterns_of

@@ -12,8 +12,8 @@ from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.passes.air.airrt_to_npu.launches import wave_of
+from tilewright.passes.air.shim.host_transfers import COALESCED, PRESERVE_ORDER
 from tilewright.passes.air.shim.linear import Linear, linear_of
-from tilewright.passes.air.shim.markers import COALESCED, PRESERVE_ORDER
 from tilewright.rewrite.folding.strided_views import known_int
 
 

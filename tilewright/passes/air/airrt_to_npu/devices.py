@@ -14,7 +14,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.air.shim.affine_loops import constant_bounds
+from tilewright.passes.air.shim.loops import constant_bounds
 from tilewright.rewrite.folding.regions import only_block
 
 LAUNCH_LABEL = "affine_opt_label"

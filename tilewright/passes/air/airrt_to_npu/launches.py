@@ -13,8 +13,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.airrt.events import WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
-from tilewright.passes.air.shim.affine_loops import constant_bounds
-from tilewright.passes.air.shim.markers import LAUNCH_END, LAUNCH_WAVE
+from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
+from tilewright.passes.air.shim.loops import constant_bounds
 
 CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})
 

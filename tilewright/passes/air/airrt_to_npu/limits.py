@@ -11,8 +11,8 @@ from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
 from tilewright.dialects.airrt.transfers import DIMS, DmaMemcpyNdOp, Entries
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.waits import channel_wait
-from tilewright.passes.air.shim.accesses import buffer_of
 from tilewright.passes.air.shim.cutting import Span, Uncuttable, cut_steps, cut_wraps
+from tilewright.passes.air.shim.patterns import buffer_of
 from tilewright.rewrite.folding.strided_views import known_int
 from tilewright.rewrite.insertion import building_before
 

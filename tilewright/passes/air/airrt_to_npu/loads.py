@@ -16,7 +16,7 @@ from tilewright.dialects.airrt.loading import HerdLoadOp
 from tilewright.dialects.airrt.metadata import HerdMetadataOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.devices import device_named, devices_in
-from tilewright.passes.air.shim.markers import LAUNCH_WAVE
+from tilewright.passes.air.shim.host_transfers import LAUNCH_WAVE
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
 from tilewright.rewrite.folding.constants import int_width, make_constant, number_attr, scalar_int, width_of
 from tilewright.rewrite.insertion import building_before

@@ -16,7 +16,7 @@ from tilewright.ir.diagnostics import emit_warning
 from tilewright.passes.air.airrt_to_npu.launches import wave_of
 from tilewright.passes.air.airrt_to_npu.pacing import channel_of, start_of
 from tilewright.passes.air.airrt_to_npu.waits import is_output
-from tilewright.passes.air.shim.markers import APPEND_BARRIER, AWAIT_APPENDS, RUNTIME_HOIST
+from tilewright.passes.air.shim.host_transfers import APPEND_BARRIER, AWAIT_APPENDS, RUNTIME_HOIST
 from tilewright.rewrite.effects import is_pure
 from tilewright.rewrite.insertion import building_before
 

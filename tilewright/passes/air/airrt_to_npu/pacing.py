@@ -17,7 +17,7 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskForOp
 from tilewright.ir.diagnostics import emit_warning
 from tilewright.passes.air.airrt_to_npu.launches import wave_of
 from tilewright.passes.air.airrt_to_npu.waits import is_output
-from tilewright.passes.air.shim.markers import COALESCED, FIXED, PRESERVE_ORDER
+from tilewright.passes.air.shim.host_transfers import COALESCED, FIXED, PRESERVE_ORDER
 from tilewright.rewrite.effects import is_pure
 from tilewright.rewrite.insertion import building, building_before
 

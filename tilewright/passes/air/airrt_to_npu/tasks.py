@@ -19,7 +19,7 @@ from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp, DmaStartTaskOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.waits import is_awaited, is_output
-from tilewright.passes.air.shim.markers import CARRIED, PRESERVE_ORDER
+from tilewright.passes.air.shim.host_transfers import CARRIED, PRESERVE_ORDER
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
 from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
 from tilewright.rewrite.folding.strided_views import known_int

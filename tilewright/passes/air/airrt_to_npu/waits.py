@@ -20,7 +20,7 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskForOp
 from tilewright.dialects.airrt.events import EVENT, WaitAllOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.passes.air.airrt_to_npu.launches import Launches
-from tilewright.passes.air.shim.markers import AWAITED, LAUNCH_END, PRESERVE_ORDER
+from tilewright.passes.air.shim.host_transfers import AWAITED, LAUNCH_END, PRESERVE_ORDER
 from tilewright.rewrite.folding.regions import is_inside
 from tilewright.rewrite.insertion import building_before
 

@@ -1,15 +1,16 @@
-"""Loops that no descriptor can count are copied out, iteration by iteration, with those that wait for them in line."""
+"""Loops that no descriptor can count, copied out iteration by iteration, with those that wait for them in line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
+from xdsl.dialects import affine, scf
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.asynchronous import AsyncOp
@@ -18,8 +19,8 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
-from tilewright.rewrite.folding.regions import only_block
+from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr, scalar_int
+from tilewright.rewrite.folding.regions import only_block, take_contents, terminator
 from tilewright.rewrite.insertion import building_before
 
 MOST_COPIES = 100_000
@@ -144,3 +145,62 @@ def check_copies(loop: Operation, count: int) -> None:
     """Refuse to copy a body more often than any sequence is long."""
     if count > MOST_COPIES:
         fail_op(loop, f"runs its body {count} times, which would be copied; at most {MOST_COPIES} copies are made")
+
+
+def constant_bounds(loop: affine.ForOp) -> range | None:
+    """What a loop counts through, where that is known."""
+    lower, upper = (_constant(map.data) for map in (loop.lowerBoundMap, loop.upperBoundMap))
+    return None if lower is None or upper is None else range(lower, upper, loop.step.value.data)
+
+
+def _constant(map: AffineMap) -> int | None:
+    result = map.results[0] if len(map.results) == 1 else None
+    return result.value if isinstance(result, AffineConstantExpr) else None
+
+
+def unroll_affine_loops(op: Operation) -> None:
+    """Copy out every affine loop in an operation, inner ones first."""
+    for loop in [found for found in innermost_first(op) if isinstance(found, affine.ForOp)]:
+        bounds = constant_bounds(loop)
+        if bounds is None:
+            fail_op(loop, "failed to fully unroll", (loop, "its bounds have to be constants"))
+        _unroll(loop, bounds)
+
+
+def _unroll(loop: affine.ForOp, bounds: range) -> None:
+    build = building_before(loop)
+    values: list[SSAValue] = list(loop.inits)
+    for number in bounds:
+        counter = build.insert(make_constant(number_attr(number, INDEX))).results[0]
+        values = copy_body(only_block(loop.body), [counter, *values], build)
+    for result, value in zip(loop.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(loop)
+
+
+def counted_loop(loop: affine.ForOp) -> None:
+    """Count with `scf.for` instead, where the bounds are constants."""
+    bounds = constant_bounds(loop)
+    if bounds is None:
+        return
+    build = building_before(loop)
+    lower, upper, step = (
+        build.insert(make_constant(number_attr(number, INDEX))).results[0]
+        for number in (bounds.start, bounds.stop, bounds.step)
+    )
+    body = take_contents(loop.body)
+    end = terminator(body)
+    Rewriter.replace_op(end, scf.YieldOp(*end.operands))
+    new = build.insert(scf.ForOp(lower, upper, step, list(loop.inits), body))
+    for old, result in zip(loop.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    Rewriter.erase_op(loop)
+
+
+def innermost_first(op: Operation) -> Iterator[Operation]:
+    """What is nested in an operation, each after what is nested in it, the last of a block first."""
+    for region in op.regions:
+        for block in reversed(region.blocks):
+            for child in reversed(list(block.ops)):
+                yield from innermost_first(child)
+                yield child
