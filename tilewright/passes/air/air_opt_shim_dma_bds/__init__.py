@@ -22,6 +22,7 @@ from tilewright.dialects.air.levels import LaunchOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_opt_shim_dma_bds.explaining import explain
+from tilewright.passes.air.air_opt_shim_dma_bds.isolation import isolate
 from tilewright.passes.air.air_opt_shim_dma_bds.pacing import PRESERVE, coupled_channels, keep_order
 from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Scheduler
 from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import (
@@ -33,7 +34,6 @@ from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import (
 )
 from tilewright.passes.air.air_opt_shim_dma_bds.tiling import band_of, shim_loops, tile_band
 from tilewright.passes.air.shim.folding import Rest, counting_of, fold_region
-from tilewright.passes.air.shim.isolation import isolate
 from tilewright.passes.air.shim.host_transfers import ShimChannels, host_transfers
 from tilewright.passes.air.shim.launches import drain, hand_on_tokens, launches_in, serialize_launch
 from tilewright.passes.air.shim.patterns import Limits
