@@ -17,7 +17,7 @@ from tilewright.device.timing import timing_of
 from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Cost, Start, cost_of, in_tiles
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
 from tilewright.passes.air.air_shim_endpoints import AirShimEndpointsPass
 
 CASES = int(os.environ.get("TILEWRIGHT_NESTS", "6"))

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import DeviceModel, TileId
+from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.air.accesses import Access, Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_opt_shim_dma_bds.choosing import Choice, NoRoom, choose, fit_at_once, room_for
-from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move
-from tilewright.passes.air.air_opt_shim_dma_bds.ordering import in_step, reads_first, reordered
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Choice, Move, NoRoom, choose, fit_at_once, room_for
 from tilewright.passes.air.shim.cutting import DIMS, Span, TooManyPieces, Uncuttable, cut_repeats, cut_steps, cut_wraps
-from tilewright.passes.air.shim.host_transfers import AWAITED, ShimChannels, host_access, host_side, host_transfers
+from tilewright.passes.air.shim.host_transfers import (
+    AWAITED,
+    ShimChannel,
+    ShimChannels,
+    host_access,
+    host_side,
+    host_transfers,
+)
 from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
 from tilewright.passes.air.shim.patterns import WORD_BITS, Dimension, buffer_of, set_pattern
@@ -223,3 +231,64 @@ def _pieces(op: ChannelEnd) -> list[list[Span]]:
         return [part for piece in shorter for part in cut_repeats(piece)]
     except (Uncuttable, TooManyPieces) as error:
         fail_op(op, str(error))
+
+
+class Place(NamedTuple):
+    """Where in the order a transfer belongs; reads of host memory take longest to begin, so they go first."""
+
+    done: float
+    receives: bool
+    number: int
+
+
+def in_step(moves: Sequence[Move]) -> list[int]:
+    """The transfers by how much of its data their channel has moved before; each channel keeps its own order.
+
+    Whoever takes data from several channels takes it at one pace: a channel that ran far ahead would wait for data of
+    others, and the host, waiting for that channel, would never start those.
+    """
+    totals: dict[ShimChannel, int] = defaultdict(int)
+    for move in moves:
+        totals[move.channel] += move.words * move.runs
+    done: dict[ShimChannel, int] = defaultdict(int)
+    place: list[Place] = []
+    for number, move in enumerate(moves):
+        receives = move.channel.direction is DmaDirection.S2MM
+        place.append(Place(done[move.channel] / max(1, totals[move.channel]), receives, number))
+        done[move.channel] += move.words * move.runs
+    return _sorted(moves, place)
+
+
+def reads_first(moves: Sequence[Move]) -> list[int]:
+    """What is read from host memory, then what is written."""
+    return sorted(range(len(moves)), key=lambda number: moves[number].channel.direction is DmaDirection.S2MM)
+
+
+def _sorted(moves: Sequence[Move], place: Sequence[Place]) -> list[int]:
+    """By place, but each after what it needs and after those before it on its channel."""
+    waits = [0] * len(moves)
+    followers: dict[int, list[int]] = defaultdict(list)
+    last: dict[ShimChannel, int] = {}
+    for number, move in enumerate(moves):
+        before = {*move.after, *([last[move.channel]] if move.channel in last else [])}
+        for other in before:
+            followers[other].append(number)
+        waits[number] = len(before)
+        last[move.channel] = number
+    ready = [place[number] for number in range(len(moves)) if not waits[number]]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        number = heappop(ready).number
+        order.append(number)
+        for follower in followers[number]:
+            waits[follower] -= 1
+            if not waits[follower]:
+                heappush(ready, place[follower])
+    return order
+
+
+def reordered(moves: Sequence[Move], order: Sequence[int]) -> list[Move]:
+    """The transfers in another order."""
+    place = {number: new for new, number in enumerate(order)}
+    return [moves[number]._replace(after=tuple(place[source] for source in moves[number].after)) for number in order]

@@ -5,36 +5,57 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, SymbolRefAttr, i32
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.attributes import UI32
+from tilewright.dialects.aiex.control import SetLockOp
+from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.airrt.events import AllocOp, DeallocOp, WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
-from tilewright.dialects.airrt.metadata import ModuleMetadataOp
+from tilewright.dialects.airrt.metadata import HerdMetadataOp, ModuleMetadataOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp, ReturnOp
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.airrt_to_npu import cleanup, ordering, pacing
-from tilewright.passes.air.airrt_to_npu.coalescing import coalesce_feeds
-from tilewright.passes.air.airrt_to_npu.devices import devices_in, functions_in, place_functions
-from tilewright.passes.air.airrt_to_npu.launches import Launches, launches_of, number_waves
-from tilewright.passes.air.airrt_to_npu.limits import enforce_limits
-from tilewright.passes.air.airrt_to_npu.loads import load_herd
-from tilewright.passes.air.airrt_to_npu.main_device import add_reset_device, run_devices, run_only_device, sequences_in
-from tilewright.passes.air.airrt_to_npu.tasks import transfer_to_task
-from tilewright.passes.air.airrt_to_npu.waits import end_of_launch, wait_for_channels, wait_for_tasks
+from tilewright.passes.air.airrt_to_npu import cleanup, ordering
+from tilewright.passes.air.airrt_to_npu.devices import (
+    add_reset_device,
+    device_named,
+    devices_in,
+    functions_in,
+    place_functions,
+    run_devices,
+    run_only_device,
+    sequences_in,
+)
+from tilewright.passes.air.airrt_to_npu.limits import coalesce_feeds, enforce_limits
+from tilewright.passes.air.airrt_to_npu.tasks import (
+    Launches,
+    end_of_launch,
+    launches_of,
+    number_waves,
+    transfer_to_task,
+    wait_for_channels,
+    wait_for_tasks,
+)
 from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
 from tilewright.passes.air.shim.loops import innermost_first, unroll_affine_loops, unroll_parallels
+from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
+from tilewright.rewrite.folding.constants import int_width, make_constant, number_attr, scalar_int, width_of
 from tilewright.rewrite.folding.regions import only_block
 from tilewright.rewrite.insertion import building_before
 
 BECOMES_SEQUENCE = "airrt.dma_memcpy_nd", "aiex.npu.", "aiex.dma_"
+PLACE = "loc_x", "loc_y", "size_x", "size_y"
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,7 @@ class AirrtToNpuPass(Pass):
         _drop_rest(sequence)
         _buffers_to_arguments(cast(RuntimeSequenceOp, sequence))
         wait_for_tasks(sequence, device)
-        pacing.pace_in_step(sequence, device)
+        ordering.pace_in_step(sequence, device)
 
 
 def _is_load(op: Operation) -> bool:
@@ -167,7 +188,7 @@ def _order(sequence: Operation, device: DeviceOp, launches: Launches) -> None:
         ordering.outputs_first(sequence, device)
     ordering.hoist_feeds(sequence)
     ordering.await_appends(sequence)
-    pacing.bound_bursts(sequence, device)
+    ordering.bound_bursts(sequence, device)
     ordering.repair_dominance(sequence)
     for op in sequence.walk():
         op.attributes.pop(LAUNCH_WAVE, None)
@@ -177,3 +198,66 @@ def _drop_runtime(module: ModuleOp) -> None:
     for op in list(module.walk()):
         if isinstance(op, ModuleMetadataOp | SegmentLoadOp | HerdLoadOp) and op.parent is not None:
             Rewriter.erase_op(op, safe_erase=False)
+
+
+def load_herd(op: HerdLoadOp, module: ModuleOp) -> None:
+    """Write the values that a herd is loaded with to each of its cores, and set the lock that they wait for."""
+    column, row, columns, rows = _place(op, module)
+    segment = op.attributes.get("segment_name")
+    name = getattr(segment, "data", None)
+    device = None if name is None else device_named(module, name)
+    build = building_before(op)
+    for x in range(column, column + columns):
+        for y in range(row, row + rows):
+            _load_core(op, f"{x}_{y}", device, [device] if device else devices_in(module), build)
+    Rewriter.erase_op(op)
+
+
+def _place(op: HerdLoadOp, module: ModuleOp) -> list[int]:
+    for found in module.walk():
+        if isinstance(found, HerdMetadataOp) and found.sym_name == op.sym_name:
+            numbers = [found.attributes.get(name) for name in PLACE]
+            known = [number.value.data for number in numbers if isinstance(number, IntegerAttr)]
+            if len(known) == len(PLACE):
+                return known
+    fail_op(
+        op,
+        "airrt.herd_metadata missing or incomplete.",
+        (module, f"add an airrt.herd_metadata of this name with {', '.join(PLACE)}"),
+    )
+
+
+def _load_core(op: HerdLoadOp, place: str, device: DeviceOp | None, homes: list[DeviceOp], build: Builder) -> None:
+    wave = op.attributes.get(LAUNCH_WAVE)
+
+    def insert(new: Operation) -> None:
+        if wave is not None:
+            new.attributes[LAUNCH_WAVE] = wave
+        build.insert(new)
+
+    buffer = f"__air_herd_rtp_{place}"
+    if any(home.lookup(buffer) is not None for home in homes):
+        for slot, value in enumerate(value for value in op.rtp if width_of(value.type) is not None):
+            word = _as_word(value, build)
+            if word is not None:
+                properties = {"buffer": SymbolRefAttr(buffer), "index": IntegerAttr(slot, UI32)}
+                insert(NpuWriteRTPOp.create(operands=[word], properties=properties))
+    lock = device.lookup(f"__air_herd_lock_{place}") if device is not None and op.rtp else None
+    if isinstance(lock, LockOp):
+        insert(SetLockOp(lock.result, 1))
+
+
+def _as_word(value: SSAValue, build: Builder) -> SSAValue | None:
+    """An integer as the 32 bits that a parameter has; None for numbers that are no integers."""
+    if int_width(value.type) is None:
+        return None
+    number = scalar_int(value)
+    if number is not None:
+        return build.insert(make_constant(number_attr(number, i32))).results[0]
+    if isinstance(value.type, IndexType):
+        return build.insert(create("arith.index_cast", (value,), (i32,))).results[0]
+    width = width_of(value.type) or 32
+    if width == 32:
+        return value
+    flags = {"overflowFlags": NO_OVERFLOW_FLAGS} if width > 32 else {}
+    return build.insert(create("arith.trunci" if width > 32 else "arith.extui", (value,), (i32,), flags)).results[0]

@@ -1,29 +1,41 @@
-"""A transfer becomes a task with one descriptor."""
+"""Transfers become tasks with one descriptor; waits for events become waits for channels, and then for tasks."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
+from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.device import Arch, DmaDirection
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp, DmaStartTaskOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
+from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
+from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskForOp, DmaFreeTaskOp, DmaStartTaskOp
+from tilewright.dialects.airrt.events import EVENT, WaitAllOp
+from tilewright.dialects.airrt.loading import HerdLoadOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.airrt_to_npu.waits import is_awaited, is_output
-from tilewright.passes.air.shim.host_transfers import CARRIED, PRESERVE_ORDER
+from tilewright.passes.air.shim.host_transfers import AWAITED, CARRIED, LAUNCH_END, LAUNCH_WAVE, PRESERVE_ORDER
+from tilewright.passes.air.shim.loops import constant_bounds
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
 from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
+from tilewright.rewrite.folding.regions import is_inside
 from tilewright.rewrite.folding.strided_views import known_int
 from tilewright.rewrite.insertion import building, building_before
+
+CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})
 
 
 @dataclass
@@ -183,3 +195,156 @@ def _runs_less_one(value: SSAValue, build: Builder) -> SSAValue:
     runs = build.insert(create("arith.trunci", (value,), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
     one = build.insert(make_constant(number_attr(1, i32))).results[0]
     return build.insert(create("arith.subi", (runs, one), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
+
+
+def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bool) -> None:
+    """Name the channel of each transfer that is waited for; transfers give no events from here on."""
+    for wait in [op for op in function.walk() if isinstance(op, WaitAllOp)]:
+        _wait_for_channels(wait, launches, output_elf)
+    for op in [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp) and op.results]:
+        new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
+        building_before(op).insert(new)
+        Rewriter.erase_op(op)
+
+
+def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) -> None:
+    build = building_before(wait)
+    names = [op.metadata.root_reference.data for op in _transfers(wait) if op.metadata is not None]
+    for name in names:
+        build.insert(channel_wait(name))
+    if LAUNCH_END in wait.attributes:
+        for op in end_of_launch(wait, launches, output_elf, frozenset(names)):
+            build.insert(op)
+    if wait.event is not None and wait.event.first_use is not None:
+        rest = [event for event in wait.operands if not isinstance(event.owner, DmaMemcpyNdOp)]
+        join = build.insert(WaitAllOp.create(operands=rest, result_types=[EVENT]))
+        wait.event.replace_all_uses_with(join.results[0])
+    Rewriter.erase_op(wait)
+
+
+def _transfers(wait: WaitAllOp) -> Iterator[DmaMemcpyNdOp]:
+    return (event.owner for event in wait.operands if isinstance(event.owner, DmaMemcpyNdOp))
+
+
+def channel_wait(name: str) -> NpuDmaWaitOp:
+    return NpuDmaWaitOp.create(properties={"symbol": SymbolRefAttr(name)})
+
+
+def end_of_launch(wait: Operation, launches: Launches, output_elf: bool, waited: frozenset[str]) -> Iterator[Operation]:
+    """What is needed between two launches: a reset by reloading the device, or a wait for all its channels."""
+    device = parent_of_type(wait, DeviceOp)
+    if device is None or not launches.is_second_generation:
+        return
+    if output_elf and launches.needs_reset:
+        yield NpuLoadPdiOp(device.sym_name.data)
+    elif output_elf or launches.are_several:
+        for op in device.body.ops:
+            if isinstance(op, ShimDmaAllocationOp) and op.sym_name.data not in waited:
+                yield channel_wait(op.sym_name.data)
+
+
+def wait_for_tasks(sequence: Operation, device: DeviceOp) -> None:
+    """The n-th wait for a channel is for its n-th task: for its end if it gives a token, else for its descriptor."""
+    tasks: dict[str, list[DmaConfigureTaskForOp]] = defaultdict(list)
+    waits: list[NpuDmaWaitOp] = []
+    place: dict[Operation, int] = {}
+    for number, op in enumerate(sequence.walk()):
+        place[op] = number
+        if isinstance(op, DmaConfigureTaskForOp):
+            tasks[op.alloc.root_reference.data].append(op)
+        elif isinstance(op, NpuDmaWaitOp):
+            waits.append(op)
+    for wait in waits:
+        waiting = tasks[wait.symbol.root_reference.data]
+        if waiting and place[waiting[0]] < place[wait] and _is_visible(waiting[0], wait):
+            _end_task(waiting.pop(0), wait, device)
+        Rewriter.erase_op(wait)
+
+
+def _is_visible(task: DmaConfigureTaskForOp, wait: Operation) -> bool:
+    region = task.parent_region()
+    return region is not None and is_inside(wait, region)
+
+
+def _end_task(task: DmaConfigureTaskForOp, wait: Operation, device: DeviceOp) -> None:
+    build = building_before(wait)
+    if is_awaited(task, is_output(task.alloc.root_reference.data, device)):
+        build.insert(DmaAwaitTaskOp(task.result))
+    elif PRESERVE_ORDER not in task.attributes:
+        build.insert(DmaFreeTaskOp(task.result))
+
+
+def is_awaited(op: Operation, default: bool) -> bool:
+    """Whether somebody waits for the end of a transfer: as its marker says, where it has one."""
+    marker = op.attributes.get(AWAITED)
+    return bool(marker.value.data) if isinstance(marker, IntegerAttr) else default
+
+
+def is_output(name: str, device: DeviceOp) -> bool:
+    """Whether a shim channel, or the fifo of that name, brings data to the host."""
+    found = device.lookup(name)
+    if isinstance(found, ShimDmaAllocationOp):
+        return found.direction is DmaDirection.S2MM
+    if isinstance(found, ObjectFifoOp):
+        tiles = [tile_of(value) for value in found.consumers]
+        return any(tile is not None and tile.is_shim for tile in tiles)
+    return False
+
+
+@dataclass(frozen=True)
+class Launches:
+    """What the ends of launches mean for one device."""
+
+    needs_reset: bool
+    """Whether DMAs that count repetitions, or a cascade, have to be set back before the next launch."""
+    are_several: bool
+    is_second_generation: bool
+
+
+def launches_of(device: DeviceOp) -> Launches:
+    """Look at a device while its launches can still be told apart."""
+    ends = [op for op in device.walk() if isinstance(op, WaitAllOp) and LAUNCH_END in op.attributes]
+    repeats = any(not _runs_once(end) for end in ends)
+    has_cascade = any(op.name in CASCADES for op in device.walk())
+    is_single = len(ends) == 1 and not repeats
+    return Launches(
+        needs_reset=_has_repeating_dmas(device) or (has_cascade and is_single),
+        are_several=len(ends) > 1 or (bool(ends) and repeats),
+        is_second_generation=device.model.arch is Arch.AIE2p,
+    )
+
+
+def _has_repeating_dmas(device: DeviceOp) -> bool:
+    for op in device.walk():
+        count = op.properties.get("repeat_count") if op.name == "aie.dma_start" else None
+        if isinstance(count, IntegerAttr) and count.value.data > 0:
+            return True
+    return False
+
+
+def _runs_once(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, scf.ForOp | scf.WhileOp):
+            return False
+        if isinstance(parent, affine.ForOp):
+            bounds = constant_bounds(parent)
+            if bounds is None or len(bounds) != 1:
+                return False
+        parent = parent.parent_op()
+    return True
+
+
+def number_waves(function: Operation) -> None:
+    """Give what a launch starts the number of the launch."""
+    wave = 0
+    for op in function.walk():
+        if isinstance(op, DmaMemcpyNdOp | HerdLoadOp):
+            op.attributes[LAUNCH_WAVE] = IntegerAttr(wave, i64)
+        elif isinstance(op, WaitAllOp) and LAUNCH_END in op.attributes:
+            wave += 1
+
+
+def wave_of(op: Operation) -> int | None:
+    wave = op.attributes.get(LAUNCH_WAVE)
+    return wave.value.data if isinstance(wave, IntegerAttr) else None

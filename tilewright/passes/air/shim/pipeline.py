@@ -30,7 +30,7 @@ def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
 
 def _pipeline(device: str) -> Pipeline:
     from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-    from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+    from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
     from tilewright.passes.air.air_to_std import AirToStdPass
     from tilewright.passes.air.airrt_to_npu import AirrtToNpuPass
     from tilewright.passes.standard.canonicalize import CanonicalizePass
