@@ -10,8 +10,14 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.air.levels import SegmentOp
 from tilewright.dialects.airrt.loading import SegmentLoadOp
 from tilewright.dialects.func import FuncOp
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.pass_manager import run_pipeline
 from tilewright.passes.air.shim.host_transfers import host_transfers
+from tilewright.passes.pipelines import pipeline_of
+
+
+def host_lowering(device: str) -> tuple[str, ...]:
+    """From functions of AIR programs to sequences, as the names of passes."""
+    return f"air-opt-shim-dma-bds{{device={device} empty-tile=auto}}", "air-to-std", "canonicalize", "airrt-to-npu"
 
 
 def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
@@ -21,22 +27,9 @@ def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
     if not devices or not functions:
         return
     for function in functions:
+        # A module with one device need not name it; with several, the host says which it loads.
         if len(devices) == 1 and not any(isinstance(op, SegmentOp | SegmentLoadOp) for op in function.walk()):
             name = StringAttr(devices[0].sym_name.data)
             load = SegmentLoadOp.create(result_types=[i64], properties={"sym_name": name})
             Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
-    run_pipeline(ctx, module, _pipeline(str(devices[0].model)))
-
-
-def _pipeline(device: str) -> Pipeline:
-    from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-    from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
-    from tilewright.passes.air.air_to_std import AirToStdPass
-    from tilewright.passes.air.airrt_to_npu import AirrtToNpuPass
-    from tilewright.passes.standard.canonicalize import CanonicalizePass
-
-    pipeline = Pipeline()
-    shim = AirOptShimDmaBdsPass(device, empty_tile=EmptyTile.AUTO)
-    for step in (shim, AirToStdPass(), CanonicalizePass(), AirrtToNpuPass()):
-        pipeline.add(step)
-    return pipeline
+    run_pipeline(ctx, module, pipeline_of(host_lowering(str(devices[0].model))))
