@@ -14,15 +14,21 @@ from xdsl.ir import Operation
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
 from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
-from tilewright.gpu.device import BACKENDS, DeviceError, DeviceOptions
+from tilewright.gpu.device import (
+    BACKENDS,
+    MOST_HEAP_BYTES,
+    MOST_RANKS,
+    DeviceError,
+    DeviceOptions,
+    checked_timeout,
+    whole_number,
+)
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
+from tilewright.gpu.host.gathering import Show
 from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import RankReport, RunResult
-from tilewright.gpu.host.output import Show
 from tilewright.gpu.host.program import HostProgram, host_program
 from tilewright.gpu.host.rank import Job
-from tilewright.gpu.pipeline import split_passes
-from tilewright.gpu.run_options import MOST_HEAP_BYTES, MOST_RANKS, checked_timeout, whole_number
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.parser import parse_source
@@ -43,6 +49,8 @@ MOST_LANES = 1024
 MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
+KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
+"""What turns launches, segments and herds into kernels that stand in place."""
 
 
 def default_chip(backend: str) -> str:
@@ -247,3 +255,19 @@ def _raise_errors(module: ModuleOp) -> None:
     errors = verify(module)
     if errors:
         raise CompileError(errors)
+
+
+def split_passes(target: GpuTarget, wave_size: int, heap_bytes: int | None = None) -> tuple[str, ...]:
+    """Passes, with their options, after which a program is host functions beside modules of kernels.
+
+    All of them leave alone what they have no business with, so one order serves every program.
+    """
+    heap = "" if heap_bytes is None else f"{{heap-size={heap_bytes}}}"
+    return (
+        f"air-gpu-channel-to-cacheline{{wave-size={wave_size}}}",
+        "air-symmetric-alloc-to-mgpu",
+        f"air-rank-to-mgpu{heap}",
+        "air-translate-to-llvm",
+        f"{KERNELS[target.vendor]}{{chip={target.chip} wave-size={wave_size}}}",
+        "air-gpu-outlining",
+    )

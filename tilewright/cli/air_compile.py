@@ -81,7 +81,7 @@ def _usage(text: str) -> UsageError:
 
 
 def _pass_names(target: GpuTarget) -> list[str]:
-    from tilewright.gpu.pipeline import split_passes
+    from tilewright.air import split_passes
 
     return [step.partition("{")[0] for step in split_passes(target, target.wave_size)]
 

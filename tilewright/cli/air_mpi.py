@@ -90,7 +90,7 @@ def _open_mpi() -> Any:
 
 
 def _be_a_rank(program: AirProgram, args: Namespace) -> int:
-    from tilewright.gpu.host.mpi_rank import abort, run_mpi_rank
+    from tilewright.gpu.host.mpi import abort, run_mpi_rank
     from tilewright.gpu.host.outcome import RunResult
 
     mpi = _open_mpi()

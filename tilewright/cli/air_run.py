@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
     from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
     from tilewright.errors import ArgumentError
-    from tilewright.gpu.run_options import checked_timeout
+    from tilewright.gpu.device import checked_timeout
 
     try:
         args.timeout = checked_timeout(args.timeout)

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import struct
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from math import prod
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
 from tilewright.errors import ArgumentError
-from tilewright.gpu.bundle.arguments import Arguments, prepare_arguments, save_arguments
-from tilewright.gpu.bundle.manifest import Manifest, read_manifest
-from tilewright.gpu.bundle.rank import run_rank
-from tilewright.gpu.device import DeviceError, DeviceOptions
-from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.gathering import Gathering
-from tilewright.gpu.host.local_world import LocalWorld
-from tilewright.gpu.host.output import RankOutput
-from tilewright.gpu.host.processes import RankProcess
-from tilewright.gpu.run_options import MOST_RANKS, checked_timeout, whole_number
+from tilewright.gpu.bundle.machine_code import load_object
+from tilewright.gpu.bundle.manifest import HOST_OBJECT, Launch, Manifest, Parameter, read_manifest
+from tilewright.gpu.device import (
+    MOST_RANKS,
+    DeviceError,
+    DeviceOptions,
+    Kernel,
+    RankLost,
+    Size3,
+    World,
+    checked_timeout,
+    whole_number,
+)
+from tilewright.gpu.driver_device import LoadableCode
+from tilewright.gpu.host.context import Context, pointer_maker
+from tilewright.gpu.host.device_functions import Memory, Streams, SymmetricHeap
+from tilewright.gpu.host.gathering import Gathering, RankOutput
+from tilewright.gpu.host.printing import PRINTS, SAMPLES
+from tilewright.gpu.host.processes import LocalWorld, RankProcess
+from tilewright.native.context_layout import SLOT_BYTES
+from tilewright.outputs import array_files, write_files
 
 BACKENDS = {Vendor.NVIDIA: "tilewright.gpu.cuda", Vendor.AMD: "tilewright.gpu.hip"}
 FAILED = 1
+Function = Callable[..., int | float | None]
+Array = npt.NDArray[Any]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -105,3 +127,215 @@ class Job:
             inside = "it is in this call" if process.context.is_inside else "this was the last call of the runtime"
             print(f"{site.position}: note: {inside}", file=sys.stderr)
         return FAILED
+
+
+class Stop(Exception):
+    """The program ended itself."""
+
+    def __init__(self, status: int):
+        super().__init__(status)
+        self.status = status
+
+
+def run_rank(
+    folder: Path,
+    manifest: Manifest,
+    world: World,
+    options: DeviceOptions,
+    open_device: Callable[[World, DeviceOptions], Any],
+    context: Context,
+    arguments: Arguments,
+) -> int:
+    """Run the entry; gives the exit status and prints what went wrong."""
+    try:
+        device = open_device(world, options)
+        try:
+            return Rank(folder, manifest, world, device, context).run(arguments)
+        finally:
+            device.close()
+    except Stop as stop:
+        return stop.status % 256
+    except (DeviceError, RankLost) as error:
+        print(error if isinstance(error, Located) else f"error: {error}", file=sys.stderr, flush=True)
+        return FAILED
+
+
+class Located(DeviceError):
+    """An error whose text begins with the place in the source where the host asked for what failed."""
+
+
+class Rank:
+    """The host's code of one rank, and the functions that it calls."""
+
+    def __init__(self, folder: Path, manifest: Manifest, world: World, device: Any, context: Context):
+        self.manifest, self.device, self.context = manifest, device, context
+        self.memory = Memory(device)
+        heap = SymmetricHeap(world, device, self.memory)
+        self.failure: BaseException | None = None
+        self.code = load_object((folder / HOST_OBJECT).read_bytes())
+        modules = {
+            module.name: device.load_code(LoadableCode((folder / module.file).read_bytes(), module.kernels))
+            for module in manifest.modules
+        }
+        self._launches = [(self._kernel(modules, launch), launch.parameters) for launch in manifest.launches]
+        functions: dict[str, Function] = {
+            **self.memory.functions(),
+            **heap.functions(),
+            **Streams().functions(),
+            **SAMPLES,
+            **PRINTS,
+            "launch": self._launch,
+            "exit": self._exit,
+        }
+        self._pointers = [pointer_maker(letters)(self._guarded(functions[name])) for name, letters in manifest.calls]
+        context.functions = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers]
+
+    def _kernel(self, modules: dict[str, Any], launch: Launch) -> Kernel:
+        return modules[launch.module].kernel(launch.kernel)
+
+    def run(self, arguments: Arguments) -> int:
+        placed = [self._placed(array) for array in arguments.arrays]
+        parts = entry_parts(self.manifest, arguments, placed)
+        given = (ctypes.c_uint64 * max(len(parts), 1))(*parts)
+        room = (ctypes.c_uint64 * max(self.manifest.results, 1))()
+        start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self.code.address(self.manifest.start))
+        status = start(self.context.address, ctypes.addressof(given), ctypes.addressof(room))
+        if self.failure is not None:
+            raise self.failure
+        if status < 0:
+            trap = self.manifest.traps[self.context.trap]
+            raise Located(trap.site.error(trap.text.format(*self.context.details)))
+        for array, address in zip(arguments.arrays, placed, strict=True):
+            self.memory.copy(array.ctypes.data, address, array.nbytes)
+        return room[0] % 256 if self.manifest.returns_status else 0
+
+    def _placed(self, array: Any) -> int:
+        """A copy of an array that host and device may access."""
+        address = self.memory.allocate(array.nbytes, 0, 1)
+        self.memory.copy(address, array.ctypes.data, array.nbytes)
+        return address
+
+    def _guarded(self, function: Function) -> Function:
+        """A function for native code to call: what it raises ends the run."""
+
+        def call(*arguments: Any) -> int | float:
+            with self.context.inside_call():
+                try:
+                    return function(*arguments) or 0
+                except (DeviceError, RankLost) as error:
+                    self.failure = Located(self.manifest.sites[self.context.site].error(str(error)))
+                except BaseException as error:
+                    self.failure = error
+                self.context.stop()
+                return 0
+
+        return call
+
+    def _exit(self, status: int) -> None:
+        raise Stop(status)
+
+    def _launch(self, number: int, *sizes_and_arguments: int) -> None:
+        *sizes, shared, arguments = sizes_and_arguments
+        kernel, widths = self._launches[number]
+        values = [ctypes.string_at(arguments + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
+        self.device.launch(kernel, Size3(*sizes[:3]), Size3(*sizes[3:]), shared, values)
+        self.device.synchronize()
+
+
+@dataclass
+class Arguments:
+    """The arrays, in memory that all processes share, and the bits of the numbers, each in order."""
+
+    arrays: list[Array] = field(default_factory=list[Array])
+    numbers: list[int] = field(default_factory=list[int])
+
+
+def prepare_arguments(manifest: Manifest, specs: Sequence[str]) -> Arguments:
+    """What the command line asks for: a number, a .npy file, zeros, arange or random:SEED for each parameter."""
+    if len(specs) > len(manifest.parameters):
+        names = ", ".join(parameter.name for parameter in manifest.parameters) or "nothing"
+        raise DeviceError(f"@{manifest.entry} takes {names}, got {len(specs)} arguments")
+    found = Arguments()
+    for number, parameter in enumerate(manifest.parameters):
+        spec = specs[number] if number < len(specs) else None
+        if parameter.shape is not None:
+            found.arrays.append(_array(parameter, spec or "zeros"))
+        elif spec is None:
+            raise DeviceError(f"@{manifest.entry} takes {parameter.name}, a {parameter.type}; give it: --arg NUMBER")
+        else:
+            found.numbers.append(_bits(parameter, spec))
+    return found
+
+
+def _array(parameter: Parameter, spec: str) -> Array:
+    shape, type = parameter.shape or (), np.dtype(parameter.type)
+    kind, _, seed = spec.partition(":")
+    if kind in ("zeros", "arange", "random"):
+        if -1 in shape:
+            raise DeviceError(f"{parameter.name} has no size of its own: give it an array, --arg FILE.npy")
+        if kind == "random":
+            drawn = np.random.default_rng(int(seed or 0)).random(shape)
+            values = (drawn if type.kind == "f" else 100 * drawn).astype(type)
+        else:
+            values = (np.arange(prod(shape)) * (kind == "arange")).astype(type).reshape(shape)
+    else:
+        values = _read(parameter, spec)
+    memory = mmap.mmap(-1, max(values.nbytes, 1))
+    copy = np.frombuffer(memory, values.dtype, values.size).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+def _is_like(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether elements can be taken as they are: of the same type, integers of either sign, or without a type."""
+    kinds = {given.kind, wanted.kind}
+    return (
+        given.itemsize == wanted.itemsize and given.isnative and (len(kinds) == 1 or kinds <= {*"iub"} or "V" in kinds)
+    )
+
+
+def _read(parameter: Parameter, path: str) -> Array:
+    shape, type = parameter.shape or (), np.dtype(parameter.type)
+    try:
+        values: Array = np.ascontiguousarray(np.load(path))
+    except (OSError, ValueError) as error:
+        raise DeviceError(f"{parameter.name}: cannot read {path}: {error}") from error
+    fits = len(shape) == values.ndim and all(w in (-1, s) for w, s in zip(shape, values.shape, strict=True))
+    if not fits or not _is_like(values.dtype, type):
+        raise DeviceError(f"{parameter.name} is {shape} of {type}, {path} has {values.shape} of {values.dtype}")
+    return values
+
+
+def _bits(parameter: Parameter, text: str) -> int:
+    try:
+        if parameter.type == "float32":
+            return struct.unpack("<I", struct.pack("<f", float(text)))[0]
+        if parameter.type == "float64":
+            return struct.unpack("<Q", struct.pack("<d", float(text)))[0]
+        return int(text, 0) % (1 << 64)
+    except ValueError as error:
+        raise DeviceError(f"{parameter.name} is a {parameter.type}, got '{text}'") from error
+
+
+def entry_parts(manifest: Manifest, arguments: Arguments, addresses: Sequence[int]) -> list[int]:
+    """The arguments as the eight-byte parts that native code takes; arrays are at these addresses."""
+    parts = list[int]()
+    arrays, numbers = iter(zip(arguments.arrays, addresses, strict=True)), iter(arguments.numbers)
+    for parameter in manifest.parameters:
+        if parameter.shape is None:
+            parts.append(next(numbers))
+            continue
+        array, address = next(arrays)
+        sizes = [size for size, known in zip(array.shape, parameter.shape, strict=True) if known == -1]
+        strides = [array.strides[dimension] // array.itemsize for dimension in parameter.dynamic_strides]
+        parts += [address, array.nbytes, 0, *sizes, *strides]
+    return parts
+
+
+def save_arguments(folder: Path, manifest: Manifest, arguments: Arguments) -> None:
+    names = [parameter.name for parameter in manifest.parameters if parameter.shape is not None]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files(folder, array_files(dict(zip(names, arguments.arrays, strict=True))))
+    except OSError as error:
+        raise DeviceError(f"cannot write to '{error.filename or folder}': {error.strerror or error}") from error

@@ -1,23 +1,30 @@
-"""Functions of the host as native code: what differs from the code of a core, and what all of them share."""
+"""Functions of the host as native code: their bodies, and calls of their own, the runtime's and the C library's."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from llvmlite import ir
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects import func, llvm
+from xdsl.dialects.llvm import LLVMVoidType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.gpu.calls import LaunchFuncOp
-from tilewright.gpu.host.signatures import Signature
-from tilewright.gpu.host.slots import FUNCTIONS, SITE
+from tilewright.dialects.memref.types import is_ranked
+from tilewright.gpu.host.context import FUNCTIONS, SITE
+from tilewright.gpu.host.signatures import SYMBOLS, VOID, Signature, declared_signature
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.functions import Body
+from tilewright.ir.symbols import lookup_symbol
+from tilewright.native.aggregates import flattened, flattened_types
+from tilewright.native.functions import Body, counted_depth, parts_of_all, rebuild_all, run, types_of_parts
 from tilewright.native.gathers import intrinsic_reduce
 from tilewright.native.lanes import constant_like
-from tilewright.native.lowering import CODE, SLOT_BYTES, Lowering, Unit
-from tilewright.native.values import I8, I64, element_of, index, number_of
+from tilewright.native.lowering import CODE, SLOT_BYTES, Handler, Lowering, Unit
+from tilewright.native.values import F64, I8, I32, I64, MemRef, Value, element_of, index, number_of, value_type
 
 
 @dataclass
@@ -132,3 +139,145 @@ def in_row(body: HostBody, parts: Sequence[ir.Value]) -> ir.Value:
         place = body.builder.gep(room, [index(SLOT_BYTES * number)], source_etype=I8)
         body.builder.store(part, place)
     return room
+
+
+def _func_call(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, func.CallOp)
+    body, callee = host_body(lowering), lookup_symbol(op, op.callee)
+    if not isinstance(callee, func.FuncOp):
+        fail_op(op, f"calls @{op.callee.string_value()}, which is no function")
+    if callee.is_declaration:
+        type = callee.function_type
+        _external(body, op, callee, op.callee.string_value(), op.arguments, type.inputs.data, type.outputs.data)
+    else:
+        lowering.values.update(zip(op.results, _own(body, op, callee), strict=True))
+
+
+def _own(body: HostBody, op: func.CallOp, callee: func.FuncOp) -> list[Value]:
+    """A function of the program, which is translated when it is called first."""
+    type, native = callee.function_type, own_function(body, callee)
+    arguments = parts_of_all(type.inputs, [body.get(argument) for argument in op.arguments])
+    with nullcontext() if callee in body.unit.finished else counted_depth(body, op):
+        return run(body, native, list(type.outputs), arguments)
+
+
+def own_function(body: HostBody, callee: func.FuncOp) -> ir.Function:
+    if callee not in body.unit.functions:
+        build_function(HostBody(body.host, callee, *_naming(body, callee)), callee)
+    return body.unit.functions[callee]
+
+
+def _naming(body: HostBody, callee: func.FuncOp) -> tuple[str, Sequence[Attribute], Sequence[ir.Type]]:
+    type = callee.function_type
+    return (
+        body.unit.module.get_unique_name(f"host.{callee.sym_name.data}"),
+        type.outputs.data,
+        types_of_parts(type.inputs),
+    )
+
+
+def build_function(body: HostBody, callee: func.FuncOp) -> None:
+    """Fill in a function that has been begun."""
+    body.unit.functions[callee] = body.function
+    type = callee.function_type
+    arguments = rebuild_all(type.inputs, body.arguments)
+    body.finish(type.outputs, body.lower_region(callee.body, arguments, type.outputs))
+    body.unit.finished.add(callee)
+
+
+def _llvm_call(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, llvm.CallOp)
+    body = host_body(lowering)
+    if op.callee is None:
+        fail_op(op, "has no native translation: it calls a pointer")
+    name = op.callee.string_value()
+    callee = lookup_symbol(op, op.callee)
+    if not isinstance(callee, llvm.FuncOp):
+        fail_op(op, f"calls @{name}, which is no llvm.func")
+    if callee.body.blocks:
+        fail_op(callee, "has no native translation", (callee, "write it as a func.func"))
+    type = callee.function_type
+    outputs = [] if isinstance(type.output, LLVMVoidType) else [type.output]
+    given, taken = [value.type for value in op.args], list(type.inputs.data)
+    if (
+        list(op.result_types) != outputs
+        or given[: len(taken)] != taken
+        or (len(given) != len(taken) and not type.is_variadic)
+    ):
+        fail_op(op, f"does not fit @{name}, which is a {type}", (callee, "it is declared here"))
+    _external(body, op, callee, name, op.args, type.inputs.data, outputs, type.is_variadic)
+
+
+def _external(
+    body: HostBody,
+    op: Operation,
+    declaration: Operation,
+    name: str,
+    arguments: Sequence[SSAValue],
+    inputs: Sequence[Attribute],
+    outputs: Sequence[Attribute],
+    is_variadic: bool = False,
+) -> None:
+    """A function from outside: of the runtime if it has one of that name, else of the C library."""
+    values = [part for argument in arguments for part in _passed(body, argument)]
+    if name in SYMBOLS:
+        _check(declaration, name, SYMBOLS[name], declared_signature(inputs, outputs))
+        widened = [_widened(body.builder, value) for value in values]
+        result = call_runtime(body, op, name, SYMBOLS[name], widened)
+    else:
+        result = _library(body, op, name, values, inputs, outputs, is_variadic)
+    for value in op.results:
+        body[value] = _narrowed(body.builder, result, value_type(value.type))
+
+
+def _passed(body: HostBody, argument: SSAValue) -> list[ir.Value]:
+    """An argument with C's conventions; of a memref without rank the rank, and where its descriptor is."""
+    value = body.get(argument)
+    if isinstance(value, MemRef) and not is_ranked(argument.type):
+        return [index(len(value.sizes)), in_row(body, flattened(value))]
+    return flattened(value)
+
+
+def _check(declaration: Operation, name: str, signature: Signature, declared: Signature) -> None:
+    if declared != signature:
+        notes = (declaration, f"the runtime's is {signature}")
+        fail_op(declaration, f"declares @{name} as {declared}, which is not what the runtime has", notes)
+
+
+def _library(
+    body: HostBody,
+    op: Operation,
+    name: str,
+    values: list[ir.Value],
+    inputs: Sequence[Attribute],
+    outputs: Sequence[Attribute],
+    is_variadic: bool,
+) -> ir.Value:
+    if not hasattr(ctypes.CDLL(None), name):
+        fail_op(op, f"calls @{name}, which neither the program nor the runtime nor the C library defines")
+    if len(outputs) > 1:
+        fail_op(op, f"has no native translation: @{name} is a function of C and gives one result at most")
+    fixed = [part for type in inputs for part in flattened_types(type)]
+    result = value_type(outputs[0]) if outputs else VOID
+    known = body.unit.module.globals.get(name)
+    function = known or ir.Function(body.unit.module, ir.FunctionType(result, fixed, var_arg=is_variadic), name)
+    rest = [_promoted(body.builder, value) for value in values[len(fixed) :]]
+    return body.builder.call(function, [*values[: len(fixed)], *rest])
+
+
+def _promoted(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """What C makes of an argument that no parameter says the type of."""
+    return builder.fpext(value, F64) if isinstance(value.type, ir.FloatType) else _widened(builder, value)
+
+
+def _widened(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    if isinstance(value.type, ir.IntType) and value.type.width < I32.width:
+        return builder.zext(value, I32) if value.type.width == 1 else builder.sext(value, I32)
+    return value
+
+
+def _narrowed(builder: ir.IRBuilder, value: ir.Value, type: ir.Type) -> ir.Value:
+    return value if value.type == type else builder.trunc(value, type)
+
+
+HANDLERS: dict[str, Handler] = {"func.call": _func_call, "llvm.call": _llvm_call}

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.local_world import LocalWorld, Lost, Meeting, Met
-from tilewright.gpu.host.output import RankOutput
-from tilewright.gpu.host.processes import RankProcess, start_process
+from tilewright.gpu.host.processes import LocalWorld, Lost, Meeting, Met, RankProcess, start_process
 
 ReportT = TypeVar("ReportT")
 SHARED_MEMORY = Path("/dev/shm")
@@ -29,6 +27,8 @@ GRACE_SECONDS = 0.5
 POLL_SECONDS = 0.1
 CHUNK_BYTES = 1 << 16
 BEGIN = "begin"
+Show = Callable[[int, str], None]
+"""Told the rank and a line of what it prints, without its end, as soon as that has come."""
 
 
 class Gathering(Generic[ReportT]):
@@ -201,3 +201,37 @@ def _how(exit_code: int) -> str:
         return f"was ended by {signal.Signals(-exit_code).name}"
     except ValueError:
         return f"was ended by signal {-exit_code}"
+
+
+class RankOutput:
+    """The output of all ranks."""
+
+    def __init__(self, ranks: int, show: Show | None = None):
+        self.ranks, self._show = ranks, show
+        self._begun = [b""] * ranks
+        self._lines: list[tuple[int, str]] = []
+
+    def add(self, rank: int, data: bytes) -> None:
+        *lines, self._begun[rank] = (self._begun[rank] + data).split(b"\n")
+        for line in lines:
+            self._add_line(rank, line)
+
+    def finish(self) -> None:
+        """Take last lines that do not end."""
+        for rank, line in enumerate(self._begun):
+            if line:
+                self._add_line(rank, line)
+        self._begun = [b""] * len(self._begun)
+
+    def _add_line(self, rank: int, line: bytes) -> None:
+        text = line.decode(errors="replace")
+        self._lines.append((rank, text))
+        if self._show is not None:
+            self._show(rank, text)
+
+    @property
+    def all(self) -> str:
+        return "".join(f"{line}\n" for _, line in self._lines)
+
+    def of_rank(self, rank: int) -> str:
+        return "".join(f"{line}\n" for who, line in self._lines if who == rank)

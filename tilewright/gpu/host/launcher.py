@@ -10,11 +10,9 @@ from functools import partial
 from tilewright.errors import Error
 from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.gathering import Gathering
-from tilewright.gpu.host.local_world import LocalWorld
+from tilewright.gpu.host.gathering import Gathering, RankOutput, Show
 from tilewright.gpu.host.outcome import FAILED, Ending, Message, RankReport, RunResult
-from tilewright.gpu.host.output import RankOutput, Show
-from tilewright.gpu.host.processes import RankProcess
+from tilewright.gpu.host.processes import LocalWorld, RankProcess
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
 from tilewright.ir.diagnostics import Diagnostic, Severity

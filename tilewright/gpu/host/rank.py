@@ -1,16 +1,38 @@
-"""What one rank does: opens its device, calls the entry, and reports how that ended."""
+"""One rank of a run: opens its device, calls the entry, and reports the end of it.
+
+Native code cannot be left by an exception. A function of the runtime that fails keeps what it raised and marks the
+context; the code looks at the mark after each call, and returns.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from llvmlite import ir
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.device import BACKENDS, Device, DeviceError, DeviceOptions, OpenDevice, RankLost, World
+from tilewright.gpu.device import (
+    BACKENDS,
+    Device,
+    DeviceError,
+    DeviceOptions,
+    Kernel,
+    KernelModule,
+    OpenDevice,
+    RankLost,
+    Size3,
+    World,
+)
 from tilewright.gpu.host.arguments import (
     Argument,
     SharedArray,
@@ -21,12 +43,18 @@ from tilewright.gpu.host.arguments import (
     scalar_value,
 )
 from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.device_functions import Memory, Streams, SymmetricHeap
 from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Ending, Message, RankReport
+from tilewright.gpu.host.printing import PRINTS, SAMPLES
 from tilewright.gpu.host.program import HostProgram
-from tilewright.gpu.host.runtime import Exited, Runtime
-from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of
-from tilewright.ir.run_errors import Hang
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
+from tilewright.ir.run_errors import Fault, Hang
+from tilewright.ir.symbols import symbol_in
+from tilewright.native.aggregates import flattened_types
 from tilewright.native.functions import types_of_parts
+from tilewright.native.lowering import SLOT_BYTES
+
+Function = Callable[..., int | float | None]
 
 
 @dataclass
@@ -131,3 +159,120 @@ def _internal(error: Exception) -> Message:
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
         text += "\n" + "".join(traceback.format_exception(error))
     return Message(str(Severity.ERROR), text, None)
+
+
+class Exited(Exception):
+    """The program called `exit`."""
+
+    def __init__(self, status: int):
+        self.status = status
+        super().__init__(f"exit({status})")
+
+
+class Runtime:
+    """What a program on one rank finds behind the names that it calls."""
+
+    def __init__(self, program: HostProgram, world: World, device: Device, context: Context):
+        self.program, self.world, self.device, self.context = program, world, device, context
+        self.memory = Memory(device)
+        self.heap = SymmetricHeap(world, device, self.memory)
+        self.failure: BaseException | None = None
+        self._modules: dict[str, KernelModule] = {}
+        self._launches = [self._prepared(launch) for launch in program.launches]
+        functions = self._functions()
+        self._pointers = [
+            signature.python()(self._guarded(functions[name])) for name, signature in program.calls.items()
+        ]
+        context.functions = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers]
+
+    def _functions(self) -> dict[str, Function]:
+        return {
+            **self.memory.functions(),
+            **self.heap.functions(),
+            **Streams().functions(),
+            **SAMPLES,
+            **PRINTS,
+            "launch": self._launch,
+            "exit": self._exit,
+        }
+
+    def run(self, arguments: Sequence[int], results: int) -> list[int]:
+        """Call the entry; gives the bits of its results. Raises what ended it early."""
+        given = (ctypes.c_uint64 * max(len(arguments), 1))(*arguments)
+        room = (ctypes.c_uint64 * max(results, 1))()
+        status = self.program.start(self.context.address, ctypes.addressof(given), ctypes.addressof(room))
+        if self.failure is not None:
+            raise self.failure
+        if status < 0:
+            trap = self.program.traps[self.context.trap]
+            raise Fault(op_text(trap.operation, trap.text.format(*self.context.details)), trap.location)
+        return list(room)
+
+    def _guarded(self, function: Function) -> Function:
+        """A function for native code to call: what it raises ends the run."""
+
+        def call(*arguments: Any) -> int | float:
+            with self.context.inside_call():
+                try:
+                    return function(*arguments) or 0
+                except BaseException as error:
+                    self.failure = self._located(error)
+                    self.context.stop()
+                    return 0
+
+        return call
+
+    def _located(self, error: BaseException) -> BaseException:
+        """What ended the run, with the place in the program that asked for it."""
+        match error:
+            case DeviceError() | RankLost() | MemoryError() | OverflowError():
+                op = self.program.sites[self.context.site]
+                text = str(error) if isinstance(error, DeviceError | RankLost) else "needs more memory than there is"
+                located = Fault(op_text(op, text), op.location)
+                located.__cause__ = error
+                return located
+            case _:
+                return error
+
+    def _exit(self, status: int) -> None:
+        raise Exited(status)
+
+    def _prepared(self, launch: LaunchFuncOp) -> tuple[Kernel, list[int], LocationAttr]:
+        """The kernel of a launch, and how many bytes each of its flattened parameters has."""
+        module = self._module(launch)
+        types = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]
+        return module.kernel(launch.kernel_name), [_bytes(type) for type in types], launch.location
+
+    def _module(self, launch: LaunchFuncOp) -> KernelModule:
+        name = launch.kernel.root_reference.data
+        if name not in self._modules:
+            found = symbol_in(self.program.module, name)
+            assert isinstance(found, GPUModuleOp), "the verifier looked for it"
+            self._modules[name] = self.device.load(found)
+        return self._modules[name]
+
+    def _launch(self, number: int, *sizes_and_arguments: int) -> None:
+        *sizes, shared, arguments = sizes_and_arguments
+        kernel, widths, where = self._launches[number]
+        values = [ctypes.string_at(arguments + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
+        grid, block = Size3(*sizes[:3]), Size3(*sizes[3:])
+        if min(*grid, *block) <= 0:
+            raise DeviceError(f"launches a grid of {_shown(grid)} blocks of {_shown(block)} threads")
+        self.device.launch(kernel, grid, block, shared, values, where)
+        self.device.synchronize()
+
+
+def _shown(size: Size3) -> str:
+    return " x ".join(map(str, size))
+
+
+def _bytes(type: ir.Type) -> int:
+    match type:
+        case ir.IntType():
+            return -(-type.width // 8)
+        case ir.HalfType():
+            return 2
+        case ir.FloatType():
+            return 4
+        case _:
+            return 8

@@ -1,4 +1,4 @@
-"""What functions of the runtime take and give, in letters, for the program's side and for Python's."""
+"""Signatures of the functions that host programs may call without defining them, in letters, for both sides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerTy
 from xdsl.dialects.llvm import LLVMPointerType, LLVMVoidType
 from xdsl.ir import Attribute
 
-from tilewright.gpu.host.letters import pointer_maker
+from tilewright.gpu.host.context import pointer_maker
 from tilewright.native.values import F32, F64, I32, I64, POINTER
 
 VOID = ir.VoidType()
@@ -80,3 +80,56 @@ def declared_signature(inputs: Sequence[Attribute], outputs: Sequence[Attribute]
     results = [type for type in outputs if not isinstance(type, LLVMVoidType)]
     result = "v" if not results else letters_of(results[0]) if len(results) == 1 else "?"
     return Signature(f"{result}({''.join(map(letters_of, inputs))})")
+
+
+# Names and parameters: facts of mlir-air's runtime_lib/airgpu (gpu_runtime.cpp, symmetric_heap.h, gpu_test_utils.cpp);
+# a stream is the last parameter of most. Those that print: MLIR's mlir_runner_utils and mlir_c_runner_utils.
+_LETTERS = {
+    "mgpuMemAlloc": "p(lpb)",
+    "mgpuMemFree": "v(pp)",
+    "mgpuMemcpy": "v(pplp)",
+    "mgpuMemset32": "v(pilp)",
+    "mgpuMemset16": "v(phlp)",
+    "mgpuMemHostRegister": "v(pl)",
+    "mgpuMemHostUnregister": "v(p)",
+    "mgpuMemHostRegisterMemRef": "v(lpl)",
+    "mgpuMemHostUnregisterMemRef": "v(lpl)",
+    "mgpuSetDefaultDevice": "v(i)",
+    "mgpuSetDevice": "v(i)",
+    "mgpuStreamCreate": "p()",
+    "mgpuStreamDestroy": "v(p)",
+    "mgpuStreamSynchronize": "v(p)",
+    "mgpuStreamWaitEvent": "v(pp)",
+    "mgpuEventCreate": "p()",
+    "mgpuEventDestroy": "v(p)",
+    "mgpuEventSynchronize": "v(p)",
+    "mgpuEventRecord": "v(pp)",
+    "mgpuEventElapsedTime": "i(ppp)",
+    "mgpuSymmetricHeapInit": "v(l)",
+    "mgpuSymmetricHeapDestroy": "v()",
+    "mgpuGetRank": "i()",
+    "mgpuGetWorldSize": "i()",
+    "mgpuSymmetricAlloc": "p(lp)",
+    "mgpuSymmetricFree": "v(pp)",
+    "mgpuGetHeapBase": "p(i)",
+    "mgpuGetHeapBases": "p()",
+    "mgpuBarrier": "v()",
+    "mgpuInit": "v(ppll)",
+    "mgpuCheckOutput": "v(pppll)",
+    "exit": "v(i)",
+    "printI64": "v(l)",
+    "printU64": "v(l)",
+    "printF32": "v(f)",
+    "printF64": "v(d)",
+    "printOpen": "v()",
+    "printClose": "v()",
+    "printComma": "v()",
+    "printNewline": "v()",
+    "rtclock": "d()",
+    **{f"printMemref{element}": "v(lp)" for element in ("F32", "F64", "I8", "I16", "I32", "I64", "Ind")},
+}
+SYMBOLS = {name: Signature(letters) for name, letters in _LETTERS.items()}
+"""By name; everything else is looked for in the C library."""
+
+LAUNCH = Signature("v(illlllllp)")
+"""How a launch reaches the runtime: its number, blocks, threads, dynamic shared memory, and where its arguments are."""
