@@ -34,10 +34,10 @@ from tilewright.gpu.device import (
 )
 from tilewright.gpu.driver_device import LoadableCode
 from tilewright.gpu.host.context import Context, pointer_maker
-from tilewright.gpu.host.device_functions import Memory, Streams, SymmetricHeap
-from tilewright.gpu.host.gathering import Gathering, RankOutput
 from tilewright.gpu.host.printing import PRINTS, SAMPLES
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
+from tilewright.gpu.host.runtime import Memory, Streams, SymmetricHeap
+from tilewright.gpu.host.supervisor import Gathering, RankOutput
 from tilewright.native.context_layout import SLOT_BYTES
 from tilewright.outputs import array_files, write_files
 

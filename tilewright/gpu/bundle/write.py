@@ -29,10 +29,9 @@ RUNTIME, RUNNER = "runtime.zip", "run.py"
 BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
 """Those that each bundle has."""
 RUNTIME_MODULES = (
+    "device/gpu_targets",
     "errors",
     "file_names",
-    "outputs",
-    "device/gpu_targets",
     "gpu/bundle/machine_code",
     "gpu/bundle/manifest",
     "gpu/bundle/run",
@@ -43,14 +42,15 @@ RUNTIME_MODULES = (
     "gpu/hip/__init__",
     "gpu/hip/library",
     "gpu/host/context",
-    "gpu/host/gathering",
-    "gpu/host/device_functions",
     "gpu/host/printing",
     "gpu/host/processes",
+    "gpu/host/runtime",
+    "gpu/host/supervisor",
     "native/context_layout",
     "native/elf",
     "native/kernel_facts",
     "native/relocations",
+    "outputs",
 )
 """What runs a bundle: parts of this package that need NumPy and nothing else."""
 PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/"

@@ -10,11 +10,11 @@ from functools import partial
 from tilewright.errors import Error
 from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.gathering import Gathering, RankOutput, Show
 from tilewright.gpu.host.outcome import FAILED, Ending, Message, RankReport, RunResult
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
+from tilewright.gpu.host.supervisor import Gathering, RankOutput, Show
 from tilewright.ir.diagnostics import Diagnostic, Severity
 
 BAD_ACCESSES = [-signal.Signals[name] for name in ("SIGSEGV", "SIGBUS") if name in signal.Signals.__members__]

@@ -43,10 +43,10 @@ from tilewright.gpu.host.arguments import (
     scalar_value,
 )
 from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.device_functions import Memory, Streams, SymmetricHeap
 from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Ending, Message, RankReport
 from tilewright.gpu.host.printing import PRINTS, SAMPLES
 from tilewright.gpu.host.program import HostProgram
+from tilewright.gpu.host.runtime import Memory, Streams, SymmetricHeap
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
