@@ -27,7 +27,7 @@ from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
 from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import RankReport, RunResult
 from tilewright.gpu.host.program import HostProgram, host_program
-from tilewright.gpu.host.rank import Job
+from tilewright.gpu.host.rank import RankJob
 from tilewright.gpu.host.supervisor import Show
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
@@ -218,7 +218,7 @@ class AirProgram:
         heap_bytes: int | None = None,
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
-    ) -> Job:
+    ) -> RankJob:
         """Everything that ranks need to know to run, but for the arguments.
 
         `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed` and `settings` are as in `run`.
@@ -230,7 +230,7 @@ class AirProgram:
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
-        job = Job(host, (), backend, options)
+        job = RankJob(host, (), backend, options)
         job.prepare()
         return job
 

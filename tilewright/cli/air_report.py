@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import show_diagnostics
 
 if TYPE_CHECKING:
-    from tilewright.gpu.host.outcome import Message, RankReport, RunResult
-    from tilewright.gpu.host.rank import Job
+    from tilewright.gpu.host.outcome import DiagnosticRecord, RankReport, RunResult
+    from tilewright.gpu.host.rank import RankJob
 
 
 class Printer:
@@ -21,7 +21,7 @@ class Printer:
         self.ranks, self.prefix, self.quiet = ranks, prefix, quiet
         self.width = len(str(ranks - 1))
 
-    def announce(self, job: Job) -> None:
+    def announce(self, job: RankJob) -> None:
         """Say what is going to run."""
         entry, options = job.program.entry.sym_name.data, job.options
         where = f"{job.backend}, {options.target.chip} with waves of {options.wave_size} lanes"
@@ -77,7 +77,7 @@ def _rank(rank: RankReport) -> dict[str, Any]:
     }
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: DiagnosticRecord) -> dict[str, Any]:
     place = dict(zip(("file", "line", "column"), message.position, strict=True)) if message.position else {}
     notes = {"notes": [_message(note) for note in message.notes]} if message.notes else {}
     return {"message": message.text, **place, **notes}

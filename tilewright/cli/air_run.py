@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tilewright.air import AirProgram
     from tilewright.gpu.host.arguments import Argument
     from tilewright.gpu.host.outcome import RunResult
-    from tilewright.gpu.host.rank import Job
+    from tilewright.gpu.host.rank import RankJob
 
 LAUNCHERS = "local", "mpi"
 
@@ -107,7 +107,7 @@ def world_size(program: AirProgram, wanted: int | None) -> int:
         raise usage(str(error)) from error
 
 
-def make_job(program: AirProgram, args: Namespace) -> Job:
+def make_job(program: AirProgram, args: Namespace) -> RankJob:
     """What all ranks run, with the arguments that the command line gives."""
     from tilewright.cli.run_values import pairs
     from tilewright.gpu.host.arguments import ArgumentError

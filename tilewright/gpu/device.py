@@ -32,7 +32,7 @@ class Size3(NamedTuple):
     z: int = 1
 
 
-class Kernel(Protocol):
+class LoadedKernel(Protocol):
     """A kernel that is ready to be launched; what else it holds is its device's business."""
 
     @property
@@ -42,7 +42,7 @@ class Kernel(Protocol):
 class KernelModule(Protocol):
     """Kernels that were loaded together."""
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> LoadedKernel:
         """The kernel of that name; KeyError if there is none."""
         ...
 
@@ -134,7 +134,7 @@ class DeviceOptions:
     """Texts of the program's files, for messages."""
 
 
-class Device(Protocol):
+class GpuDevice(Protocol):
     """A GPU that belongs to one rank's process. Pointers are addresses of this process."""
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
@@ -160,7 +160,7 @@ class Device(Protocol):
 
     def launch(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: Size3,
         block: Size3,
         shared_bytes: int,
@@ -194,7 +194,7 @@ class Device(Protocol):
         ...
 
 
-OpenDevice = Callable[[World, DeviceOptions], Device]
+OpenDevice = Callable[[World, DeviceOptions], GpuDevice]
 """What each backend offers as `open_device`; collective over all ranks."""
 
 BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda", "hip": "tilewright.gpu.hip"}

@@ -166,7 +166,7 @@ class DriverDevice(ABC, Generic[_Library]):
     ) -> None:
         assert isinstance(kernel, DriverKernel), "kernels of this device are launched on it"
         check_launch(kernel.facts, block, shared_bytes, arguments, self.options.target, self.options.wave_size)
-        packed = Packed(arguments)
+        packed = PackedArguments(arguments)
         with self._explained(f"launch @{kernel.name}"):
             asked = self._asked_bytes(kernel, shared_bytes)
             self.driver.call(self.functions.launch, kernel.handle, *grid, *block, asked, None, packed.places, None)
@@ -260,7 +260,7 @@ def check_launch(
         )
 
 
-class Packed:
+class PackedArguments:
     """Arguments of a launch as drivers take them: an array of the places where they are."""
 
     def __init__(self, arguments: Sequence[bytes]):

@@ -20,12 +20,12 @@ import numpy.typing as npt
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
 from tilewright.errors import ArgumentError
 from tilewright.gpu.bundle.machine_code import load_object
-from tilewright.gpu.bundle.manifest import HOST_OBJECT, Launch, Manifest, Parameter, read_manifest
+from tilewright.gpu.bundle.manifest import HOST_OBJECT, EntryParameter, LaunchEntry, Manifest, read_manifest
 from tilewright.gpu.device import (
     MOST_RANKS,
     DeviceError,
     DeviceOptions,
-    Kernel,
+    LoadedKernel,
     RankLost,
     Size3,
     World,
@@ -33,11 +33,11 @@ from tilewright.gpu.device import (
     whole_number,
 )
 from tilewright.gpu.driver_device import LoadableCode
-from tilewright.gpu.host.context import Context, pointer_maker
+from tilewright.gpu.host.context import HostContext, pointer_maker
 from tilewright.gpu.host.printing import PRINTS, SAMPLES
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
-from tilewright.gpu.host.runtime import Memory, Streams, SymmetricHeap
-from tilewright.gpu.host.supervisor import Gathering, RankOutput
+from tilewright.gpu.host.runtime import DeviceMemory, StreamFunctions, SymmetricHeap
+from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor
 from tilewright.native.context_layout import SLOT_BYTES
 from tilewright.outputs import array_files, write_files
 
@@ -80,7 +80,7 @@ def _run(folder: Path, args: Namespace) -> int:
     settings = dict(_setting(text) for text in args.set)
     options = DeviceOptions(GPU_TARGETS[manifest.target], manifest.wave_size, settings=settings)
     arguments = prepare_arguments(manifest, args.arg)
-    status = Job(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
+    status = BundleRun(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
     if args.out is not None and status == 0:
         save_arguments(Path(args.out), manifest, arguments)
     return status
@@ -93,19 +93,19 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-class Job:
+class BundleRun:
     """One run of a bundle."""
 
-    def __init__(self, folder: Path, manifest: Manifest, options: DeviceOptions, ranks: int, arguments: Arguments):
+    def __init__(self, folder: Path, manifest: Manifest, options: DeviceOptions, ranks: int, arguments: EntryArguments):
         self.folder, self.manifest, self.options, self.ranks = folder, manifest, options, ranks
         self.arguments = arguments
 
     def run(self, timeout_seconds: float | None) -> int:
         """Run all ranks; 0 if all end well."""
-        gathering = Gathering(RankOutput(self.ranks, self._show), self._complain, bool)
+        gathering = RankSupervisor(RankOutput(self.ranks, self._show), self._complain, bool)
         try:
             for rank in range(self.ranks):
-                gathering.start(rank, self._work, Context(self.manifest.context_bytes))
+                gathering.start(rank, self._work, HostContext(self.manifest.context_bytes))
             gathering.wait(timeout_seconds)
         finally:
             gathering.close()
@@ -114,7 +114,7 @@ class Job:
     def _show(self, rank: int, line: str) -> None:
         print(line if self.ranks == 1 else f"[rank {rank}] {line}", flush=True)
 
-    def _work(self, world: LocalWorld, context: Context) -> int:
+    def _work(self, world: LocalWorld, context: HostContext) -> int:
         """What the process of a rank does; gives its status."""
         backend = import_module(BACKENDS[self.options.target.vendor])
         return run_rank(self.folder, self.manifest, world, self.options, backend.open_device, context, self.arguments)
@@ -143,8 +143,8 @@ def run_rank(
     world: World,
     options: DeviceOptions,
     open_device: Callable[[World, DeviceOptions], Any],
-    context: Context,
-    arguments: Arguments,
+    context: HostContext,
+    arguments: EntryArguments,
 ) -> int:
     """Run the entry; gives the exit status and prints what went wrong."""
     try:
@@ -167,9 +167,9 @@ class Located(DeviceError):
 class Rank:
     """The host's code of one rank, and the functions that it calls."""
 
-    def __init__(self, folder: Path, manifest: Manifest, world: World, device: Any, context: Context):
+    def __init__(self, folder: Path, manifest: Manifest, world: World, device: Any, context: HostContext):
         self.manifest, self.device, self.context = manifest, device, context
-        self.memory = Memory(device)
+        self.memory = DeviceMemory(device)
         heap = SymmetricHeap(world, device, self.memory)
         self.failure: BaseException | None = None
         self.code = load_object((folder / HOST_OBJECT).read_bytes())
@@ -181,7 +181,7 @@ class Rank:
         functions: dict[str, Function] = {
             **self.memory.functions(),
             **heap.functions(),
-            **Streams().functions(),
+            **StreamFunctions().functions(),
             **SAMPLES,
             **PRINTS,
             "launch": self._launch,
@@ -190,10 +190,10 @@ class Rank:
         self._pointers = [pointer_maker(letters)(self._guarded(functions[name])) for name, letters in manifest.calls]
         context.functions = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers]
 
-    def _kernel(self, modules: dict[str, Any], launch: Launch) -> Kernel:
+    def _kernel(self, modules: dict[str, Any], launch: LaunchEntry) -> LoadedKernel:
         return modules[launch.module].kernel(launch.kernel)
 
-    def run(self, arguments: Arguments) -> int:
+    def run(self, arguments: EntryArguments) -> int:
         placed = [self._placed(array) for array in arguments.arrays]
         parts = entry_parts(self.manifest, arguments, placed)
         given = (ctypes.c_uint64 * max(len(parts), 1))(*parts)
@@ -243,19 +243,19 @@ class Rank:
 
 
 @dataclass
-class Arguments:
+class EntryArguments:
     """The arrays, in memory that all processes share, and the bits of the numbers, each in order."""
 
     arrays: list[Array] = field(default_factory=list[Array])
     numbers: list[int] = field(default_factory=list[int])
 
 
-def prepare_arguments(manifest: Manifest, specs: Sequence[str]) -> Arguments:
+def prepare_arguments(manifest: Manifest, specs: Sequence[str]) -> EntryArguments:
     """What the command line asks for: a number, a .npy file, zeros, arange or random:SEED for each parameter."""
     if len(specs) > len(manifest.parameters):
         names = ", ".join(parameter.name for parameter in manifest.parameters) or "nothing"
         raise DeviceError(f"@{manifest.entry} takes {names}, got {len(specs)} arguments")
-    found = Arguments()
+    found = EntryArguments()
     for number, parameter in enumerate(manifest.parameters):
         spec = specs[number] if number < len(specs) else None
         if parameter.shape is not None:
@@ -267,7 +267,7 @@ def prepare_arguments(manifest: Manifest, specs: Sequence[str]) -> Arguments:
     return found
 
 
-def _array(parameter: Parameter, spec: str) -> Array:
+def _array(parameter: EntryParameter, spec: str) -> Array:
     shape, type = parameter.shape or (), np.dtype(parameter.type)
     kind, _, seed = spec.partition(":")
     if kind in ("zeros", "arange", "random"):
@@ -294,7 +294,7 @@ def _is_like(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     )
 
 
-def _read(parameter: Parameter, path: str) -> Array:
+def _read(parameter: EntryParameter, path: str) -> Array:
     shape, type = parameter.shape or (), np.dtype(parameter.type)
     try:
         values: Array = np.ascontiguousarray(np.load(path))
@@ -306,7 +306,7 @@ def _read(parameter: Parameter, path: str) -> Array:
     return values
 
 
-def _bits(parameter: Parameter, text: str) -> int:
+def _bits(parameter: EntryParameter, text: str) -> int:
     try:
         if parameter.type == "float32":
             return struct.unpack("<I", struct.pack("<f", float(text)))[0]
@@ -317,7 +317,7 @@ def _bits(parameter: Parameter, text: str) -> int:
         raise DeviceError(f"{parameter.name} is a {parameter.type}, got '{text}'") from error
 
 
-def entry_parts(manifest: Manifest, arguments: Arguments, addresses: Sequence[int]) -> list[int]:
+def entry_parts(manifest: Manifest, arguments: EntryArguments, addresses: Sequence[int]) -> list[int]:
     """The arguments as the eight-byte parts that native code takes; arrays are at these addresses."""
     parts = list[int]()
     arrays, numbers = iter(zip(arguments.arrays, addresses, strict=True)), iter(arguments.numbers)
@@ -332,7 +332,7 @@ def entry_parts(manifest: Manifest, arguments: Arguments, addresses: Sequence[in
     return parts
 
 
-def save_arguments(folder: Path, manifest: Manifest, arguments: Arguments) -> None:
+def save_arguments(folder: Path, manifest: Manifest, arguments: EntryArguments) -> None:
     names = [parameter.name for parameter in manifest.parameters if parameter.shape is not None]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,16 @@ from xdsl.ir import Attribute, Operation
 import tilewright
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.bundle.manifest import FILE, HOST_OBJECT, Launch, Manifest, Module, Parameter, Site, Trap
+from tilewright.gpu.bundle.manifest import (
+    FILE,
+    HOST_OBJECT,
+    EntryParameter,
+    LaunchEntry,
+    Manifest,
+    ModuleEntry,
+    Site,
+    TrapEntry,
+)
 from tilewright.gpu.host.program import START, HostProgram
 from tilewright.ir.diagnostics import file_position
 from tilewright.native.aggregates import flattened_types
@@ -114,9 +123,9 @@ def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, r
         parameters=tuple(_parameters(entry)),
         calls=tuple((name, signature.letters) for name, signature in program.calls.items()),
         sites=tuple(_site(op) for op in program.sites),
-        traps=tuple(Trap(_site(trap.operation), trap.text) for trap in program.traps),
+        traps=tuple(TrapEntry(_site(trap.operation), trap.text) for trap in program.traps),
         launches=tuple(_launch(op) for op in program.launches),
-        modules=tuple(Module(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
+        modules=tuple(ModuleEntry(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
     )
 
 
@@ -125,9 +134,9 @@ def _site(op: Operation) -> Site:
     return Site(op.name, "" if position is None else ":".join(map(str, position)))
 
 
-def _launch(op: LaunchFuncOp) -> Launch:
+def _launch(op: LaunchFuncOp) -> LaunchEntry:
     types = [part for operand in op.kernel_operands for part in flattened_types(operand.type)]
-    return Launch(op.kernel.root_reference.data, op.kernel_name, tuple(_bytes(type) for type in types))
+    return LaunchEntry(op.kernel.root_reference.data, op.kernel_name, tuple(_bytes(type) for type in types))
 
 
 def _bytes(type: ir.Type) -> int:
@@ -136,19 +145,19 @@ def _bytes(type: ir.Type) -> int:
     return {"half": 2, "float": 4}.get(str(type), 8)
 
 
-def _parameters(entry: FuncOp) -> list[Parameter]:
+def _parameters(entry: FuncOp) -> list[EntryParameter]:
     arguments = entry.body.blocks[0].args
     return [
         _parameter(argument.name_hint or f"arg{number}", argument.type) for number, argument in enumerate(arguments)
     ]
 
 
-def _parameter(name: str, type: Attribute) -> Parameter:
+def _parameter(name: str, type: Attribute) -> EntryParameter:
     if not is_ranked(type):
-        return Parameter(name, _numpy_name(type))
+        return EntryParameter(name, _numpy_name(type))
     shape = tuple(-1 if size == DYNAMIC_INDEX else size for size in type.get_shape())
     dynamic = tuple(number for number, stride in enumerate(strides_of(type)) if stride is None)
-    return Parameter(name, _numpy_name(type.element_type), shape, dynamic)
+    return EntryParameter(name, _numpy_name(type.element_type), shape, dynamic)
 
 
 def _numpy_name(type: Attribute) -> str:

@@ -31,7 +31,7 @@ TYPES: dict[str, Any] = {
 """What stands for each letter of `Signature`."""
 
 
-class Context:
+class HostContext:
     """The context of one run."""
 
     def __init__(self, size_bytes: int):

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.host.context import FUNCTIONS, SITE
-from tilewright.gpu.host.signatures import SYMBOLS, VOID, Signature, declared_signature
+from tilewright.gpu.host.signatures import SYMBOLS, VOID, CSignature, declared_signature
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types
@@ -31,13 +31,13 @@ from tilewright.native.values import F64, I8, I32, I64, MemRef, Value, element_o
 class HostUnit(Unit):
     """The host functions of one program."""
 
-    calls: dict[str, Signature] = field(default_factory=dict[str, Signature])
+    calls: dict[str, CSignature] = field(default_factory=dict[str, CSignature])
     """Functions of the runtime that it calls; their addresses are in the context, in this order."""
     sites: list[Operation] = field(default_factory=list[Operation])
     """Where it calls them."""
     launches: list[LaunchFuncOp] = field(default_factory=list[LaunchFuncOp])
 
-    def call_slot(self, name: str, signature: Signature) -> int:
+    def call_slot(self, name: str, signature: CSignature) -> int:
         """Where in the context the address of a function is, in bytes."""
         self.calls.setdefault(name, signature)
         return FUNCTIONS + SLOT_BYTES * list(self.calls).index(name)
@@ -115,7 +115,7 @@ def host_body(lowering: Lowering) -> HostBody:
 
 
 def call_runtime(
-    body: HostBody, op: Operation, name: str, signature: Signature, arguments: Sequence[ir.Value]
+    body: HostBody, op: Operation, name: str, signature: CSignature, arguments: Sequence[ir.Value]
 ) -> ir.Value:
     """Call a function of the runtime, and leave if that ended the program."""
     builder, unit = body.builder, body.host
@@ -238,7 +238,7 @@ def _passed(body: HostBody, argument: SSAValue) -> list[ir.Value]:
     return flattened(value)
 
 
-def _check(declaration: Operation, name: str, signature: Signature, declared: Signature) -> None:
+def _check(declaration: Operation, name: str, signature: CSignature, declared: CSignature) -> None:
     if declared != signature:
         notes = (declaration, f"the runtime's is {signature}")
         fail_op(declaration, f"declares @{name} as {declared}, which is not what the runtime has", notes)

@@ -15,10 +15,10 @@ from typing import Any
 from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, Heap
 from tilewright.gpu.host.arguments import SharedArray
-from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.printing import flush_all, print_lines_at_once
-from tilewright.gpu.host.rank import Job, run_rank, share_arguments
+from tilewright.gpu.host.rank import RankJob, run_rank, share_arguments
 
 PAGE_BYTES = 4096
 REMEDY = "pip install 'tilewright[mpi]', and an MPI such as Open MPI (apt install openmpi-bin)"
@@ -136,12 +136,12 @@ class WindowMemory:
         raise DeviceError(f"accesses {size_bytes} bytes at {address:#x}, which is in no symmetric heap")
 
 
-def run_mpi_rank(job: Job, mpi: Any, by_messages: bool = False) -> RankReport:
+def run_mpi_rank(job: RankJob, mpi: Any, by_messages: bool = False) -> RankReport:
     """Run a job here, as the rank that MPI says."""
     print_lines_at_once()
     job.program.prepare()
     arguments = share_arguments(job)
-    report = run_rank(job, MpiWorld(mpi, by_messages), Context(job.program.context_bytes), arguments)
+    report = run_rank(job, MpiWorld(mpi, by_messages), HostContext(job.program.context_bytes), arguments)
     report.arrays = [value.array for value in arguments if isinstance(value, SharedArray)]
     flush_all()
     return report

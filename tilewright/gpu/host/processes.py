@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tilewright.gpu.device import DeviceError, Heap, RankLost
-from tilewright.gpu.host.context import Context
+from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.printing import flush_all, print_lines_at_once
 
 PARENT_DEATH_SIGNAL = 1
@@ -37,7 +37,7 @@ class RankProcess:
     connection: Connection
     output: int
     """What it prints comes from here."""
-    context: Context
+    context: HostContext
     exit_code: int | None = None
     """As the system has it, negative after a signal; None while it runs."""
     was_killed: bool = False
@@ -120,21 +120,21 @@ def _settle(parent: int, output: int) -> None:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ExchangeRequest:
     """A rank has come to a place where all meet, with bytes for the others."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
-class Met:
+class ExchangeResult:
     """All have come; the bytes of each."""
 
     data: list[bytes]
 
 
 @dataclass(frozen=True)
-class Lost:
+class ExchangeFailure:
     """Not all will come; why."""
 
     text: str
@@ -156,11 +156,11 @@ class LocalWorld:
     def exchange(self, data: bytes) -> list[bytes]:
         if self.size == 1:
             return [data]
-        self._connection.send(Meeting(data))
+        self._connection.send(ExchangeRequest(data))
         match self._connection.recv():
-            case Met(data=found):
+            case ExchangeResult(data=found):
                 return found
-            case Lost(text=text):
+            case ExchangeFailure(text=text):
                 raise RankLost(text)
             case other:
                 raise AssertionError(f"a rank gets no {other!r}")

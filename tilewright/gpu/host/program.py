@@ -18,7 +18,7 @@ from tilewright.dialects.gpu.memory import AllocOp, DeallocOp, MemcpyOp, MemsetO
 from tilewright.dialects.memref.types import is_ranked, memref_type
 from tilewright.gpu.host.functions import HANDLERS as CALLS
 from tilewright.gpu.host.functions import HostBody, HostUnit, build_function, call_runtime, host_body, in_row
-from tilewright.gpu.host.signatures import LAUNCH, SYMBOLS, Signature
+from tilewright.gpu.host.signatures import LAUNCH, SYMBOLS, CSignature
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in, unchanging_symbols
 from tilewright.native import aggregates, host_buffers, pointers
@@ -48,7 +48,7 @@ class HostProgram:
     entry: FuncOp
     text: str
     """LLVM IR."""
-    calls: dict[str, Signature]
+    calls: dict[str, CSignature]
     sites: list[Operation]
     launches: list[LaunchFuncOp]
     traps: list[Trap]

@@ -23,11 +23,11 @@ from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.device import (
     BACKENDS,
-    Device,
     DeviceError,
     DeviceOptions,
-    Kernel,
+    GpuDevice,
     KernelModule,
+    LoadedKernel,
     OpenDevice,
     RankLost,
     Size3,
@@ -42,11 +42,11 @@ from tilewright.gpu.host.arguments import (
     scalar_bits,
     scalar_value,
 )
-from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Ending, Message, RankReport
+from tilewright.gpu.host.context import HostContext
+from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, DiagnosticRecord, Ending, RankReport
 from tilewright.gpu.host.printing import PRINTS, SAMPLES
 from tilewright.gpu.host.program import HostProgram
-from tilewright.gpu.host.runtime import Memory, Streams, SymmetricHeap
+from tilewright.gpu.host.runtime import DeviceMemory, StreamFunctions, SymmetricHeap
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
@@ -58,7 +58,7 @@ Function = Callable[..., int | float | None]
 
 
 @dataclass
-class Job:
+class RankJob:
     """What all ranks run."""
 
     program: HostProgram
@@ -72,7 +72,7 @@ class Job:
         if prepare is not None:
             prepare(self.program.kernels(), self.options)
 
-    def with_arguments(self, arguments: Sequence[object]) -> Job:
+    def with_arguments(self, arguments: Sequence[object]) -> RankJob:
         """The same with these arguments; `ArgumentError` if they do not fit the entry."""
         return replace(self, arguments=checked_arguments(self.program, arguments))
 
@@ -80,7 +80,7 @@ class Job:
 Given = Sequence[SharedArray | int | float]
 
 
-def share_arguments(job: Job) -> list[SharedArray | int | float]:
+def share_arguments(job: RankJob) -> list[SharedArray | int | float]:
     """The arguments of one rank: copies of all arrays."""
     return [value if isinstance(value, int | float) else SharedArray.of(value) for value in job.arguments]
 
@@ -93,7 +93,7 @@ def backend_named(name: str) -> OpenDevice:
     return import_module(home).open_device
 
 
-def run_rank(job: Job, world: World, context: Context, arguments: Given) -> RankReport:
+def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given) -> RankReport:
     """Run the entry here; gives a report whatever happens."""
     report = RankReport(world.rank)
     try:
@@ -106,11 +106,11 @@ def run_rank(job: Job, world: World, context: Context, arguments: Given) -> Rank
     except Exited as error:
         report.status = error.status % 256
     except DiagnosedError as error:
-        report.status, report.messages = FAILED, [Message.of(diagnostic) for diagnostic in error.diagnostics]
+        report.status, report.messages = FAILED, [DiagnosticRecord.of(diagnostic) for diagnostic in error.diagnostics]
         report.is_consequence, report.ending = isinstance(error.__cause__, RankLost), _ending(error)
     except (DeviceError, RankLost) as error:
         location = location_of(job.program.entry)
-        report.status, report.messages = FAILED, [Message.of(Diagnostic(Severity.ERROR, str(error), location))]
+        report.status, report.messages = FAILED, [DiagnosticRecord.of(Diagnostic(Severity.ERROR, str(error), location))]
         report.is_consequence = isinstance(error, RankLost)
         report.ending = Ending.HANG if report.is_consequence else Ending.FAULT
     except Exception as error:
@@ -125,7 +125,9 @@ def _ending(error: DiagnosedError) -> Ending:
     return Ending.COMPILE if isinstance(error, CompileError) else Ending.FAULT
 
 
-def _call_entry(job: Job, world: World, device: Device, context: Context, arguments: Given, report: RankReport) -> None:
+def _call_entry(
+    job: RankJob, world: World, device: GpuDevice, context: HostContext, arguments: Given, report: RankReport
+) -> None:
     program = job.program
     runtime = Runtime(program, world, device, context)
     types = program.entry.function_type
@@ -152,13 +154,13 @@ def _placed(runtime: Runtime, value: SharedArray) -> int:
     return address
 
 
-def _internal(error: Exception) -> Message:
+def _internal(error: Exception) -> DiagnosticRecord:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
     text = f"internal error: {where}{type(error).__name__}: {error}"
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
         text += "\n" + "".join(traceback.format_exception(error))
-    return Message(str(Severity.ERROR), text, None)
+    return DiagnosticRecord(str(Severity.ERROR), text, None)
 
 
 class Exited(Exception):
@@ -172,9 +174,9 @@ class Exited(Exception):
 class Runtime:
     """What a program on one rank finds behind the names that it calls."""
 
-    def __init__(self, program: HostProgram, world: World, device: Device, context: Context):
+    def __init__(self, program: HostProgram, world: World, device: GpuDevice, context: HostContext):
         self.program, self.world, self.device, self.context = program, world, device, context
-        self.memory = Memory(device)
+        self.memory = DeviceMemory(device)
         self.heap = SymmetricHeap(world, device, self.memory)
         self.failure: BaseException | None = None
         self._modules: dict[str, KernelModule] = {}
@@ -189,7 +191,7 @@ class Runtime:
         return {
             **self.memory.functions(),
             **self.heap.functions(),
-            **Streams().functions(),
+            **StreamFunctions().functions(),
             **SAMPLES,
             **PRINTS,
             "launch": self._launch,
@@ -237,7 +239,7 @@ class Runtime:
     def _exit(self, status: int) -> None:
         raise Exited(status)
 
-    def _prepared(self, launch: LaunchFuncOp) -> tuple[Kernel, list[int], LocationAttr]:
+    def _prepared(self, launch: LaunchFuncOp) -> tuple[LoadedKernel, list[int], LocationAttr]:
         """The kernel of a launch, and how many bytes each of its flattened parameters has."""
         module = self._module(launch)
         types = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 
-from tilewright.gpu.device import Device, DeviceError, Heap, World
+from tilewright.gpu.device import DeviceError, GpuDevice, Heap, World
 from tilewright.gpu.host.printing import print_text
 
 ALIGNMENT_BYTES = 256
@@ -18,10 +18,10 @@ NOT_READY = "airgpu: symmetric heap not initialized"
 MILLISECONDS = 1000.0
 
 
-class Memory:
+class DeviceMemory:
     """What a program has allocated. Accesses of the runtime that reach over the end of it are errors."""
 
-    def __init__(self, device: Device):
+    def __init__(self, device: GpuDevice):
         self.device = device
         self.heap: Heap | None = None
         """The symmetric heap, parts of which may be on other machines."""
@@ -116,7 +116,7 @@ class Memory:
 class SymmetricHeap:
     """One rank's view. All ranks must allocate the same sizes in the same order, which is checked where they meet."""
 
-    def __init__(self, world: World, device: Device, memory: Memory):
+    def __init__(self, world: World, device: GpuDevice, memory: DeviceMemory):
         self.world, self.device, self.memory = world, device, memory
         self.heap: Heap | None = None
         self._bases: ctypes.Array[ctypes.c_uint64] | None = None
@@ -210,7 +210,7 @@ class SymmetricHeap:
         return self.heap
 
 
-class Streams:
+class StreamFunctions:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._times: dict[int, float | None] = {}

@@ -32,7 +32,7 @@ _WIDTHS = {1: "b", 8: "b", 16: "h", 32: "i", 64: "l"}
 
 
 @dataclass(frozen=True)
-class Signature:
+class CSignature:
     """`result(parameters)`, one letter each: p pointer, l i64, i i32, h i16, b i1, f f32, d f64, v nothing."""
 
     letters: str
@@ -75,11 +75,11 @@ def letters_of(type: Attribute) -> str:
             return "?"
 
 
-def declared_signature(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> Signature:
+def declared_signature(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> CSignature:
     """What a declaration in a program says."""
     results = [type for type in outputs if not isinstance(type, LLVMVoidType)]
     result = "v" if not results else letters_of(results[0]) if len(results) == 1 else "?"
-    return Signature(f"{result}({''.join(map(letters_of, inputs))})")
+    return CSignature(f"{result}({''.join(map(letters_of, inputs))})")
 
 
 # Names and parameters: facts of mlir-air's runtime_lib/airgpu (gpu_runtime.cpp, symmetric_heap.h, gpu_test_utils.cpp);
@@ -128,8 +128,8 @@ _LETTERS = {
     "rtclock": "d()",
     **{f"printMemref{element}": "v(lp)" for element in ("F32", "F64", "I8", "I16", "I32", "I64", "Ind")},
 }
-SYMBOLS = {name: Signature(letters) for name, letters in _LETTERS.items()}
+SYMBOLS = {name: CSignature(letters) for name, letters in _LETTERS.items()}
 """By name; everything else is looked for in the C library."""
 
-LAUNCH = Signature("v(illlllllp)")
+LAUNCH = CSignature("v(illlllllp)")
 """How a launch reaches the runtime: its number, blocks, threads, dynamic shared memory, and where its arguments are."""

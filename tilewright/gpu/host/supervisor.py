@@ -16,8 +16,15 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.processes import LocalWorld, Lost, Meeting, Met, RankProcess, start_process
+from tilewright.gpu.host.context import HostContext
+from tilewright.gpu.host.processes import (
+    ExchangeFailure,
+    ExchangeRequest,
+    ExchangeResult,
+    LocalWorld,
+    RankProcess,
+    start_process,
+)
 
 ReportT = TypeVar("ReportT")
 SHARED_MEMORY = Path("/dev/shm")
@@ -31,7 +38,7 @@ Show = Callable[[int, str], None]
 """Told the rank and a line of what it prints, without its end, as soon as that has come."""
 
 
-class Gathering(Generic[ReportT]):
+class RankSupervisor(Generic[ReportT]):
     """One run. A rank reports once, at its end; `lost` makes the report of one that cannot any more, from what became
     of it and whether that is because of another one, and `failed` tells whether a report is a bad one."""
 
@@ -50,7 +57,7 @@ class Gathering(Generic[ReportT]):
         self._waiting: dict[int, bytes] = {}
         self._selector = selectors.DefaultSelector()
 
-    def start(self, rank: int, work: Callable[[LocalWorld, Context], ReportT], context: Context) -> None:
+    def start(self, rank: int, work: Callable[[LocalWorld, HostContext], ReportT], context: HostContext) -> None:
         """Begin a process that does the work and reports what that gives."""
         ours, theirs = Pipe()
         reading, writing = os.pipe()
@@ -116,7 +123,7 @@ class Gathering(Generic[ReportT]):
         except (EOFError, OSError):
             self._unregister(process.connection)
             return False
-        if isinstance(message, Meeting):
+        if isinstance(message, ExchangeRequest):
             self._waiting[process.rank] = message.data
         else:
             self.reports[process.rank] = message
@@ -139,12 +146,12 @@ class Gathering(Generic[ReportT]):
     def _let_go(self) -> None:
         """Let those go on that wait for each other: all have come, or some never will."""
         if len(self._waiting) == self.ranks:
-            self._answer(Met([self._waiting[rank] for rank in range(self.ranks)]))
+            self._answer(ExchangeResult([self._waiting[rank] for rank in range(self.ranks)]))
         elif self._waiting and self.reports:
             ended = ", ".join(str(rank) for rank in sorted(self.reports))
-            self._answer(Lost(f"waits for all ranks, but rank {ended} ended before it came to such a place"))
+            self._answer(ExchangeFailure(f"waits for all ranks, but rank {ended} ended before it came to such a place"))
 
-    def _answer(self, answer: Met | Lost) -> None:
+    def _answer(self, answer: ExchangeResult | ExchangeFailure) -> None:
         for rank in self._waiting:
             with suppress(OSError):
                 self.processes[rank].connection.send(answer)

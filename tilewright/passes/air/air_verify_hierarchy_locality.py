@@ -69,7 +69,7 @@ class AirVerifyHierarchyLocalityPass(Pass):
                 continue
             self._verify_uses(op, number, uses, OffsetReader(op, ids))
 
-    def _verify_uses(self, op: Hierarchy, number: int, uses: Sequence[Use], reader: OffsetReader) -> None:
+    def _verify_uses(self, op: Hierarchy, number: int, uses: Sequence[BufferUse], reader: OffsetReader) -> None:
         for use in uses:
             why = _problem(use, reader)
             if why is None:
@@ -93,7 +93,7 @@ def _is_shrunk(value: SSAValue) -> bool:
     return any(isinstance(mark, IntegerAttr) and bool(mark.value.data) for mark in marks)
 
 
-def _is_replicated(use: Use, ids: Sequence[BlockArgument]) -> bool:
+def _is_replicated(use: BufferUse, ids: Sequence[BlockArgument]) -> bool:
     """Whether each point has a copy of its own: it gets data from a channel, or calls a function, by its id."""
     if isinstance(use.op, ChannelEnd):
         return any(depends_on(index, ids) for index in use.op.indices_in_bundle)
@@ -102,7 +102,7 @@ def _is_replicated(use: Use, ids: Sequence[BlockArgument]) -> bool:
     return False
 
 
-def _is_shared(op: Hierarchy, uses: Sequence[Use]) -> bool:
+def _is_shared(op: Hierarchy, uses: Sequence[BufferUse]) -> bool:
     """Whether neighbouring cores talk through a buffer: some points write it, under a condition, and others read it."""
     if not isinstance(op, HerdOp):
         return False
@@ -122,7 +122,7 @@ def _branch(op: Operation, herd: Hierarchy) -> object:
     return None
 
 
-def _problem(use: Use, reader: OffsetReader) -> str | None:
+def _problem(use: BufferUse, reader: OffsetReader) -> str | None:
     """Why two points may touch one place, if they may."""
     if only_reads(use):
         return None
@@ -155,14 +155,14 @@ def _separates(offset: Offset | None, size: Mixed, id: BlockArgument) -> bool:
     return True
 
 
-class Use(NamedTuple):
+class BufferUse(NamedTuple):
     op: Operation
     buffer: SSAValue
 
 
-def uses_of(argument: SSAValue, body: Region) -> list[Use]:
+def uses_of(argument: SSAValue, body: Region) -> list[BufferUse]:
     """Where a buffer is touched in a body; views and inner hierarchies are looked through."""
-    found: list[Use] = []
+    found: list[BufferUse] = []
     seen = set[Operation]()
     pending = [argument]
     while pending:
@@ -178,11 +178,11 @@ def uses_of(argument: SSAValue, body: Region) -> list[Use]:
             elif isinstance(op, ExecuteOp) or (op.name in VIEWS and not isinstance(op, memref.SubviewOp)):
                 pending += op.results
             else:
-                found.append(Use(op, value))
+                found.append(BufferUse(op, value))
     return found
 
 
-def only_reads(use: Use) -> bool:
+def only_reads(use: BufferUse) -> bool:
     """Whether any number of points may do this at once."""
     op = use.op
     if isinstance(op, ChannelPutOp):
@@ -193,7 +193,7 @@ def only_reads(use: Use) -> bool:
     return Effect.READ in effects and not effects & (Effect.WRITE | Effect.FREE | Effect.UNKNOWN)
 
 
-def part_of(use: Use) -> Part | None:
+def part_of(use: BufferUse) -> Part | None:
     """Which part of the buffer is touched; None if that cannot be told."""
     op = use.op
     if isinstance(op, ChannelEnd):

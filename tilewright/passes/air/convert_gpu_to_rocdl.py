@@ -67,7 +67,7 @@ ALL_LANES = -1
 DWORD_SHIFT = 2
 
 
-class Runtime(StrEnum):
+class KernelRuntime(StrEnum):
     """What starts the kernels; it decides how they print, which is not lowered here."""
 
     UNKNOWN = "unknown"
@@ -81,7 +81,7 @@ class ConvertGpuToRocdlPass(Pass):
     anchor = "gpu.module"
 
     chipset: str = field(default="gfx000", metadata={"help": "the GPU to compile for"})
-    runtime: Runtime = field(default=Runtime.UNKNOWN, metadata={"help": "what starts the kernels"})
+    runtime: KernelRuntime = field(default=KernelRuntime.UNKNOWN, metadata={"help": "what starts the kernels"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         for inner in [found for found in op.walk() if found.name.startswith("gpu.") and found is not op]:

@@ -24,7 +24,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     LINE,
     ORDERED,
     PROTOCOLS,
-    Plan,
+    ChannelPlan,
     make_plan,
     stated_protocol,
 )
@@ -61,7 +61,7 @@ class AirGpuChannelToCachelinePass(Pass):
         in_place = [bundle for bundle in bundles if not protocols[bundle] and is_line_in_place(bundle)]
         if (in_place or LINE in protocols.values()) and wave_size < LINE_WORDS:
             fail(None, f"wave-size must be at least {LINE_WORDS}, a lane for each word of a line; got {wave_size}")
-        plans: list[Plan] = []
+        plans: list[ChannelPlan] = []
         size_bytes = 0
         for bundle in bundles:
             if bundle not in in_place:

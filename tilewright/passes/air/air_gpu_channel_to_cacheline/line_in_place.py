@@ -96,7 +96,7 @@ def _expand(end: ChannelEnd, own: int, peer: int, transfers: Transfers) -> None:
     group = group_of(herd, False, transfers.wave_size)
 
     def transfer(emitter: Emitter) -> None:
-        line = Line.of(emitter, buffer, own, peer, bases, transfers.wave_size)
+        line = ChannelLine.of(emitter, buffer, own, peer, bases, transfers.wave_size)
         if isinstance(end, ChannelPutOp):
             line.send()
         else:
@@ -111,7 +111,7 @@ def _expand(end: ChannelEnd, own: int, peer: int, transfers: Transfers) -> None:
 
 
 @dataclass
-class Line:
+class ChannelLine:
     """The line of this rank and that of its peer, as one lane of a wave sees them."""
 
     emitter: Emitter
@@ -123,7 +123,7 @@ class Line:
     @classmethod
     def of(
         cls, emitter: Emitter, buffer: SSAValue, own_rank: int, peer_rank: int, bases: SSAValue, wave_size: int
-    ) -> Line:
+    ) -> ChannelLine:
         here, there = emitter.constant(own_rank), emitter.constant(peer_rank)
         peer = emitter.insert(TranslateOp(buffer, here, there, bases)).results[0]
         lane = emitter.insert(LaneIdOp.create(result_types=[INDEX])).results[0]

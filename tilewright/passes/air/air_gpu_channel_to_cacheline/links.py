@@ -34,7 +34,7 @@ ROLES = {"put": ("producer", "puts into"), "get": ("consumer", "gets from")}
 
 
 @dataclass(frozen=True)
-class Link:
+class ChannelLink:
     """Who is at the two ends of one channel."""
 
     producer: int
@@ -42,11 +42,11 @@ class Link:
 
 
 @dataclass(frozen=True)
-class World:
+class ChannelWorld:
     """A world of ranks and the links that a channel has in it."""
 
     sizes: tuple[int, ...]
-    links: Mapping[Element, Link]
+    links: Mapping[Element, ChannelLink]
 
     @property
     def ranks(self) -> int:
@@ -97,7 +97,7 @@ class Bundle:
             yield tuple(a + b for a, b in zip(element, step, strict=True))
 
 
-def worlds_of(bundle: Bundle, rank: RankOp) -> list[World]:
+def worlds_of(bundle: Bundle, rank: RankOp) -> list[ChannelWorld]:
     """The worlds that a bundle of channels is for, at least one."""
     visits = [Visits(end) for end in bundle.ends]
     sizes = [scalar_int(size) for size in rank.extents]
@@ -109,9 +109,9 @@ def worlds_of(bundle: Bundle, rank: RankOp) -> list[World]:
     return _fitting_worlds(bundle, visits, sizes)
 
 
-def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[int | None]) -> list[World]:
+def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[int | None]) -> list[ChannelWorld]:
     """Those among the sizes that are tried for which puts and gets match."""
-    found: list[World] = []
+    found: list[ChannelWorld] = []
     problem: DiagnosedError | None = None
     for shape in _tried_shapes(bundle, sizes):
         try:
@@ -133,7 +133,7 @@ def _tried_shapes(bundle: Bundle, sizes: Sequence[int | None]) -> list[tuple[int
     return [shape for shape in product(*choices) if prod(shape) <= LARGEST_TRIED]
 
 
-def _world(bundle: Bundle, visits: Sequence[Visits], sizes: tuple[int, ...], most: int) -> World:
+def _world(bundle: Bundle, visits: Sequence[Visits], sizes: tuple[int, ...], most: int) -> ChannelWorld:
     """The links in one world; a broadcast reaches up to `most` receivers in each dimension."""
     ends = {visit.end: visit.in_world(sizes) for visit in visits}
     for end, found in ends.items():
@@ -144,7 +144,7 @@ def _world(bundle: Bundle, visits: Sequence[Visits], sizes: tuple[int, ...], mos
     _check_same(bundle, producers, consumers)
     _check_same(bundle, consumers, producers)
     _check_counts(bundle, producers, consumers)
-    return World(sizes, {at: Link(producers.ranks[at], consumers.ranks[at]) for at in producers.ranks})
+    return ChannelWorld(sizes, {at: ChannelLink(producers.ranks[at], consumers.ranks[at]) for at in producers.ranks})
 
 
 class _Side:

@@ -28,9 +28,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects._llvm_memory import NOT_ATOMIC, Ordering
-from tilewright.passes.air.air_gpu_channel_to_cacheline.links import World
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelWorld
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, size_bytes
-from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
 from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.runtime_calls import POINTER
@@ -63,7 +63,7 @@ class Slots:
         return number
 
 
-def find_slots(worlds: Iterable[World], shape: Element, side: str) -> Slots:
+def find_slots(worlds: Iterable[ChannelWorld], shape: Element, side: str) -> Slots:
     """The fewest slots with which no rank has two channels in one; `side` is `producer` or `consumer`."""
     owners = [(world, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
     subsets = [chosen for count in range(len(shape) + 1) for chosen in combinations(range(len(shape)), count)]
@@ -71,7 +71,7 @@ def find_slots(worlds: Iterable[World], shape: Element, side: str) -> Slots:
     return next(slots for slots in choices if _is_unique(slots, owners))
 
 
-def _is_unique(slots: Slots, owners: Sequence[tuple[World, Element, int]]) -> bool:
+def _is_unique(slots: Slots, owners: Sequence[tuple[ChannelWorld, Element, int]]) -> bool:
     seen = {(world.sizes, owner, slots.number(at)) for world, at, owner in owners}
     return len(seen) == len(owners)
 
@@ -135,7 +135,7 @@ def address_of(emitter: Emitter, buffer: SSAValue) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class Heap:
+class HeapAccess:
     """The memory of channels on one rank, from `start` on; offsets count bytes."""
 
     start: SSAValue
@@ -164,13 +164,13 @@ def _properties(type: Attribute, ordering: Ordering) -> dict[str, Attribute]:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ChannelEndpoint:
     """What a put or get of one channel works with."""
 
     mailbox: Mailbox
-    group: Group
-    own: Heap
-    peer: Heap
+    group: ThreadGroup
+    own: HeapAccess
+    peer: HeapAccess
     input_slot: SSAValue
     """The slot of the receiver, here or there."""
     output_slot: SSAValue

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, World, worlds_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, ChannelWorld, worlds_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_BYTES, Mailbox, find_slots
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, check_match
 from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
@@ -37,17 +37,17 @@ MAX_SHIFT = 8
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChannelPlan:
     """How one bundle of channels is lowered."""
 
     bundle: Bundle
     protocol: str
-    worlds: Sequence[World]
+    worlds: Sequence[ChannelWorld]
     is_sized: bool
     """Whether the size of the world is known when compiling."""
     mailbox: Mailbox
-    producer: Rule
-    consumer: Rule
+    producer: RankRule
+    consumer: RankRule
 
     @property
     def world_size(self) -> int | None:
@@ -66,7 +66,7 @@ def stated_protocol(channel: ChannelOp) -> str | None:
     return stated.data
 
 
-def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> Plan:
+def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> ChannelPlan:
     """Find out about the links of a channel, and give it memory from `start_bytes` on."""
     messages = [Message(end) for end in bundle.ends]
     for message in messages:
@@ -85,7 +85,7 @@ def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> Plan:
     has_spare = protocol == ORDERED and size <= SMALL_BYTES
     mailbox = Mailbox(start_bytes, inputs, outputs, _depth(bundle.channel), size, has_spare)
     producer, consumer = (_rule(bundle, worlds, side) for side in ("producer", "consumer"))
-    return Plan(bundle, protocol, worlds, is_sized, mailbox, producer, consumer)
+    return ChannelPlan(bundle, protocol, worlds, is_sized, mailbox, producer, consumer)
 
 
 def _length(messages: Sequence[Message]) -> int:
@@ -98,7 +98,7 @@ def _length(messages: Sequence[Message]) -> int:
     return max([*known, *bounded])
 
 
-def _rule(bundle: Bundle, worlds: Sequence[World], side: str) -> Rule:
+def _rule(bundle: Bundle, worlds: Sequence[ChannelWorld], side: str) -> RankRule:
     samples = [Sample(world.ranks, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
     end = bundle.gets[0] if side == "producer" else bundle.puts[0]
     return find_rule(end, samples, bundle.wide)
@@ -172,7 +172,7 @@ class Sample:
     rank: int
 
 
-class Rule(Protocol):
+class RankRule(Protocol):
     def rank(self, element: Element, ranks: int) -> int: ...
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue: ...
 
@@ -278,7 +278,7 @@ class Listed:
         return found
 
 
-def find_rule(end: ChannelEnd, samples: Sequence[Sample], shape: Element) -> Rule:
+def find_rule(end: ChannelEnd, samples: Sequence[Sample], shape: Element) -> RankRule:
     """The simplest rule that holds for all channels in all worlds."""
     for rule in _candidates(samples, shape):
         if all(rule.rank(sample.element, sample.ranks) == sample.rank for sample in samples):
@@ -293,7 +293,7 @@ def find_rule(end: ChannelEnd, samples: Sequence[Sample], shape: Element) -> Rul
     )
 
 
-def _candidates(samples: Sequence[Sample], shape: Element) -> Iterator[Rule]:
+def _candidates(samples: Sequence[Sample], shape: Element) -> Iterator[RankRule]:
     dimensions = range(len(shape))
     yield Always(samples[0].rank)
     yield FromTheEnd(samples[0].ranks - samples[0].rank)

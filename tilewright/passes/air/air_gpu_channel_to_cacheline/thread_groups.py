@@ -22,7 +22,7 @@ WAVE_SCOPE = "wavefront"
 """As the AMDGPU target calls it."""
 
 
-class Group(Protocol):
+class ThreadGroup(Protocol):
     """Threads that do a transfer together."""
 
     def number(self, emitter: Emitter) -> SSAValue:
@@ -48,13 +48,13 @@ def lane_id(emitter: Emitter) -> SSAValue:
     return emitter.insert(LaneIdOp.create(result_types=[IndexType()])).results[0]
 
 
-def lead(group: Group, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
+def lead(group: ThreadGroup, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
     """Have one thread of them act."""
     emitter.when(emitter.compare("eq", group.number(emitter), emitter.constant(0)), act)
 
 
 @dataclass(frozen=True)
-class Wave:
+class WaveGroup:
     """One processing element, for itself."""
 
     wave_size: int
@@ -75,7 +75,7 @@ class Wave:
 
 
 @dataclass(frozen=True)
-class Herd:
+class HerdGroup:
     """All processing elements of a herd of more than one."""
 
     herd: HerdOp
@@ -114,7 +114,7 @@ class Herd:
 
 
 @dataclass(frozen=True)
-class Block:
+class BlockGroup:
     """All threads of a block, outside of its herds; the first ones are a wave."""
 
     wave_size: int
@@ -138,13 +138,13 @@ class Block:
         self.meet(emitter)
 
 
-def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> Group:
+def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> ThreadGroup:
     """Who transfers in a herd, or outside of one; `is_for_each` if processing elements transfer for themselves."""
     if herd is None:
-        return Block(wave_size)
+        return BlockGroup(wave_size)
     if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):
-        return Wave(wave_size)
-    return Herd(herd, wave_size)
+        return WaveGroup(wave_size)
+    return HerdGroup(herd, wave_size)
 
 
 def wave_fence(emitter: Emitter) -> None:

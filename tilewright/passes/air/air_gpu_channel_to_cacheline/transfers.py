@@ -19,10 +19,10 @@ from tilewright.dialects.air.types import SYMMETRIC_HEAP, TOKEN, is_symmetric
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_line, protocol_ordered
-from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import Endpoint, Heap, address_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import ChannelEndpoint, HeapAccess, address_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, Plan, enclosing_herd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import Group, Wave, group_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, ChannelPlan, enclosing_herd
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup, WaveGroup, group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits, enclosing_rank
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import (
@@ -54,7 +54,7 @@ class Transfers:
         self._arguments = KernelArguments()
         self._places: dict[RankOp, tuple[SSAValue, SSAValue]] = {}
 
-    def lower(self, plan: Plan) -> None:
+    def lower(self, plan: ChannelPlan) -> None:
         for end in plan.bundle.ends:
             blocking(end, lambda emitter, end=end: self._transfer(emitter, plan, end))
 
@@ -66,13 +66,13 @@ class Transfers:
         given = [value for value in parent.kernel_arguments if holds_bases(value)] if parent is not None else []
         return given[0] if len(given) == 1 else self._arguments.reach(self.memory.bases, end)
 
-    def _transfer(self, emitter: Emitter, plan: Plan, end: ChannelEnd) -> None:
+    def _transfer(self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd) -> None:
         group, ranks = self._group(end), self._place_at(end, plan, emitter)[1]
         _spread(emitter, plan, end, ranks, lambda inner, element: self._exchange(inner, plan, end, element, group))
 
-    def _group(self, end: ChannelEnd) -> Group:
+    def _group(self, end: ChannelEnd) -> ThreadGroup:
         group = group_of(enclosing_herd(end), Visits(end).depends_on_element, self.wave_size)
-        if Message(end).is_private and not isinstance(group, Wave):
+        if Message(end).is_private and not isinstance(group, WaveGroup):
             fail_op(
                 end,
                 "moves a buffer that each processing element has for itself, and all of them come here together",
@@ -81,7 +81,7 @@ class Transfers:
         return group
 
     def _exchange(
-        self, emitter: Emitter, plan: Plan, end: ChannelEnd, element: Sequence[SSAValue], group: Group
+        self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd, element: Sequence[SSAValue], group: ThreadGroup
     ) -> None:
         is_put = isinstance(end, ChannelPutOp)
         endpoint = self._endpoint(emitter, plan, end, element, group)
@@ -95,24 +95,24 @@ class Transfers:
             protocol_ordered.get(emitter, endpoint)
 
     def _endpoint(
-        self, emitter: Emitter, plan: Plan, end: ChannelEnd, element: Sequence[SSAValue], group: Group
-    ) -> Endpoint:
+        self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd, element: Sequence[SSAValue], group: ThreadGroup
+    ) -> ChannelEndpoint:
         rule = plan.consumer if isinstance(end, ChannelPutOp) else plan.producer
         own_rank, ranks = self._place_at(end, plan, emitter)
         peer_rank = rule.emit(emitter, element, ranks)
         mail = self._arguments.reach(self.memory.mail, end)
         remote = emitter.insert(TranslateOp(mail, own_rank, peer_rank, self.bases_at(end))).results[0]
-        return Endpoint(
+        return ChannelEndpoint(
             plan.mailbox,
             group,
-            own=Heap(address_of(emitter, mail)),
-            peer=Heap(address_of(emitter, remote)),
+            own=HeapAccess(address_of(emitter, mail)),
+            peer=HeapAccess(address_of(emitter, remote)),
             input_slot=plan.mailbox.inputs.emit(emitter, element),
             output_slot=plan.mailbox.outputs.emit(emitter, element),
             message=Message(end),
         )
 
-    def _place_at(self, end: ChannelEnd, plan: Plan, emitter: Emitter) -> tuple[SSAValue, SSAValue]:
+    def _place_at(self, end: ChannelEnd, plan: ChannelPlan, emitter: Emitter) -> tuple[SSAValue, SSAValue]:
         """The number of the rank, and how many there are."""
         rank = enclosing_rank(end)
         assert rank is not None
@@ -144,7 +144,7 @@ def holds_bases(value: SSAValue) -> bool:
 
 def _spread(
     emitter: Emitter,
-    plan: Plan,
+    plan: ChannelPlan,
     end: ChannelEnd,
     most: SSAValue,
     move: Callable[[Emitter, Sequence[SSAValue]], None],

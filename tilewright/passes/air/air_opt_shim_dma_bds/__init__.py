@@ -25,7 +25,7 @@ from tilewright.ir.diagnostics import emit_remark, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles
 from tilewright.passes.air.air_opt_shim_dma_bds.isolation import isolate
-from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Planned, Scheduler
+from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Planned, TransferScheduler
 from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
     EmptyTile,
     band_of,
@@ -108,7 +108,7 @@ class AirOptShimDmaBdsPass(Pass):
     ) -> set[Block]:
         """Plan each launch that does not say itself how it is tiled, or the function if there is none."""
         module = parent_of_type(function, ModuleOp) or function
-        scheduler = Scheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
+        scheduler = TransferScheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
         launches = launches_in(function)
         blocks = [launch.block for launch in launches if launch not in tiled and _is_planned(launch)]
         if not launches:

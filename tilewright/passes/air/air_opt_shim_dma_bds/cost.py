@@ -48,7 +48,7 @@ Step: TypeAlias = "Start | Await"
 
 
 @dataclass(frozen=True)
-class Cost:
+class PlanCost:
     """What a plan takes."""
 
     cycles: int
@@ -65,7 +65,7 @@ class _Channel:
     ends: dict[int, float] = field(default_factory=dict[int, float])
 
 
-def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Cost:
+def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> PlanCost:
     """Go through a plan in modelled time."""
     awaited = {step.move for step in steps if isinstance(step, Await)}
     channels = {move.channel: _Channel() for move in moves}
@@ -82,7 +82,7 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Cos
             count = AWAIT_OPERATIONS
             now = max(now + timing.instruction, channel.ends[step.move]) + timing.token
         operations += count
-    return Cost(round(now), len(moves), operations, len(awaited))
+    return PlanCost(round(now), len(moves), operations, len(awaited))
 
 
 def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timing) -> float:
@@ -163,7 +163,7 @@ class Choice:
 
     policy: Policy
     steps: list[Step]
-    cost: Cost
+    cost: PlanCost
     waits_are_needed: bool
 
 

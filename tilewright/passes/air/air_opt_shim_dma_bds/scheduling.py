@@ -21,7 +21,15 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Choice, Move, NoRoom, choose, fit_at_once, room_for
-from tilewright.passes.air.shim.cutting import DIMS, Span, TooManyPieces, Uncuttable, cut_repeats, cut_steps, cut_wraps
+from tilewright.passes.air.shim.cutting import (
+    DIMS,
+    AccessSpan,
+    TooManyPieces,
+    Uncuttable,
+    cut_repeats,
+    cut_steps,
+    cut_wraps,
+)
 from tilewright.passes.air.shim.host_transfers import (
     AWAITED,
     ShimChannel,
@@ -32,7 +40,7 @@ from tilewright.passes.air.shim.host_transfers import (
 )
 from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
-from tilewright.passes.air.shim.patterns import WORD_BITS, Dimension, buffer_of, set_pattern
+from tilewright.passes.air.shim.patterns import WORD_BITS, PatternDimension, buffer_of, set_pattern
 from tilewright.rewrite.folding.air_tokens import leaves_of
 from tilewright.rewrite.folding.regions import recreate
 from tilewright.rewrite.folding.strided_views import known_int
@@ -48,7 +56,7 @@ class Planned:
     choice: Choice
 
 
-class Scheduler:
+class TransferScheduler:
     """Plans the transfers of host code for one device."""
 
     def __init__(self, channels: ShimChannels, model: DeviceModel, reserved: Mapping[TileId, int]):
@@ -202,7 +210,7 @@ def _cut(op: ChannelEnd) -> None:
     for spans in pieces:
         copy = op.clone()
         building_before(op).insert(copy)
-        set_pattern(copy, [Dimension(_linear(span.offset), span.size, span.stride) for span in spans])
+        set_pattern(copy, [PatternDimension(_linear(span.offset), span.size, span.stride) for span in spans])
         tokens += copy.results
     for result in op.results:
         join = building_before(op).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
@@ -214,7 +222,7 @@ def _linear(offset: SSAValue | int) -> Linear:
     return Linear(offset) if isinstance(offset, int) else Linear(0, {offset: 1}, offset)
 
 
-def _pieces(op: ChannelEnd) -> list[list[Span]]:
+def _pieces(op: ChannelEnd) -> list[list[AccessSpan]]:
     access = op.access(op.SIDE)
     numbers = [[known_int(entry) for entry in entries] for entries in access.lists]
     is_known = not any(number is None for entries in numbers for number in entries)
@@ -224,7 +232,7 @@ def _pieces(op: ChannelEnd) -> list[list[Span]]:
         [*[filler] * (DIMS - len(entries)), *(number or 0 for number in entries)]
         for entries, filler in zip(numbers, (0, 1, 0), strict=True)
     )
-    spans = [Span(*span) for span in zip(offsets, sizes, strides, strict=True)]
+    spans = [AccessSpan(*span) for span in zip(offsets, sizes, strides, strict=True)]
     try:
         pieces = cut_wraps(spans, buffer_of(access.memref.type).alignment)
         shorter = [short for piece in pieces for short in cut_steps(piece) or [piece]]
@@ -233,7 +241,7 @@ def _pieces(op: ChannelEnd) -> list[list[Span]]:
         fail_op(op, str(error))
 
 
-class Place(NamedTuple):
+class StepPlace(NamedTuple):
     """Where in the order a transfer belongs; reads of host memory take longest to begin, so they go first."""
 
     done: float
@@ -251,10 +259,10 @@ def in_step(moves: Sequence[Move]) -> list[int]:
     for move in moves:
         totals[move.channel] += move.words * move.runs
     done: dict[ShimChannel, int] = defaultdict(int)
-    place: list[Place] = []
+    place: list[StepPlace] = []
     for number, move in enumerate(moves):
         receives = move.channel.direction is DmaDirection.S2MM
-        place.append(Place(done[move.channel] / max(1, totals[move.channel]), receives, number))
+        place.append(StepPlace(done[move.channel] / max(1, totals[move.channel]), receives, number))
         done[move.channel] += move.words * move.runs
     return _sorted(moves, place)
 
@@ -264,7 +272,7 @@ def reads_first(moves: Sequence[Move]) -> list[int]:
     return sorted(range(len(moves)), key=lambda number: moves[number].channel.direction is DmaDirection.S2MM)
 
 
-def _sorted(moves: Sequence[Move], place: Sequence[Place]) -> list[int]:
+def _sorted(moves: Sequence[Move], place: Sequence[StepPlace]) -> list[int]:
     """By place, but each after what it needs and after those before it on its channel."""
     waits = [0] * len(moves)
     followers: dict[int, list[int]] = defaultdict(list)

@@ -45,7 +45,7 @@ class AirToRocdlPass(Pass):
         target = find_target(self.chip, self.vendor)
         wave_size = wave_size_of(target, self.wave_size)
         for root in list(_outermost(op)):
-            KernelLowering(root, target, wave_size).run()
+            HierarchyLowering(root, target, wave_size).run()
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _outermost(op: Operation) -> Iterator[Hierarchy]:
                     yield from _outermost(inner)
 
 
-class KernelLowering:
+class HierarchyLowering:
     """Turns one hierarchy into a `gpu.launch`."""
 
     def __init__(self, root: Hierarchy, target: GpuTarget, wave_size: int):

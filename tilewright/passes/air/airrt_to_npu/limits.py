@@ -14,7 +14,7 @@ from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
 from tilewright.dialects.airrt.transfers import DIMS, DmaMemcpyNdOp, Entries
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.airrt_to_npu.tasks import channel_wait, wave_of
-from tilewright.passes.air.shim.cutting import Span, Uncuttable, cut_steps, cut_wraps
+from tilewright.passes.air.shim.cutting import AccessSpan, Uncuttable, cut_steps, cut_wraps
 from tilewright.passes.air.shim.host_transfers import COALESCED, PRESERVE_ORDER
 from tilewright.passes.air.shim.linear import Linear, linear_of
 from tilewright.passes.air.shim.patterns import buffer_of
@@ -36,12 +36,12 @@ def _transfers(function: Operation) -> list[DmaMemcpyNdOp]:
     return [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp)]
 
 
-def _spans(op: DmaMemcpyNdOp) -> list[Span] | None:
+def _spans(op: DmaMemcpyNdOp) -> list[AccessSpan] | None:
     """The dimensions of a transfer; None if it has a size or stride that is not known."""
     sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
     offsets = [_number_or_value(entry) for entry in op.entries("offsets")]
     spans = [
-        Span(offset, size, stride)
+        AccessSpan(offset, size, stride)
         for offset, size, stride in zip(offsets, sizes, strides, strict=True)
         if size is not None and stride is not None
     ]
@@ -76,7 +76,7 @@ def _cut_steps(op: DmaMemcpyNdOp) -> bool:
     return True
 
 
-def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[Span]]) -> None:
+def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[AccessSpan]]) -> None:
     for spans in pieces:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
         offsets: Entries = [span.offset for span in spans]

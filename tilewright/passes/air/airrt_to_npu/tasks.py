@@ -39,7 +39,7 @@ CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})
 
 
 @dataclass
-class Task:
+class ShimTask:
     """What a transfer asks of a channel: offset and length in elements, dimensions outermost first, runs - 1."""
 
     offset: SSAValue | int
@@ -91,7 +91,7 @@ def _channel(op: DmaMemcpyNdOp, device: DeviceOp) -> str:
     return name.root_reference.data
 
 
-def _task(op: DmaMemcpyNdOp) -> Task:
+def _task(op: DmaMemcpyNdOp) -> ShimTask:
     """The descriptor of a transfer; what is known only at run time goes into the operands that it has for that."""
     strides = _strides(op)
     sizes = [known_int(entry) for entry in op.entries("lengths")]
@@ -102,7 +102,7 @@ def _task(op: DmaMemcpyNdOp) -> Task:
     return _static(known, strides, offset)
 
 
-def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Task:
+def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> ShimTask:
     """The outermost dimension repeats the task, and a descriptor has it too where it moves on."""
     sizes = [*sizes[:3], max(1, sizes[3])]
     repeats, length = max(1, sizes[0]), sizes[1] * sizes[2] * sizes[3]
@@ -113,10 +113,10 @@ def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Tas
             repeats, length = repeats * size, length // size
         elif size > 1 or index == 3 or (strides[0] and index > 0):
             dimensions.append((size, stride))
-    return Task(offset, length, dimensions, repeats - 1)
+    return ShimTask(offset, length, dimensions, repeats - 1)
 
 
-def _dynamic(op: DmaMemcpyNdOp, sizes: list[int | None], strides: list[int], offset: SSAValue | int) -> Task:
+def _dynamic(op: DmaMemcpyNdOp, sizes: list[int | None], strides: list[int], offset: SSAValue | int) -> ShimTask:
     """One run whose length is known at run time, or a task that is repeated so often."""
     unknown = [index for index, size in enumerate(sizes) if size is None]
     if len(unknown) > 1:
@@ -129,7 +129,7 @@ def _dynamic(op: DmaMemcpyNdOp, sizes: list[int | None], strides: list[int], off
         is_run &= stride == below or size == 1
         below *= size or 1
     if is_run and strides[index] == below:
-        return Task(offset, _times(value, below, op), [], 0)
+        return ShimTask(offset, _times(value, below, op), [], 0)
     if index == 0 and strides[0] == 0:
         task = _static([1, *(size or 1 for size in sizes[1:])], strides, offset)
         task.repeat = value

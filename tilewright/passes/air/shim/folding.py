@@ -22,10 +22,10 @@ from tilewright.passes.air.shim.loops import counted_loop, unroll_chain, unroll_
 from tilewright.passes.air.shim.patterns import (
     MAX_STRIDE,
     WORD_BITS,
-    Buffer,
-    Dimension,
+    HostBuffer,
     Limits,
     Pattern,
+    PatternDimension,
     buffer_of,
     canonical,
     canonicalize,
@@ -226,26 +226,26 @@ def _depends_on_loop(value: SSAValue, loop: scf.ForOp) -> bool:
     return any(_depends_on_loop(operand, loop) for operand in owner.operands)
 
 
-def _outer_dimension(dims: Pattern, loop: scf.ForOp, counting: Counting) -> Dimension:
+def _outer_dimension(dims: Pattern, loop: scf.ForOp, counting: Counting) -> PatternDimension:
     counter = only_block(loop.body).args[0]
     stride = sum(dim.offset.factors.get(counter, 0) * dim.stride for dim in dims) * counting.step
-    return Dimension(ZERO, counting.trips, stride)
+    return PatternDimension(ZERO, counting.trips, stride)
 
 
-def _can_step(outer: Dimension, dims: Pattern, buffer: Buffer) -> bool:
+def _can_step(outer: PatternDimension, dims: Pattern, buffer: HostBuffer) -> bool:
     """Whether a descriptor can count such steps, or the dimension joins the next one."""
     if -(-outer.stride * buffer.element_bits // WORD_BITS) <= MAX_STRIDE:
         return True
     return outer.stride == dims[0].size * dims[0].stride
 
 
-def _at_start(dim: Dimension, loop: scf.ForOp, counting: Counting) -> Dimension:
+def _at_start(dim: PatternDimension, loop: scf.ForOp, counting: Counting) -> PatternDimension:
     """A dimension as it is in the first iteration, said outside of the loop."""
     counter = only_block(loop.body).args[0]
     offset = dim.offset.without(counter, counting.lower)
     if offset.value is not None and is_defined_in(offset.value, loop.body):
         offset = Linear(offset.constant, offset.factors)
-    return Dimension(offset, dim.size, dim.stride)
+    return PatternDimension(offset, dim.size, dim.stride)
 
 
 def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:

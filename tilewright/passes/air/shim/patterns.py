@@ -27,7 +27,7 @@ WORD_BITS = 32
 
 
 @dataclass(frozen=True)
-class Dimension:
+class PatternDimension:
     """`size` elements, `stride` apart, the first of them `offset` strides in."""
 
     offset: Linear
@@ -35,8 +35,8 @@ class Dimension:
     stride: int
 
 
-Pattern: TypeAlias = list[Dimension]
-UNIT = Dimension(ZERO, 1, 0)
+Pattern: TypeAlias = list[PatternDimension]
+UNIT = PatternDimension(ZERO, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class HostBuffer:
     """The memory that a pattern is about; the shape is None where it is not known."""
 
     shape: tuple[int, ...] | None
@@ -69,10 +69,10 @@ class Buffer:
     def all(self) -> Pattern:
         """Every element, one after the other."""
         shape = self.shape or ()
-        return [Dimension(ZERO, size, prod(shape[number + 1 :])) for number, size in enumerate(shape)]
+        return [PatternDimension(ZERO, size, prod(shape[number + 1 :])) for number, size in enumerate(shape)]
 
 
-def is_row_major(dims: Sequence[Dimension]) -> bool:
+def is_row_major(dims: Sequence[PatternDimension]) -> bool:
     """Whether the elements follow each other in memory."""
     if len(dims) == 1 and dims[0].stride == 1:
         return True
@@ -86,7 +86,7 @@ def is_row_major(dims: Sequence[Dimension]) -> bool:
     return True
 
 
-def canonical(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+def canonical(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limits) -> Pattern:
     """The same elements in the same order, in as few dimensions as can be; empty for the whole buffer."""
     found = _without_units(_split(dims, buffer, limits), buffer)
     found = _merged(found, limits)
@@ -95,7 +95,7 @@ def canonical(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Patt
     return found
 
 
-def _split(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+def _split(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limits) -> Pattern:
     """No dimension larger than a descriptor can count, unless all is contiguous and needs no counting."""
     found = list(dims)
     index = len(found) - 1
@@ -108,7 +108,7 @@ def _split(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern
     return found
 
 
-def _halves(dim: Dimension, buffer: Buffer, limit: int) -> tuple[Dimension, Dimension] | None:
+def _halves(dim: PatternDimension, buffer: HostBuffer, limit: int) -> tuple[PatternDimension, PatternDimension] | None:
     """A dimension as two; the inner one is the largest that fits, or else the smallest if the steps are too long."""
     if dim.size <= limit:
         return None
@@ -118,7 +118,7 @@ def _halves(dim: Dimension, buffer: Buffer, limit: int) -> tuple[Dimension, Dime
     outer = dim.size // inner
     if dim.stride * inner > MAX_STRIDE:
         inner, outer = outer, inner
-    return Dimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
+    return PatternDimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
 
 
 def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
@@ -129,7 +129,7 @@ def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
     return next((factor for factor in range(start, 0, -multiple_of) if number % factor == 0), None)
 
 
-def _without_units(dims: Pattern, buffer: Buffer) -> Pattern:
+def _without_units(dims: Pattern, buffer: HostBuffer) -> Pattern:
     """Without dimensions of one element, where their offset can be said in another one."""
     found = list(dims)
     units = [index for index, dim in enumerate(dims) if dim.size == 1]
@@ -198,12 +198,12 @@ def with_repeat_outermost(dims: Pattern) -> Pattern | None:
     return found
 
 
-def buffer_of(type: Attribute) -> Buffer:
+def buffer_of(type: Attribute) -> HostBuffer:
     """What a memref type says of its memory."""
     memref = cast("MemRefType | UnrankedMemRefType", type)
     bits = width_of(memref.element_type) or WORD_BITS
     shape = tuple(memref.get_shape()) if isinstance(memref, MemRefType) else None
-    return Buffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
+    return HostBuffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
 
 
 def pattern_of(op: ChannelEnd) -> Pattern | None:
@@ -218,7 +218,7 @@ def _pattern(access: Access) -> Pattern | None:
     offsets = [linear_of(entry) for entry in access.offsets]
     offsets = [ZERO] * (len(sizes) - len(offsets)) + offsets
     dims = [
-        Dimension(offset, size, stride)
+        PatternDimension(offset, size, stride)
         for offset, size, stride in zip(offsets, sizes, strides, strict=True)
         if size is not None and stride is not None
     ]
