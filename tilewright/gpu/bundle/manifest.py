@@ -88,7 +88,7 @@ class Manifest:
     context_bytes: int
     parameters: tuple[EntryParameter, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
-    """Functions of the runtime that the host calls, in the order of the context, with their letters."""
+    """Functions of the runtime that the host calls, in the order of the context, with their type codes."""
     sites: tuple[Site, ...] = ()
     traps: tuple[TrapEntry, ...] = ()
     launches: tuple[LaunchEntry, ...] = ()

@@ -20,12 +20,11 @@ import numpy.typing as npt
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
 from tilewright.errors import ArgumentError
 from tilewright.gpu.bundle.machine_code import load_object
-from tilewright.gpu.bundle.manifest import HOST_OBJECT, EntryParameter, LaunchEntry, Manifest, read_manifest
+from tilewright.gpu.bundle.manifest import HOST_OBJECT, EntryParameter, Manifest, read_manifest
 from tilewright.gpu.device import (
     MOST_RANKS,
     DeviceError,
     DeviceOptions,
-    LoadedKernel,
     RankLost,
     Size3,
     World,
@@ -33,17 +32,14 @@ from tilewright.gpu.device import (
     whole_number,
 )
 from tilewright.gpu.driver_device import LoadableCode
-from tilewright.gpu.host.context import HostContext, pointer_maker
-from tilewright.gpu.host.printing import PRINTS, SAMPLES
+from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
-from tilewright.gpu.host.runtime import DeviceMemory, StreamFunctions, SymmetricHeap
+from tilewright.gpu.host.runtime import Exited, HostRuntime, arguments_at
 from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor
-from tilewright.native.context_layout import SLOT_BYTES
 from tilewright.outputs import array_files, write_files
 
 BACKENDS = {Vendor.NVIDIA: "tilewright.gpu.cuda", Vendor.AMD: "tilewright.gpu.hip"}
 FAILED = 1
-Function = Callable[..., int | float | None]
 Array = npt.NDArray[Any]
 
 
@@ -129,14 +125,6 @@ class BundleRun:
         return FAILED
 
 
-class Stop(Exception):
-    """The program ended itself."""
-
-    def __init__(self, status: int):
-        super().__init__(status)
-        self.status = status
-
-
 def run_rank(
     folder: Path,
     manifest: Manifest,
@@ -150,11 +138,11 @@ def run_rank(
     try:
         device = open_device(world, options)
         try:
-            return Rank(folder, manifest, world, device, context).run(arguments)
+            return BundleRuntime(folder, manifest, world, device, context).call_entry(arguments)
         finally:
             device.close()
-    except Stop as stop:
-        return stop.status % 256
+    except Exited as error:
+        return error.status % 256
     except (DeviceError, RankLost) as error:
         print(error if isinstance(error, Located) else f"error: {error}", file=sys.stderr, flush=True)
         return FAILED
@@ -164,81 +152,42 @@ class Located(DeviceError):
     """An error whose text begins with the place in the source where the host asked for what failed."""
 
 
-class Rank:
-    """The host's code of one rank, and the functions that it calls."""
+class BundleRuntime(HostRuntime):
+    """The runtime of a bundle: errors name the places that its manifest lists."""
 
     def __init__(self, folder: Path, manifest: Manifest, world: World, device: Any, context: HostContext):
-        self.manifest, self.device, self.context = manifest, device, context
-        self.memory = DeviceMemory(device)
-        heap = SymmetricHeap(world, device, self.memory)
-        self.failure: BaseException | None = None
+        super().__init__(world, device, context)
+        self.manifest = manifest
         self.code = load_object((folder / HOST_OBJECT).read_bytes())
         modules = {
             module.name: device.load_code(LoadableCode((folder / module.file).read_bytes(), module.kernels))
             for module in manifest.modules
         }
-        self._launches = [(self._kernel(modules, launch), launch.parameters) for launch in manifest.launches]
-        functions: dict[str, Function] = {
-            **self.memory.functions(),
-            **heap.functions(),
-            **StreamFunctions().functions(),
-            **SAMPLES,
-            **PRINTS,
-            "launch": self._launch,
-            "exit": self._exit,
-        }
-        self._pointers = [pointer_maker(letters)(self._guarded(functions[name])) for name, letters in manifest.calls]
-        context.functions = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers]
+        self._launches = [(modules[entry.module].kernel(entry.kernel), entry.parameters) for entry in manifest.launches]
+        self.publish(manifest.calls)
 
-    def _kernel(self, modules: dict[str, Any], launch: LaunchEntry) -> LoadedKernel:
-        return modules[launch.module].kernel(launch.kernel)
-
-    def run(self, arguments: EntryArguments) -> int:
-        placed = [self._placed(array) for array in arguments.arrays]
-        parts = entry_parts(self.manifest, arguments, placed)
-        given = (ctypes.c_uint64 * max(len(parts), 1))(*parts)
-        room = (ctypes.c_uint64 * max(self.manifest.results, 1))()
+    def call_entry(self, arguments: EntryArguments) -> int:
+        """Gives the exit status."""
+        placed = [self.place(array) for array in arguments.arrays]
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self.code.address(self.manifest.start))
-        status = start(self.context.address, ctypes.addressof(given), ctypes.addressof(room))
-        if self.failure is not None:
-            raise self.failure
-        if status < 0:
-            trap = self.manifest.traps[self.context.trap]
-            raise Located(trap.site.error(trap.text.format(*self.context.details)))
+        results = self.run(start, entry_parts(self.manifest, arguments, placed), self.manifest.results)
         for array, address in zip(arguments.arrays, placed, strict=True):
-            self.memory.copy(array.ctypes.data, address, array.nbytes)
-        return room[0] % 256 if self.manifest.returns_status else 0
+            self.take_back(array, address)
+        return results[0] % 256 if self.manifest.returns_status else 0
 
-    def _placed(self, array: Any) -> int:
-        """A copy of an array that host and device may access."""
-        address = self.memory.allocate(array.nbytes, 0, 1)
-        self.memory.copy(address, array.ctypes.data, array.nbytes)
-        return address
+    def trapped(self) -> Exception:
+        trap = self.manifest.traps[self.context.trap]
+        return Located(trap.site.error(trap.text.format(*self.context.details)))
 
-    def _guarded(self, function: Function) -> Function:
-        """A function for native code to call: what it raises ends the run."""
+    def located(self, error: BaseException) -> BaseException:
+        if not isinstance(error, DeviceError | RankLost):
+            return error
+        return Located(self.manifest.sites[self.context.site].error(str(error)))
 
-        def call(*arguments: Any) -> int | float:
-            with self.context.inside_call():
-                try:
-                    return function(*arguments) or 0
-                except (DeviceError, RankLost) as error:
-                    self.failure = Located(self.manifest.sites[self.context.site].error(str(error)))
-                except BaseException as error:
-                    self.failure = error
-                self.context.stop()
-                return 0
-
-        return call
-
-    def _exit(self, status: int) -> None:
-        raise Stop(status)
-
-    def _launch(self, number: int, *sizes_and_arguments: int) -> None:
+    def launch(self, number: int, *sizes_and_arguments: int) -> None:
         *sizes, shared, arguments = sizes_and_arguments
         kernel, widths = self._launches[number]
-        values = [ctypes.string_at(arguments + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
-        self.device.launch(kernel, Size3(*sizes[:3]), Size3(*sizes[3:]), shared, values)
+        self.device.launch(kernel, Size3(*sizes[:3]), Size3(*sizes[3:]), shared, arguments_at(arguments, widths))
         self.device.synchronize()
 
 

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, IndexType, IntegerType, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -26,9 +25,8 @@ from tilewright.gpu.bundle.manifest import (
     Site,
     TrapEntry,
 )
-from tilewright.gpu.host.program import START, HostProgram
+from tilewright.gpu.host.program import START, HostProgram, parameter_bytes
 from tilewright.ir.diagnostics import file_position
-from tilewright.native.aggregates import flattened_types
 from tilewright.native.functions import types_of_parts
 from tilewright.native.gpu_code import GpuCode
 from tilewright.native.host import library_triple, object_code
@@ -121,7 +119,7 @@ def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, r
         host=platform.machine(),
         context_bytes=program.context_bytes,
         parameters=tuple(_parameters(entry)),
-        calls=tuple((name, signature.letters) for name, signature in program.calls.items()),
+        calls=tuple((name, signature.codes) for name, signature in program.calls.items()),
         sites=tuple(_site(op) for op in program.sites),
         traps=tuple(TrapEntry(_site(trap.operation), trap.text) for trap in program.traps),
         launches=tuple(_launch(op) for op in program.launches),
@@ -135,14 +133,7 @@ def _site(op: Operation) -> Site:
 
 
 def _launch(op: LaunchFuncOp) -> LaunchEntry:
-    types = [part for operand in op.kernel_operands for part in flattened_types(operand.type)]
-    return LaunchEntry(op.kernel.root_reference.data, op.kernel_name, tuple(_bytes(type) for type in types))
-
-
-def _bytes(type: ir.Type) -> int:
-    if isinstance(type, ir.IntType):
-        return -(-type.width // 8)
-    return {"half": 2, "float": 4}.get(str(type), 8)
+    return LaunchEntry(op.kernel.root_reference.data, op.kernel_name, tuple(parameter_bytes(op)))
 
 
 def _parameters(entry: FuncOp) -> list[EntryParameter]:

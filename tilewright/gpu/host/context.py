@@ -28,7 +28,7 @@ TYPES: dict[str, Any] = {
     "d": ctypes.c_double,
     "v": None,
 }
-"""What stands for each letter of `Signature`."""
+"""What stands for each type code of `CSignature`."""
 
 
 class HostContext:
@@ -78,6 +78,6 @@ class HostContext:
         self._slots[BUSY // SLOT_BYTES] = 0
 
 
-def pointer_maker(letters: str) -> Any:
-    """What makes a pointer out of a Python function; `letters` are `result(parameters)`."""
-    return ctypes.CFUNCTYPE(TYPES[letters[0]], *(TYPES[letter] for letter in letters[2:-1]))
+def pointer_maker(codes: str) -> Any:
+    """What makes a pointer out of a Python function; `codes` are `result(parameters)`."""
+    return ctypes.CFUNCTYPE(TYPES[codes[0]], *(TYPES[code] for code in codes[2:-1]))

@@ -23,7 +23,7 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in, unchanging_symbols
 from tilewright.native import aggregates, host_buffers, pointers
 from tilewright.native.access import OUTSIDE, ExactNumbers
-from tilewright.native.aggregates import flattened
+from tilewright.native.aggregates import flattened, flattened_types
 from tilewright.native.casts import resize
 from tilewright.native.functions import types_of_parts
 from tilewright.native.host import NativeModule
@@ -124,6 +124,24 @@ def host_program(module: ModuleOp, entry: str | None = None) -> HostProgram:
         unit.context_bytes,
         unit.module,
     )
+
+
+def parameter_bytes(launch: LaunchFuncOp) -> list[int]:
+    """How many bytes each of the flattened parameters of a kernel has."""
+    types = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]
+    return [_bytes(type) for type in types]
+
+
+def _bytes(type: ir.Type) -> int:
+    match type:
+        case ir.IntType():
+            return -(-type.width // 8)
+        case ir.HalfType():
+            return 2
+        case ir.FloatType():
+            return 4
+        case _:
+            return 8
 
 
 def _no_cycles(op: Operation) -> int:

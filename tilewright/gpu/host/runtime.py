@@ -1,4 +1,8 @@
-"""Functions of the runtime on a device: memory, the symmetric heap of all ranks, streams and events."""
+"""Runtime of a host program on one rank: the functions behind the names that its native code calls.
+
+Native code cannot be left by an exception. A function that fails keeps what it raised and marks the context; the code
+looks at the mark after each call, and returns. Needs nothing but Python and NumPy.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,110 @@ import ctypes
 import itertools
 import sys
 import time
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from tilewright.gpu.device import DeviceError, GpuDevice, Heap, World
-from tilewright.gpu.host.printing import print_text
+from tilewright.gpu.host.context import HostContext, pointer_maker
+from tilewright.gpu.host.printing import PRINTS, SAMPLES, print_text
+from tilewright.native.context_layout import SLOT_BYTES
 
 ALIGNMENT_BYTES = 256
 NOT_READY = "airgpu: symmetric heap not initialized"
 MILLISECONDS = 1000.0
+RuntimeFunction = Callable[..., int | float | None]
+
+
+class Exited(Exception):
+    """The program called `exit`."""
+
+    def __init__(self, status: int):
+        self.status = status
+        super().__init__(f"exit({status})")
+
+
+class HostRuntime(ABC):
+    """What a program on one rank finds behind the names that it calls."""
+
+    def __init__(self, world: World, device: GpuDevice, context: HostContext):
+        self.device, self.context = device, context
+        self.memory = DeviceMemory(device)
+        self.heap = SymmetricHeap(world, device, self.memory)
+        self.failure: BaseException | None = None
+        self._pointers: list[Any] = []
+
+    def publish(self, calls: Iterable[tuple[str, str]]) -> None:
+        """Put the addresses of functions into the context, by their names and type codes, in this order."""
+        functions: dict[str, RuntimeFunction] = {
+            **self.memory.functions(),
+            **self.heap.functions(),
+            **StreamFunctions().functions(),
+            **SAMPLES,
+            **PRINTS,
+            "launch": self.launch,
+            "exit": self._exit,
+        }
+        # ctypes frees what a pointer leads to with the pointer: they live as long as the runtime.
+        self._pointers = [pointer_maker(codes)(self._guarded(functions[name])) for name, codes in calls]
+        self.context.functions = [ctypes.cast(pointer, ctypes.c_void_p).value or 0 for pointer in self._pointers]
+
+    def run(self, start: Callable[[int, int, int], int], arguments: Sequence[int], results: int) -> list[int]:
+        """Call the entry by `start`; gives the bits of its results. Raises what ended it early."""
+        given = (ctypes.c_uint64 * max(len(arguments), 1))(*arguments)
+        room = (ctypes.c_uint64 * max(results, 1))()
+        status = start(self.context.address, ctypes.addressof(given), ctypes.addressof(room))
+        if self.failure is not None:
+            raise self.failure
+        if status < 0:
+            raise self.trapped()
+        return list(room)
+
+    def place(self, array: Any) -> int:
+        """Where a copy of an array is that host and device may access."""
+        address = self.memory.allocate(array.nbytes, 0, 1)
+        self.memory.copy(address, array.ctypes.data, array.nbytes)
+        return address
+
+    def take_back(self, array: Any, address: int) -> None:
+        """Write what has become of a copy into the array."""
+        self.memory.copy(array.ctypes.data, address, array.nbytes)
+
+    @abstractmethod
+    def launch(self, number: int, *sizes_and_arguments: int) -> None:
+        """Run the kernel of a launch: three sizes each of grid and block, shared bytes, and where arguments are."""
+
+    @abstractmethod
+    def located(self, error: BaseException) -> BaseException:
+        """What ended the run, with the place in the program that asked for it."""
+
+    @abstractmethod
+    def trapped(self) -> Exception:
+        """What the context says of a trap."""
+
+    def _guarded(self, function: RuntimeFunction) -> RuntimeFunction:
+        """A function for native code to call: what it raises ends the run."""
+
+        def call(*arguments: Any) -> int | float:
+            with self.context.inside_call():
+                try:
+                    return function(*arguments) or 0
+                except BaseException as error:
+                    self.failure = self.located(error)
+                    self.context.stop()
+                    return 0
+
+        return call
+
+    def _exit(self, status: int) -> None:
+        raise Exited(status)
+
+
+def arguments_at(address: int, widths: Iterable[int]) -> list[bytes]:
+    """The arguments of a launch, of so many bytes each, from the slots at an address."""
+    return [ctypes.string_at(address + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
 
 
 class DeviceMemory:
