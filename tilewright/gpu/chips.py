@@ -18,7 +18,7 @@ TOOL_SECONDS = 20
 _ASK_DRIVER = """
 from tilewright.gpu.cuda.driver import open_driver
 driver = open_driver()
-print(driver.chip(driver.number("cuDeviceGet", 0)))
+print(driver.chip(driver.handle("cuDeviceGet", 0)))
 """
 
 

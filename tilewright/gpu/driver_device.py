@@ -12,9 +12,10 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tilewright.device.gpu_targets import GpuTarget
+from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
 from tilewright.native.kernel_facts import KernelFacts
 
@@ -29,22 +30,55 @@ LAZY_PEER_ACCESS = 1
 """CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS and hipIpcMemLazyEnablePeerAccess."""
 
 
-class Library(Protocol):
-    """A driver's functions by name. Calls that fail raise the driver's error."""
+class IpcHandle(ctypes.Structure):
+    """Names an allocation to other processes: CUipcMemHandle and hipIpcMemHandle_t, both 64 opaque bytes."""
 
-    def call(self, name: str, *arguments: Any) -> None: ...
+    _fields_ = [("reserved", ctypes.c_char * 64)]
+
+
+class DriverError(Error):
+    """A driver cannot do what it was asked."""
+
+    remedies: ClassVar[Mapping[int, str]]
+    """What the driver's numbers mean to somebody who runs a program."""
+
+    def __init__(self, function: str, code: int, text: str, log: str = ""):
+        parts = f"{function}: {text} ({code})", self.remedies.get(code), log
+        super().__init__("; ".join(part for part in parts if part))
+        self.code = code
+
+
+class DriverLibrary(ABC):
+    """A driver's functions by name. Calls that fail raise `DriverError`."""
+
+    signatures: ClassVar[Mapping[str, Sequence[Any]]]
+
+    def __init__(self, library: ctypes.CDLL):
+        self._library = library
+
+    @abstractmethod
+    def error(self, name: str, code: int, log: str) -> DriverError:
+        """What a function that gave `code` is to raise."""
+
+    def call(self, name: str, *arguments: Any, log: ctypes.Array[ctypes.c_char] | None = None) -> None:
+        """Call a function of the table; `log` is where it may explain a failure."""
+        function = getattr(self._library, name)
+        function.argtypes = self.signatures[name]
+        code = function(*arguments)
+        if code:
+            raise self.error(name, code, "" if log is None else log.value.decode(errors="replace").strip())
 
     def handle(self, name: str, *arguments: Any) -> int:
-        """What a function writes through its first parameter."""
-        ...
+        """What a function writes through its first parameter: a handle, an address or a number."""
+        found = self.signatures[name][0]._type_()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value or 0
 
 
 @dataclass(frozen=True)
 class Functions:
     """What a driver calls its functions, and where it differs."""
 
-    error: type[Exception]
-    ipc_handle: type[ctypes.Structure]
     allocate: str
     allocate_shared: str
     free: str
@@ -83,11 +117,11 @@ class DriverModule:
         return self.kernels[name]
 
 
-_Library = TypeVar("_Library", bound=Library)
+_Library = TypeVar("_Library", bound=DriverLibrary)
 
 
 class DriverDevice(ABC, Generic[_Library]):
-    """Implements `tilewright.gpu.device.Device`. Launches, copies and fills happen one after the other."""
+    """Implements `tilewright.gpu.device.GpuDevice`. Launches, copies and fills happen one after the other."""
 
     functions: ClassVar[Functions]
 
@@ -114,7 +148,7 @@ class DriverDevice(ABC, Generic[_Library]):
     def _explained(self, what: str) -> Generator[None]:
         try:
             yield
-        except self.functions.error as error:
+        except DriverError as error:
             raise DeviceError(f"cannot {what}: {error}") from error
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
@@ -194,13 +228,13 @@ class DriverDevice(ABC, Generic[_Library]):
 
     def _mapped(self, own: int) -> list[int]:
         """The heaps of all ranks in this process's addresses."""
-        handle = self.functions.ipc_handle()
+        handle = IpcHandle()
         self.driver.call(self.functions.share, ctypes.byref(handle), own)
         handles = self.world.exchange(bytes(handle))
         return [own if rank == self.world.rank else self._open(data) for rank, data in enumerate(handles)]
 
     def _open(self, handle: bytes) -> int:
-        found = self.functions.ipc_handle.from_buffer_copy(handle)
+        found = IpcHandle.from_buffer_copy(handle)
         return self.driver.handle(self.functions.open_shared, found, LAZY_PEER_ACCESS)
 
     def drop_heap(self, heap: Heap) -> None:

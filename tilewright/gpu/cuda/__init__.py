@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.gpu.cuda.driver import KERNEL_DYNAMIC_SHARED_BYTES, CudaError, Driver, IpcHandle, NoDriver, open_driver
+from tilewright.gpu.cuda.driver import (
+    KERNEL_DYNAMIC_SHARED_BYTES,
+    CudaDriver,
+    NoDriver,
+    open_driver,
+)
 from tilewright.gpu.device import DeviceError, DeviceOptions, World
 from tilewright.gpu.driver_device import DriverDevice, DriverKernel, Functions, LoadableCode, check_settings, choose_gpu
 from tilewright.native.kernel_facts import KernelFacts
@@ -25,12 +30,10 @@ def open_device(world: World, options: DeviceOptions) -> CudaDevice:
         raise DeviceError(str(error)) from error
 
 
-class CudaDevice(DriverDevice[Driver]):
+class CudaDevice(DriverDevice[CudaDriver]):
     """One of NVIDIA's GPUs."""
 
     functions = Functions(
-        error=CudaError,
-        ipc_handle=IpcHandle,
         allocate="cuMemAlloc_v2",
         allocate_shared="cuMemAllocManaged",
         free="cuMemFree_v2",
@@ -47,7 +50,7 @@ class CudaDevice(DriverDevice[Driver]):
     )
 
     def _start(self) -> None:
-        self._ordinal = self.driver.number("cuDeviceGet", self.number)
+        self._ordinal = self.driver.handle("cuDeviceGet", self.number)
         self._context = self.driver.handle("cuDevicePrimaryCtxRetain", self._ordinal)
         self.driver.call("cuCtxSetCurrent", self._context)
 
@@ -81,7 +84,7 @@ class CudaDevice(DriverDevice[Driver]):
             self.driver.call("cuDevicePrimaryCtxRelease_v2", self._ordinal)
 
 
-def open_cuda(world: World, options: DeviceOptions, driver: Driver | None = None) -> CudaDevice:
+def open_cuda(world: World, options: DeviceOptions, driver: CudaDriver | None = None) -> CudaDevice:
     """The GPU of a rank."""
     driver = driver or open_driver()
-    return CudaDevice(world, options, driver, choose_gpu(world, driver.number("cuDeviceGetCount"), options))
+    return CudaDevice(world, options, driver, choose_gpu(world, driver.handle("cuDeviceGetCount"), options))

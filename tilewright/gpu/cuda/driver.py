@@ -7,51 +7,39 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, c_char, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from tilewright.errors import Error
+from tilewright.gpu.driver_device import DriverError, DriverLibrary, IpcHandle
 
 LIBRARY = "libcuda.so.1"
 OLDEST_VERSION = 12000
 """CUDA 12.0: the first whose driver takes PTX 8.0."""
 LOG_BYTES = 16384
 JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
-# Numbers from the CUDA driver API reference, "CUdevice_attribute" and "CUresult".
-CAPABILITY_MAJOR, CAPABILITY_MINOR, MULTIPROCESSORS, SHARED_BYTES_OPT_IN = 75, 76, 16, 97
+# Numbers from the CUDA driver API reference, "CUdevice_attribute", "CUfunction_attribute" and "CUresult".
+CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 KERNEL_DYNAMIC_SHARED_BYTES = 8
-NO_DEVICE, NOT_INITIALIZED, NOT_FOUND = 100, 3, 500
-REMEDIES = {
-    2: "the GPU has no memory left for it",
-    100: "the driver is there, but it sees no GPU",
-    201: "the GPU's context is gone, perhaps after an earlier error",
-    209: "there is no code for this GPU: compile for it with --target",
-    218: "the driver cannot compile the kernels",
-    222: "the driver is too old for the kernels' PTX version: update it",
-    700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
-    701: "a kernel needs more registers or shared memory than a block can have",
-    702: "a kernel ran for longer than the system allows",
-    719: "a kernel stopped: run it with --backend emulator to see where",
-    803: "the driver's library does not fit the driver that the system runs",
-}
-"""What the driver's numbers mean to somebody who runs a program."""
 
 
-class IpcHandle(ctypes.Structure):
-    """Names an allocation to other processes."""
-
-    _fields_ = [("reserved", c_char * 64)]
-
-
-class CudaError(Error):
+class CudaError(DriverError):
     """The driver cannot do what it was asked."""
 
-    def __init__(self, function: str, code: int, text: str, log: str = ""):
-        remedy = REMEDIES.get(code)
-        parts = [f"{function}: {text} ({code})", *([remedy] if remedy else []), *([log] if log else [])]
-        super().__init__("; ".join(parts))
-        self.code = code
+    remedies: ClassVar = {
+        2: "the GPU has no memory left for it",
+        100: "the driver is there, but it sees no GPU",
+        201: "the GPU's context is gone, perhaps after an earlier error",
+        209: "there is no code for this GPU: compile for it with --target",
+        218: "the driver cannot compile the kernels",
+        222: "the driver is too old for the kernels' PTX version: update it",
+        700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
+        701: "a kernel needs more registers or shared memory than a block can have",
+        702: "a kernel ran for longer than the system allows",
+        719: "a kernel stopped: run it with --backend emulator to see where",
+        803: "the driver's library does not fit the driver that the system runs",
+    }
 
 
 _HANDLE = c_void_p
@@ -60,7 +48,6 @@ _SIGNATURES: dict[str, Sequence[Any]] = {
     "cuDriverGetVersion": (POINTER(c_int),),
     "cuDeviceGetCount": (POINTER(c_int),),
     "cuDeviceGet": (POINTER(c_int), c_int),
-    "cuDeviceGetName": (c_char_p, c_int, c_int),
     "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
     "cuDevicePrimaryCtxRetain": (POINTER(_HANDLE), c_int),
     "cuDevicePrimaryCtxRelease_v2": (c_int,),
@@ -89,39 +76,17 @@ _SIGNATURES: dict[str, Sequence[Any]] = {
 }
 
 
-class Driver:
-    """The driver's library. Every call that fails raises `CudaError`."""
+class CudaDriver(DriverLibrary):
+    """The driver's library."""
 
-    def __init__(self, library: ctypes.CDLL):
-        self._library = library
-        self._error_text = library.cuGetErrorName
-        self._error_text.argtypes = (c_int, POINTER(c_char_p))
+    signatures: ClassVar = _SIGNATURES
 
-    def call(self, name: str, *arguments: Any, log: ctypes.Array[c_char] | None = None) -> None:
-        """Call a function of the table; `log` is where it may explain a failure."""
-        function = getattr(self._library, name)
-        function.argtypes = _SIGNATURES[name]
-        code = function(*arguments)
-        if code:
-            text = "" if log is None else log.value.decode(errors="replace").strip()
-            raise CudaError(name.removesuffix("_v2"), code, self._name(code), text)
-
-    def number(self, name: str, *arguments: Any) -> int:
-        """What a function writes through its first parameter, an int."""
-        found = c_int()
-        self.call(name, ctypes.byref(found), *arguments)
-        return found.value
-
-    def handle(self, name: str, *arguments: Any) -> int:
-        """What a function writes through its first parameter, a handle or an address."""
-        found = _SIGNATURES[name][0]._type_()
-        self.call(name, ctypes.byref(found), *arguments)
-        return found.value or 0
-
-    def _name(self, code: int) -> str:
+    def error(self, name: str, code: int, log: str) -> CudaError:
         text = c_char_p()
-        self._error_text(code, ctypes.byref(text))
-        return (text.value or b"unknown error").decode()
+        find_name = self._library.cuGetErrorName
+        find_name.argtypes = (c_int, POINTER(c_char_p))
+        find_name(code, ctypes.byref(text))
+        return CudaError(name.removesuffix("_v2"), code, (text.value or b"unknown error").decode(), log)
 
     def load_module(self, code: bytes) -> int:
         """Kernels from PTX or machine code; the compiler's messages are in the error."""
@@ -135,14 +100,9 @@ class Driver:
     def chip(self, device: int) -> str:
         """What compilers call a GPU, such as sm_90."""
         major, minor = (
-            self.number("cuDeviceGetAttribute", which, device) for which in (CAPABILITY_MAJOR, CAPABILITY_MINOR)
+            self.handle("cuDeviceGetAttribute", which, device) for which in (CAPABILITY_MAJOR, CAPABILITY_MINOR)
         )
         return f"sm_{major}{minor}"
-
-    def name(self, device: int) -> str:
-        text = ctypes.create_string_buffer(256)
-        self.call("cuDeviceGetName", text, len(text), device)
-        return text.value.decode()
 
 
 class NoDriver(Error):
@@ -150,10 +110,10 @@ class NoDriver(Error):
 
 
 @cache
-def open_driver(library: str = LIBRARY) -> Driver:
+def open_driver(library: str = LIBRARY) -> CudaDriver:
     """The driver, ready for use."""
     try:
-        driver = Driver(ctypes.CDLL(library))
+        driver = CudaDriver(ctypes.CDLL(library))
     except OSError as error:
         raise NoDriver(
             f"there is no NVIDIA driver on this machine ({error}); run with --backend emulator, or compile here with "
@@ -163,7 +123,7 @@ def open_driver(library: str = LIBRARY) -> Driver:
         driver.call("cuInit", 0)
     except CudaError as error:
         raise NoDriver(f"the NVIDIA driver finds no GPU: {error}; run with --backend emulator") from error
-    version = driver.number("cuDriverGetVersion")
+    version = driver.handle("cuDriverGetVersion")
     if version < OLDEST_VERSION:
         raise NoDriver(
             f"the NVIDIA driver is for CUDA {_version(version)} and the kernels need {_version(OLDEST_VERSION)}; "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.gpu.device import DeviceError, DeviceOptions, World
 from tilewright.gpu.driver_device import DriverDevice, Functions, LoadableCode, check_settings, choose_gpu
-from tilewright.gpu.hip.library import COPY_BY_ADDRESS, Hip, HipError, IpcHandle, NoRuntime, open_library
+from tilewright.gpu.hip.library import COPY_BY_ADDRESS, Hip, NoRuntime, open_library
 from tilewright.native.elf import ET_REL
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ class HipDevice(DriverDevice[Hip]):
     """One of AMD's GPUs."""
 
     functions = Functions(
-        error=HipError,
-        ipc_handle=IpcHandle,
         allocate="hipMalloc",
         allocate_shared="hipMallocManaged",
         free="hipFree",

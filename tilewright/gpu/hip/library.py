@@ -7,38 +7,28 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, c_char, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from tilewright.errors import Error
+from tilewright.gpu.driver_device import DriverError, DriverLibrary, IpcHandle
 
 LIBRARIES = "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so"
 COPY_BY_ADDRESS = 4
 """hipMemcpyDefault: the runtime tells memory of host and device apart."""
-REMEDIES = {
-    2: "the GPU has no memory left for it",
-    100: "the runtime is there, but it sees no GPU",
-    209: "there is no code for this GPU: compile for it with --target",
-    700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
-    719: "a kernel stopped: run it with --backend emulator to see where",
-}
-"""What the runtime's numbers mean to somebody who runs a program."""
 
 
-class IpcHandle(ctypes.Structure):
-    """Names an allocation to other processes."""
-
-    _fields_ = [("reserved", c_char * 64)]
-
-
-class HipError(Error):
+class HipError(DriverError):
     """The runtime cannot do what it was asked."""
 
-    def __init__(self, function: str, code: int, text: str):
-        remedy = REMEDIES.get(code)
-        super().__init__("; ".join([f"{function}: {text} ({code})", *([remedy] if remedy else [])]))
-        self.code = code
+    remedies: ClassVar = {
+        2: "the GPU has no memory left for it",
+        100: "the runtime is there, but it sees no GPU",
+        209: "there is no code for this GPU: compile for it with --target",
+        700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
+        719: "a kernel stopped: run it with --backend emulator to see where",
+    }
 
 
 class NoRuntime(Error):
@@ -69,26 +59,14 @@ _SIGNATURES: dict[str, Sequence[Any]] = {
 }
 
 
-class Hip:
-    """The runtime's library. Every call that fails raises `HipError`."""
+class Hip(DriverLibrary):
+    """The runtime's library."""
 
-    def __init__(self, library: ctypes.CDLL):
-        self._library = library
-        library.hipGetErrorName.restype = c_char_p
+    signatures: ClassVar = _SIGNATURES
 
-    def call(self, name: str, *arguments: Any) -> None:
-        function = getattr(self._library, name)
-        function.argtypes = _SIGNATURES[name]
-        code = function(*arguments)
-        if code:
-            text = self._library.hipGetErrorName(code) or b"unknown error"
-            raise HipError(name, code, text.decode())
-
-    def handle(self, name: str, *arguments: Any) -> int:
-        """What a function writes through its first parameter."""
-        found = _SIGNATURES[name][0]._type_()
-        self.call(name, ctypes.byref(found), *arguments)
-        return found.value or 0
+    def error(self, name: str, code: int, log: str) -> HipError:
+        self._library.hipGetErrorName.restype = c_char_p
+        return HipError(name, code, (self._library.hipGetErrorName(code) or b"unknown error").decode())
 
 
 @cache
