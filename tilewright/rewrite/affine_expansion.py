@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
-from xdsl.dialects.builtin import IndexType, i1
+from xdsl.dialects.arith import IntegerOverflowFlag
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -18,18 +17,11 @@ from xdsl.ir.affine import (
 )
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import arith
 from tilewright.ir.diagnostics import fail
-from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, cmpi, insert_value, integer_op, select
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
 
-INDEX = IndexType()
-EQUAL, LESS, LESS_OR_EQUAL, GREATER_OR_EQUAL = 0, 2, 3, 5
-"""Predicates of `arith.cmpi`."""
-OVERFLOW_FLAGS = {
-    "addi": NO_OVERFLOW_FLAGS,
-    "subi": NO_OVERFLOW_FLAGS,
-    "muli": IntegerOverflowAttr([IntegerOverflowFlag.NSW]),
-}
+NO_SIGNED_WRAP = arith.IntegerOverflowAttr([IntegerOverflowFlag.NSW])
 """A product of an index expression never overflows, MLIR says."""
 
 
@@ -37,7 +29,7 @@ class Expansion:
     """Inserts where a rewriter stands what computes expressions of these dimensions and symbols."""
 
     def __init__(self, rewriter: PatternRewriter, at: Operation, dims: Sequence[SSAValue], symbols: Sequence[SSAValue]):
-        self._rewriter, self._at = rewriter, at
+        self.emitter, self._at = Emitter(rewriter), at
         self._dims, self._symbols = dims, symbols
 
     def value(self, expr: AffineExpr) -> SSAValue:
@@ -47,55 +39,46 @@ class Expansion:
             case AffineSymExpr():
                 return self._symbols[expr.position]
             case AffineConstantExpr():
-                return self.constant(expr.value)
+                return self.emitter.index(expr.value)
             case AffineBinaryOpExpr():
                 return _EXPANSIONS[expr.kind](self, expr)
             case _:
                 raise TypeError(f"{expr} is not an affine expression")
 
-    def constant(self, value: int) -> SSAValue:
-        return insert_value(self._rewriter, make_constant(number_attr(value, INDEX)))
-
-    def compute(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return insert_value(self._rewriter, integer_op(f"arith.{name}", lhs, rhs, OVERFLOW_FLAGS.get(name)))
-
-    def compare(self, predicate: int, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return insert_value(self._rewriter, cmpi(predicate, lhs, rhs, i1))
-
-    def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        return insert_value(self._rewriter, select(condition, then, otherwise))
-
     def add(self, expr: AffineBinaryOpExpr) -> SSAValue:
-        return self.compute("addi", self.value(expr.lhs), self.value(expr.rhs))
+        return self.emitter.add(self.value(expr.lhs), self.value(expr.rhs))
 
     def multiply(self, expr: AffineBinaryOpExpr) -> SSAValue:
-        return self.compute("muli", self.value(expr.lhs), self.value(expr.rhs))
+        return self.emitter.value(arith.MuliOp(self.value(expr.lhs), self.value(expr.rhs), overflow=NO_SIGNED_WRAP))
 
     def modulo(self, expr: AffineBinaryOpExpr) -> SSAValue:
         """Never negative, unlike the remainder that processors compute."""
         lhs, rhs = self._dividend_and_divisor(expr, "modulo")
-        remainder = self.compute("remsi", lhs, rhs)
-        is_negative = self.compare(LESS, remainder, self.constant(0))
-        return self.select(is_negative, self.compute("addi", remainder, rhs), remainder)
+        emitter = self.emitter
+        remainder = emitter.value(arith.RemSIOp(lhs, rhs))
+        is_negative = emitter.compare("slt", remainder, emitter.index(0))
+        return emitter.value(arith.SelectOp(is_negative, emitter.add(remainder, rhs), remainder))
 
     def floor_divide(self, expr: AffineBinaryOpExpr) -> SSAValue:
         """`-1 - (-1 - a) / b` for a negative `a`: processors round towards zero."""
         lhs, rhs = self._dividend_and_divisor(expr, "division")
-        zero, minus_one = self.constant(0), self.constant(-1)
-        is_negative = self.compare(LESS, lhs, zero)
-        mirrored = self.compute("subi", minus_one, lhs)
-        quotient = self.compute("divsi", self.select(is_negative, mirrored, lhs), rhs)
-        return self.select(is_negative, self.compute("subi", minus_one, quotient), quotient)
+        value = self.emitter.value
+        zero, minus_one = self.emitter.index(0), self.emitter.index(-1)
+        is_negative = self.emitter.compare("slt", lhs, zero)
+        mirrored = value(arith.SubiOp(minus_one, lhs))
+        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, mirrored, lhs)), rhs))
+        return value(arith.SelectOp(is_negative, value(arith.SubiOp(minus_one, quotient)), quotient))
 
     def ceil_divide(self, expr: AffineBinaryOpExpr) -> SSAValue:
         """`(a - 1) / b + 1` for a positive `a`, `-(-a / b)` for others."""
         lhs, rhs = self._dividend_and_divisor(expr, "division")
-        zero, one = self.constant(0), self.constant(1)
-        is_negative = self.compare(LESS_OR_EQUAL, lhs, zero)
-        negated, decremented = self.compute("subi", zero, lhs), self.compute("subi", lhs, one)
-        quotient = self.compute("divsi", self.select(is_negative, negated, decremented), rhs)
-        back, up = self.compute("subi", zero, quotient), self.compute("addi", quotient, one)
-        return self.select(is_negative, back, up)
+        value = self.emitter.value
+        zero, one = self.emitter.index(0), self.emitter.index(1)
+        is_negative = self.emitter.compare("sle", lhs, zero)
+        negated, decremented = value(arith.SubiOp(zero, lhs)), value(arith.SubiOp(lhs, one))
+        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, negated, decremented)), rhs))
+        back, up = value(arith.SubiOp(zero, quotient)), self.emitter.add(quotient, one)
+        return value(arith.SelectOp(is_negative, back, up))
 
     def _dividend_and_divisor(self, expr: AffineBinaryOpExpr, what: str) -> tuple[SSAValue, SSAValue]:
         if isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value <= 0:
@@ -121,10 +104,14 @@ def expand_map(
 
 
 def expand_choice(
-    rewriter: PatternRewriter, at: Operation, map: AffineMap, operands: Sequence[SSAValue], name: str
+    rewriter: PatternRewriter,
+    at: Operation,
+    map: AffineMap,
+    operands: Sequence[SSAValue],
+    choice: type[arith.MaxSIOp | arith.MinSIOp],
 ) -> SSAValue:
-    """The greatest (`maxsi`) or the least (`minsi`) result of a map."""
+    """The greatest or the least result of a map."""
     chosen, *others = expand_map(rewriter, at, map, operands)
     for other in others:
-        chosen = insert_value(rewriter, integer_op(f"arith.{name}", chosen, other, None))
+        chosen = rewriter.insert(choice(chosen, other)).results[0]
     return chosen

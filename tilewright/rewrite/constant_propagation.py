@@ -12,10 +12,11 @@ from typing import TypeAlias, cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tilewright.rewrite.canonicalization import fold
 from tilewright.rewrite.control_hops import VARYING, Hop, Known, Varying, hops_from
 from tilewright.rewrite.effects import facts_of
-from tilewright.rewrite.folding import fold
-from tilewright.rewrite.folding.constants import constant_of, int_bits, make_constant, signed, width_of
+from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.folding.constants import constant_of, int_bits, signed, width_of
 
 State: TypeAlias = "Attribute | Varying"
 
@@ -97,7 +98,7 @@ class ConstantPropagation:
     def _fold(self, op: Operation, states: Sequence[State]) -> list[State | None] | None:
         """What `op` folds to with operands as they are known. A copy is folded, because folding may change it."""
         stand_ins = {
-            operand: make_constant(state).results[0]
+            operand: constant_op(state).results[0]
             for operand, state in zip(op.operands, states, strict=True)
             if isinstance(state, Attribute) and constant_of(operand) is None
         }

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.rewrite.effects import facts_of, is_trivially_dead
@@ -69,12 +69,12 @@ class GreedyDriver:
     """Rewrites one region until nothing changes."""
 
     def __init__(self, region: Region, patterns: PatternsOf, config: Config):
-        from tilewright.rewrite import folding
+        from tilewright.rewrite import canonicalization
 
         self._region = region
         self._patterns = patterns
         self._config = config
-        self._folding = folding
+        self._canonicalization = canonicalization
         self._worklist = Worklist(region)
 
     def run(self) -> bool:
@@ -150,7 +150,7 @@ class GreedyDriver:
         return changed
 
     def _fold(self, op: Operation) -> bool:
-        folded = self._folding.fold(op)
+        folded = self._canonicalization.fold(op)
         if folded is None:
             return False
         self._rewriter.focus(op)
@@ -161,7 +161,7 @@ class GreedyDriver:
         constants: list[Operation] = []
         for result, new in zip(op.results, folded, strict=True):
             if isinstance(new, Attribute):
-                constant = self._folding.materialize(op, new, result.type)
+                constant = self._canonicalization.materialize(op, new, result.type)
                 if constant is None:
                     return False
                 constants.append(constant)
@@ -175,10 +175,10 @@ class ConstantPool:
     """Keeps one operation for each constant of a region, in a row at the start of the region's first block."""
 
     def __init__(self, rewriter: LocatingRewriter):
-        from tilewright.rewrite import folding
+        from tilewright.rewrite import canonicalization
 
         self._rewriter = rewriter
-        self._value_of = folding.constant_of
+        self._value_of = canonicalization.constant_of
         self._constants: dict[Region, dict[tuple[str, Attribute, Attribute], Operation]] = {}
         self._owned: set[Operation] = set()
 
@@ -218,15 +218,3 @@ def materialization_region(block: Block) -> Region:
         if facts_of(parent).isolated or parent.parent is None or parent.name in MATERIALIZES_CONSTANTS:
             return region
         block = parent.parent
-
-
-def constant(where: PatternRewriter | Block, value: int | float, type: Attribute) -> SSAValue:
-    """A constant of an integer, index or float type, made where the rewriter stands or at the start of a block."""
-    from tilewright.rewrite.folding.constants import make_constant, number_attr
-
-    op = make_constant(number_attr(value, type))
-    if isinstance(where, Block):
-        Rewriter.insert_op(op, InsertPoint.at_start(where))
-    else:
-        where.insert(op)
-    return op.results[0]

@@ -1,33 +1,56 @@
-"""Computing with runtime values: each step puts an operation where a rewriter stands."""
+"""Building IR: operations inserted one after the other, by a pattern's rewriter or at a point of the program.
+
+`Emitter(rewriter)` serves patterns, `Emitter.before(op)` and `Emitter(point, location)` everything else; an operation
+without a location takes that of the matched operation, or the one given. `constant_op` makes one that has no place yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.device.layout import Field
-from tilewright.dialects import arith
+from tilewright.dialects import arith, memref
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.attributes import i32_number
+from tilewright.rewrite.folding.constants import INDEX, number_attr, scalar_int
+
+OpT = TypeVar("OpT", bound=Operation)
 
 Number = SSAValue | int
 """Known when compiling, or only at run time."""
 
 
-def constant_of(value: int, type: IntegerType) -> arith.ConstantOp:
-    """A pattern of some bits; programs show it as a signed number."""
-    attr = i32_number(value) if type is i32 else IntegerAttr(value, type, truncate_bits=True)
-    return arith.ConstantOp.create(properties={"value": attr}, result_types=[type])
+def constant_op(value: Attribute | int | float, type: Attribute = i32) -> arith.ConstantOp:
+    """`arith.constant` of an attribute, or of a number as one of `type`; bits that do not fit are cut off."""
+    if not isinstance(value, Attribute):
+        # Lowered sequences consist of little else than i32 constants, whose attributes are cached.
+        value = i32_number(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
+    return arith.ConstantOp.create(properties={"value": value}, result_types=[cast(Any, value).type])
 
 
-def i32_constant(value: int) -> arith.ConstantOp:
-    return constant_of(value, i32)
+CastOperation: TypeAlias = (
+    arith.BitcastOp
+    | arith.ExtSIOp
+    | arith.ExtUIOp
+    | arith.IndexCastOp
+    | arith.SIToFPOp
+    | arith.TruncIOp
+    | arith.UIToFPOp
+)
+
+
+def cast_op(kind: type[CastOperation], value: SSAValue, type: Attribute) -> Operation:
+    """A cast to a type of any shape; xDSL declares its constructors for scalars."""
+    return kind(value, cast(Any, type))
 
 
 def known(number: Number) -> int | None:
@@ -38,17 +61,17 @@ class SharedConstants:
     """Constants of sequences, each once, at the start of its sequence."""
 
     def __init__(self) -> None:
-        self._values: dict[Block, dict[tuple[int, int], SSAValue]] = {}
+        self._values: dict[Block, dict[tuple[int | float, Attribute], SSAValue]] = {}
         self._starts: dict[Block, Block] = {}
 
-    def get(self, rewriter: PatternRewriter, value: int, type: IntegerType) -> SSAValue:
-        block = rewriter.insertion_point.block
+    def get(self, builder: Builder, value: int | float, type: Attribute) -> SSAValue:
+        block = builder.insertion_point.block
         if block not in self._starts:
             self._starts[block] = _sequence_start(block)
         start = self._starts[block]
-        values, key = self._values.setdefault(start, {}), (value, type.bitwidth)
+        values, key = self._values.setdefault(start, {}), (value, type)
         if key not in values:
-            values[key] = rewriter.insert(constant_of(value, type), InsertPoint.at_start(start)).results[0]
+            values[key] = builder.insert(constant_op(value, type), InsertPoint.at_start(start)).results[0]
         return values[key]
 
 
@@ -64,29 +87,62 @@ def _sequence_start(block: Block) -> Block:
 
 
 class Emitter:
-    """Arithmetic on i32 values. It is `Arithmetic[SSAValue]`, so that the one encoder of access patterns can use it.
+    """Inserts operations, each after the one before.
 
-    Constants are made where they are used, unless there is a place for them.
+    It is `Arithmetic[SSAValue]` on i32 values, so that the one encoder of access patterns can use it. Constants are
+    made where they are used, unless there is a place for them.
     """
 
-    def __init__(self, rewriter: PatternRewriter, constants: SharedConstants | None = None):
-        self.rewriter = rewriter
+    def __init__(
+        self,
+        at: PatternRewriter | InsertPoint,
+        location: LocationAttr | None = None,
+        *,
+        constants: SharedConstants | None = None,
+    ):
+        self.location = location or UnknownLoc()
+        self._builder = (
+            at if isinstance(at, PatternRewriter) else Builder(at, operation_insertion_handler=[self._locate])
+        )
         self._constants = constants
 
-    def emit(self, op: Operation) -> None:
-        self.rewriter.insert(op)
+    @classmethod
+    def before(cls, op: Operation) -> Self:
+        """Inserts before `op`, for the same place in the source."""
+        return cls(InsertPoint.before(op), op.location)
+
+    @classmethod
+    def at_start(cls, block: Block, location: LocationAttr) -> Self:
+        return cls(InsertPoint.at_start(block), location)
+
+    @classmethod
+    def at_end(cls, block: Block, location: LocationAttr) -> Self:
+        return cls(InsertPoint.at_end(block), location)
+
+    def _locate(self, op: Operation) -> None:
+        if isinstance(op.location, UnknownLoc):
+            op.location = self.location
+
+    def insert(self, op: OpT) -> OpT:
+        return self._builder.insert(op)
 
     def value(self, op: Operation) -> SSAValue:
-        """The result of a new operation."""
-        return self.rewriter.insert(op).results[0]
+        """The first result of a new operation."""
+        return self._builder.insert(op).results[0]
 
-    def constant(self, value: int, type: IntegerType = i32) -> SSAValue:
+    def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         if self._constants is not None:
-            return self._constants.get(self.rewriter, value, type)
-        return self.value(constant_of(value, type))
+            return self._constants.get(self._builder, value, type)
+        return self.value(constant_op(value, type))
 
     def constants(self, *values: int) -> list[SSAValue]:
         return [self.constant(value) for value in values]
+
+    def i64(self, value: int) -> SSAValue:
+        return self.constant(value, i64)
+
+    def index(self, value: int) -> SSAValue:
+        return self.constant(value, INDEX)
 
     def number(self, number: Number) -> SSAValue:
         """A number as an i32 value."""
@@ -104,11 +160,28 @@ class Emitter:
     def product(self, first: SSAValue, second: SSAValue) -> SSAValue:
         return self.value(arith.MuliOp(first, second))
 
-    def union(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.value(arith.OrIOp(first, second))
+    def folded_sum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """`lhs + rhs`, without an operation where one of them is 0."""
+        numbers = scalar_int(lhs), scalar_int(rhs)
+        if 0 in numbers:
+            return rhs if numbers[0] == 0 else lhs
+        if numbers[0] is not None and numbers[1] is not None:
+            return self.constant(numbers[0] + numbers[1], lhs.type)
+        return self.add(lhs, rhs)
 
-    def masked(self, value: SSAValue, mask: int) -> SSAValue:
-        return self.value(arith.AndIOp(value, self.constant(mask)))
+    def folded_product(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """`lhs * rhs`, which is a constant if both are."""
+        numbers = scalar_int(lhs), scalar_int(rhs)
+        if numbers[0] is not None and numbers[1] is not None:
+            return self.constant(numbers[0] * numbers[1], lhs.type)
+        if 0 in numbers:
+            return lhs if numbers[0] == 0 else rhs
+        if 1 in numbers:
+            return rhs if numbers[0] == 1 else lhs
+        return self.product(lhs, rhs)
+
+    def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.value(arith.CmpiOp(lhs, rhs, predicate))
 
     def multiply(self, value: SSAValue, factor: int) -> SSAValue:
         return self.product(value, self.constant(factor))
@@ -123,19 +196,71 @@ class Emitter:
         return self.value(arith.SubiOp(value, self.constant(amount)))
 
     def select_less(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        condition = self.value(arith.CmpiOp(value, self.constant(bound), "slt"))
-        return self.value(arith.SelectOp(condition, then, otherwise))
+        return self.value(arith.SelectOp(self.compare("slt", value, self.constant(bound)), then, otherwise))
 
     def select_greater(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        condition = self.value(arith.CmpiOp(value, self.constant(bound), "sgt"))
-        return self.value(arith.SelectOp(condition, then, otherwise))
+        return self.value(arith.SelectOp(self.compare("sgt", value, self.constant(bound)), then, otherwise))
 
     def word(self, fields: Sequence[tuple[Field, SSAValue]], known_bits: int = 0) -> SSAValue:
         """A register word with these contents, cut to the width of their fields."""
         word = self.constant(known_bits)
         for field, value in fields:
-            bits = self.masked(value, (1 << field.width) - 1)
+            bits = self.value(arith.AndIOp(value, self.constant((1 << field.width) - 1)))
             if field.lo > 0:
                 bits = self.value(arith.ShLIOp(bits, self.constant(field.lo)))
-            word = self.union(word, bits)
+            word = self.value(arith.OrIOp(word, bits))
         return word
+
+    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        type = cast(MemRefType, buffer.type).element_type
+        return self.value(memref.LoadOp.create(operands=[buffer, *indices], result_types=[type]))
+
+    def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        self.insert(memref.StoreOp.create(operands=[value, buffer, *indices]))
+
+    def loop(self, start: SSAValue, end: SSAValue, step: SSAValue, body: Callable[[Emitter, SSAValue], None]) -> None:
+        """`scf.for`; `body` fills it."""
+        block = Block(arg_types=[start.type])
+        inner = Emitter.at_end(block, self.location)
+        body(inner, block.args[0])
+        inner.insert(scf.YieldOp())
+        self.insert(scf.ForOp(start, end, step, [], Region(block)))
+
+    def when(self, condition: SSAValue, body: Callable[[Emitter], None]) -> Block:
+        """`scf.if` without results; `body` fills it. Gives the block that was filled."""
+        block = Block()
+        inner = Emitter.at_end(block, self.location)
+        body(inner)
+        inner.insert(scf.YieldOp())
+        self.insert(scf.IfOp(condition, [], Region(block), Region()))
+        return block
+
+    def choose(
+        self,
+        condition: SSAValue,
+        type: Attribute,
+        then: Callable[[Emitter], SSAValue],
+        otherwise: Callable[[Emitter], SSAValue],
+    ) -> SSAValue:
+        """`scf.if` with one result."""
+        regions: list[Region] = []
+        for fill in (then, otherwise):
+            block = Block()
+            inner = Emitter.at_end(block, self.location)
+            inner.insert(scf.YieldOp(fill(inner)))
+            regions.append(Region(block))
+        return self.value(scf.IfOp(condition, [type], regions[0], regions[1]))
+
+    def spin(self, goes_on: Callable[[Emitter], SSAValue]) -> None:
+        """`scf.while` that does nothing but ask whether it goes on."""
+        before, after = Block(), Block([scf.YieldOp()])
+        inner = Emitter.at_end(before, self.location)
+        inner.insert(scf.ConditionOp(goes_on(inner)))
+        self.insert(scf.WhileOp([], [], [before], [after]))
+
+    def spin_for(self, type: Attribute, look: Callable[[Emitter], tuple[SSAValue, SSAValue]]) -> SSAValue:
+        """`scf.while` that looks for a value, which it gives; `look` says whether it goes on, and the value."""
+        before, after = Block(), Block([scf.YieldOp()], arg_types=[type])
+        inner = Emitter.at_end(before, self.location)
+        inner.insert(scf.ConditionOp(*look(inner)))
+        return self.value(scf.WhileOp([], [type], [before], [after]))

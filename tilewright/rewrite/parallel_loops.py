@@ -8,9 +8,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.rewrite.folding.building import create
+from tilewright.dialects.scf import ForOp, YieldOp
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.insertion import building_before
 
 
 def to_counted_loops(op: scf.ParallelOp) -> scf.ForOp:
@@ -37,15 +37,15 @@ def _nest(
     for (lower, upper, step), variable in zip(ranges, variables, strict=True):
         types = [value.type for value in values]
         block = Block(arg_types=[variable.type, *types])
-        made = create("scf.for", (lower, upper, step, *values), types, regions=[Region(block)])
+        made = ForOp.create(operands=(lower, upper, step, *values), result_types=types, regions=[Region(block)])
         assert isinstance(made, scf.ForOp)
         if loops:
             inside = only_block(loops[-1].body)
-            end = create("scf.yield", made.results)
+            end = YieldOp.create(operands=made.results)
             made.location = end.location = op.location
             inside.add_ops([made, end])
         else:
-            building_before(op).insert(made)
+            Emitter.before(op).insert(made)
         variable.replace_all_uses_with(block.args[0])
         values = block.args[1:]
         loops.append(made)
@@ -65,6 +65,6 @@ def _combine(reduce: Operation, carried: Sequence[SSAValue]) -> None:
             if child is not end:
                 Rewriter.insert_op(child, InsertPoint.before(reduce))
         end.erase()
-    made = create("scf.yield", combined)
+    made = YieldOp.create(operands=combined)
     made.location = reduce.location
     Rewriter.replace_op(reduce, made)

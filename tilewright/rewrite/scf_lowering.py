@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i1, i32
+from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
+from xdsl.rewriter import BlockInsertPoint, Rewriter
 
+from tilewright.dialects import arith, cf
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding import fold
-from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_op
+from tilewright.rewrite.canonicalization import fold
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.insertion import building
 from tilewright.rewrite.parallel_loops import to_counted_loops
 
 SIGNED_LESS, UNSIGNED_LESS = 2, 6
@@ -55,9 +54,9 @@ def _require_lowered(op: Operation) -> None:
         fail_op(op, f"failed to legalize operation '{op.name}' that was explicitly marked illegal")
 
 
-def _at_end(block: Block, op: Operation) -> Builder:
+def _at_end(block: Block, op: Operation) -> Emitter:
     """Appends to `block`, for the place in the source that `op` is from."""
-    return building(InsertPoint.at_end(block), op.location)
+    return Emitter.at_end(block, op.location)
 
 
 def _split(op: Operation) -> tuple[Block, Block]:
@@ -78,13 +77,15 @@ def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 def _branch(block: Block, values: Sequence[SSAValue] = ()) -> Operation:
-    return create("cf.br", values, successors=(block,))
+    return cf.BranchOp.create(operands=values, successors=(block,))
 
 
 def _branch_if(condition: SSAValue, then: Block, values: Sequence[SSAValue], otherwise: Block) -> Operation:
     sizes = sizes_attr([1, len(values), 0])
     operands, blocks = (condition, *values), (then, otherwise)
-    return create("cf.cond_br", operands, (), {"operandSegmentSizes": sizes}, successors=blocks)
+    return cf.ConditionalBranchOp.create(
+        operands=operands, properties={"operandSegmentSizes": sizes}, successors=blocks
+    )
 
 
 def _end_with_branch(end: Operation, block: Block) -> None:
@@ -104,13 +105,13 @@ def _lower_for(loop: scf.ForOp) -> list[Block]:
     counter, *carried = condition.args
     _move_before(loop.body, after)
     build = _at_end(body, loop)
-    following = build.insert(integer_op("arith.addi", counter, loop.step)).results[0]
+    following = build.value(arith.AddiOp(counter, loop.step))
     build.insert(_branch(condition, (following, *end.operands)))
     Rewriter.erase_op(end)
     _at_end(before, loop).insert(_branch(condition, (loop.lb, *loop.iter_args)))
     build = _at_end(condition, loop)
     predicate = UNSIGNED_LESS if "unsignedCmp" in loop.properties else SIGNED_LESS
-    goes_on = build.insert(cmpi(predicate, counter, loop.ub, i1)).results[0]
+    goes_on = build.value(arith.CmpiOp(counter, loop.ub, predicate))
     build.insert(_branch_if(goes_on, body, (), after))
     _replace(loop, carried)
     return [body]
@@ -146,7 +147,7 @@ def _lower_switch(op: scf.IndexSwitchOp) -> list[Block]:
         _end_with_branch(terminator(region), after)
         _move_before(region, after)
     build = _at_end(before, op)
-    flag = build.insert(cast_op("arith.index_cast", op.arg, i32)).results[0]
+    flag = build.value(arith.IndexCastOp(op.arg, i32))
     build.insert(_switch(flag, op.cases.get_values(), targets))
     _replace(op, after.args)
     return inner
@@ -162,7 +163,7 @@ def _switch(flag: SSAValue, cases: Sequence[int], targets: Sequence[Block]) -> O
     if cases:
         numbers = [IntegerAttr(case, i32, truncate_bits=True).value.data for case in cases]
         properties["case_values"] = DenseIntElementsAttr.from_list(VectorType(i32, [len(cases)]), numbers)
-    return create("cf.switch", (flag,), (), properties, successors=(default, *blocks))
+    return cf.SwitchOp.create(operands=(flag,), properties=properties, successors=(default, *blocks))
 
 
 def _lower_while(loop: scf.WhileOp) -> list[Block]:

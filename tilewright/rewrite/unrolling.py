@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.rewrite.folding.building import integer_op
-from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
+from tilewright.dialects import arith
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator
 from tilewright.rewrite.folding.trip_counts import trip_count
-from tilewright.rewrite.insertion import building_before
 
 
 def loops_innermost_first(op: Operation) -> Iterator[scf.ForOp]:
@@ -42,7 +41,7 @@ def iterations(loop: scf.ForOp) -> int | None:
 
 def unroll(loop: scf.ForOp, count: int) -> None:
     """Put the body in place of the loop, `count` times; what one iteration yields, the next one gets."""
-    build, step = building_before(loop), scalar_int(loop.step)
+    build, step = Emitter.before(loop), scalar_int(loop.step)
     if count > 1 and step is not None:  # upstream leaves behind the step of the loop that then runs once
         _constant(build, step * count, loop.step)
     values: Sequence[SSAValue] = loop.iter_args
@@ -57,7 +56,7 @@ def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:
     """Let each iteration do what `factor` did; gives the loop over what then remains, if there may be any."""
     if has_one_op(only_block(loop.body)):
         return None
-    build, step = building_before(loop), loop.step
+    build, step = Emitter.before(loop), loop.step
     split, wide_step = _split_bounds(loop, factor, build)
     rest = _continue_from(loop, split) if split is not loop.ub else None
     loop.operands[1], loop.operands[2] = split, wide_step
@@ -70,17 +69,17 @@ def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:
 
 def peel_first_iteration(loop: scf.ForOp) -> None:
     """Put a loop over the first iteration before `loop`, which has one and begins with the second then."""
-    build, lower, step = building_before(loop), scalar_int(loop.lb), scalar_int(loop.step)
+    build, lower, step = Emitter.before(loop), scalar_int(loop.lb), scalar_int(loop.step)
     if lower is not None and step is not None:
         second = _constant(build, lower + step, loop.lb)
     else:
-        second = build.insert(integer_op("arith.addi", loop.lb, loop.step)).results[0]
+        second = build.value(arith.AddiOp(loop.lb, loop.step))
     first = build.insert(loop.clone())
     first.operands[1] = second
     loop.operands = (second, loop.ub, loop.step, *first.results)
 
 
-def _split_bounds(loop: scf.ForOp, factor: int, build: Builder) -> tuple[SSAValue, SSAValue]:
+def _split_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValue, SSAValue]:
     """Where the last whole group of `factor` iterations ends, and the step from group to group."""
     lower, upper, step = map(scalar_int, (loop.lb, loop.ub, loop.step))
     count = iterations(loop)
@@ -91,22 +90,18 @@ def _split_bounds(loop: scf.ForOp, factor: int, build: Builder) -> tuple[SSAValu
     return bound, _constant(build, step * factor, loop.step)
 
 
-def _computed_bounds(loop: scf.ForOp, factor: int, build: Builder) -> tuple[SSAValue, SSAValue]:
+def _computed_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValue, SSAValue]:
     """The same at run time; bounds the wrong way round, for which MLIR computes nonsense, give no group."""
 
-    def compute(name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        flagged = name in ("addi", "subi", "muli")
-        op = integer_op(f"arith.{name}", lhs, rhs) if flagged else integer_op(f"arith.{name}", lhs, rhs, None)
-        return build.insert(op).results[0]
-
-    upper = compute("maxui" if "unsignedCmp" in loop.properties else "maxsi", loop.ub, loop.lb)
-    distance = compute("subi", upper, loop.lb)
+    greater = arith.MaxUIOp if "unsignedCmp" in loop.properties else arith.MaxSIOp
+    upper = build.value(greater(loop.ub, loop.lb))
+    distance = build.value(arith.SubiOp(upper, loop.lb))
     one = _constant(build, 1, loop.step)
-    rounded = compute("addi", distance, compute("subi", loop.step, one))
-    count = compute("divui", rounded, loop.step)
+    rounded = build.add(distance, build.value(arith.SubiOp(loop.step, one)))
+    count = build.value(arith.DivUIOp(rounded, loop.step))
     size = _constant(build, factor, loop.step)
-    grouped = compute("subi", count, compute("remsi", count, size))
-    return compute("addi", loop.lb, compute("muli", grouped, loop.step)), compute("muli", loop.step, size)
+    grouped = build.value(arith.SubiOp(count, build.value(arith.RemSIOp(count, size))))
+    return build.add(loop.lb, build.product(grouped, loop.step)), build.product(loop.step, size)
 
 
 def _continue_from(loop: scf.ForOp, start: SSAValue) -> scf.ForOp:
@@ -123,7 +118,7 @@ def _repeat_body(loop: scf.ForOp, step: SSAValue, factor: int) -> None:
     """Append to the body what the following `factor` - 1 iterations did."""
     block, end = only_block(loop.body), terminator(loop.body)
     body = [op for op in block.ops if op is not end]
-    build, yielded = building_before(end), tuple(end.operands)
+    build, yielded = Emitter.before(end), tuple(end.operands)
     counter, *arguments = block.args
     values: Sequence[SSAValue] = yielded
     for iteration in range(1, factor):
@@ -136,7 +131,7 @@ def _repeat_body(loop: scf.ForOp, step: SSAValue, factor: int) -> None:
     end.operands = values
 
 
-def _copy_body(loop: scf.ForOp, iteration: int, values: Sequence[SSAValue], build: Builder) -> Sequence[SSAValue]:
+def _copy_body(loop: scf.ForOp, iteration: int, values: Sequence[SSAValue], build: Emitter) -> Sequence[SSAValue]:
     """Insert the body as one iteration runs it, and give what it yields."""
     block, end = only_block(loop.body), terminator(loop.body)
     counter, *arguments = block.args
@@ -148,13 +143,13 @@ def _copy_body(loop: scf.ForOp, iteration: int, values: Sequence[SSAValue], buil
     return [copies.get(value, value) for value in end.operands]
 
 
-def _count_on(start: SSAValue, step: SSAValue, iteration: int, build: Builder) -> SSAValue:
+def _count_on(start: SSAValue, step: SSAValue, iteration: int, build: Emitter) -> SSAValue:
     """The counter some iterations after it was `start`."""
     if iteration == 0:
         return start
-    distance = build.insert(integer_op("arith.muli", step, _constant(build, iteration, step))).results[0]
-    return build.insert(integer_op("arith.addi", start, distance)).results[0]
+    distance = build.value(arith.MuliOp(step, _constant(build, iteration, step)))
+    return build.value(arith.AddiOp(start, distance))
 
 
-def _constant(build: Builder, value: int, like: SSAValue) -> SSAValue:
-    return build.insert(make_constant(number_attr(value, like.type))).results[0]
+def _constant(build: Emitter, value: int, like: SSAValue) -> SSAValue:
+    return build.constant(value, like.type)

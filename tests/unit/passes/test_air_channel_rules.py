@@ -24,8 +24,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     Sample,
     find_rule,
 )
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.evaluation import evaluate
+from tilewright.rewrite.emitter import Emitter
 
 NOBODY = cast(ChannelEnd, None)
 
@@ -33,8 +33,8 @@ NOBODY = cast(ChannelEnd, None)
 def emitted(rule: RankRule, element: tuple[int, ...], ranks: int) -> int | None:
     """What the code of a rule computes."""
     emitter = Emitter.at_end(BlockGroup(), UnknownLoc())
-    indices = [emitter.constant(index) for index in element]
-    return evaluate(rule.emit(emitter, indices, emitter.constant(ranks)), {})
+    indices = [emitter.index(index) for index in element]
+    return evaluate(rule.emit(emitter, indices, emitter.index(ranks)), {})
 
 
 @pytest.mark.parametrize(

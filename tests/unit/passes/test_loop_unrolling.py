@@ -16,7 +16,8 @@ from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
 from tilewright.passes.standard.canonicalize import CanonicalizePass
-from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
+from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,
@@ -46,7 +47,7 @@ def set_bounds(module: ModuleOp, bounds: tuple[int, int, int]) -> None:
     function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == "loop")
     block = function.body.block
     for argument, value in zip(block.args, bounds, strict=True):
-        constant = make_constant(number_attr(value, IndexType()))
+        constant = constant_op(value, IndexType())
         assert block.first_op is not None
         block.insert_op_before(constant, block.first_op)
         argument.replace_all_uses_with(constant.results[0])

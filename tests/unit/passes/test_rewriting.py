@@ -11,7 +11,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
-from tilewright.rewrite.driver import GREEDY, Config, Simplify, constant, rewrite
+from tilewright.rewrite.driver import GREEDY, Config, Simplify, rewrite
+from tilewright.rewrite.emitter import Emitter
 
 
 def parse(text: str) -> ModuleOp:
@@ -156,10 +157,10 @@ def test_a_pattern_that_never_ends_is_stopped() -> None:
     assert "arith.subi" in module_text(module)
 
 
-def test_constant_helper() -> None:
+def test_emitted_constants() -> None:
     block = Block()
-    second = constant(block, -1, i32)
-    first = constant(block, 0.5, f32)
+    second = Emitter.at_start(block, UnknownLoc()).constant(-1, i32)
+    first = Emitter.at_start(block, UnknownLoc()).constant(0.5, f32)
     assert [op.results[0] for op in block.ops] == [first, second]
     assert (first.type, second.type) == (f32, i32)
     assert isinstance(second.owner, Operation) and isinstance(second.owner.location, UnknownLoc)

@@ -9,10 +9,11 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.hierarchies import check_messages_are_lowered, inline_body, replace_token, wait_before
+from tilewright.rewrite.emitter import Emitter
 
 
 class AirRankToLaunchPass(Pass):
@@ -41,7 +42,7 @@ def _loop_nest(emitter: Emitter, sizes: Sequence[SSAValue]) -> tuple[list[SSAVal
     ids: list[SSAValue] = []
     inner: Block | None = None
     for size in sizes:
-        zero, one = emitter.constant(0), emitter.constant(1)
+        zero, one = emitter.index(0), emitter.index(1)
         inner = Block([scf.YieldOp()], arg_types=[INDEX])
         emitter.insert(scf.ForOp(zero, size, one, [], Region(inner)))
         ids.append(inner.args[0])

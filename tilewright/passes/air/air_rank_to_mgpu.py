@@ -9,14 +9,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import arith
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.hierarchies import check_messages_are_lowered, enclosing_function, inline_body, wait_before
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
+from tilewright.rewrite.emitter import Emitter
 
 DEFAULT_HEAP_BYTES = 256 << 20
 
@@ -47,7 +48,7 @@ class AirRankToMgpuPass(Pass):
     def _bracket(self, function: FuncOp) -> None:
         """Have the heap as long as the function runs."""
         entry = function.body.blocks[0]
-        start = Emitter(InsertPoint.at_start(entry), function.location)
+        start = Emitter.at_start(entry, function.location)
         call(start, HEAP_INIT, [start.i64(self.heap_size)])
         for block in function.body.blocks:
             if isinstance(block.last_op, ReturnOp):
@@ -59,8 +60,8 @@ def _inline(rank: RankOp) -> None:
     emitter = Emitter.before(rank)
     wait_before(rank, emitter)
     (number,) = call(emitter, GET_RANK)
-    wide = emitter.value("arith.extsi", (number,), i64)
-    flat = emitter.value("arith.index_cast", (wide,), INDEX)
+    wide = emitter.value(arith.ExtSIOp(number, i64))
+    flat = emitter.value(arith.IndexCastOp(wide, INDEX))
     inline_body(rank, _coordinates(emitter, flat, rank.extents))
 
 
@@ -68,6 +69,6 @@ def _coordinates(emitter: Emitter, flat: SSAValue, sizes: Sequence[SSAValue]) ->
     """The point of the space that a process is, the first dimension counting fastest."""
     coordinates: list[SSAValue] = []
     for size in sizes[:-1]:
-        coordinates.append(emitter.arith("remsi", flat, size))
-        flat = emitter.arith("divsi", flat, size)
+        coordinates.append(emitter.value(arith.RemSIOp(flat, size)))
+        flat = emitter.value(arith.DivSIOp(flat, size))
     return [*coordinates, flat] if sizes else []

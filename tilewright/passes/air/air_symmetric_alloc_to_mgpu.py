@@ -6,7 +6,7 @@ from math import prod
 from typing import NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -15,8 +15,8 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare, wrap_pointer
+from tilewright.rewrite.emitter import Emitter
 
 INDEX_BYTES = 8
 
@@ -41,7 +41,7 @@ def _lower(op: memref.AllocOp) -> None:
     size_bytes = _size_bytes(op, type)
     emitter = Emitter.before(op)
     size = emitter.i64(size_bytes)
-    stream = emitter.value("llvm.mlir.zero", (), POINTER)
+    stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
     (pointer,) = call(emitter, SYMMETRIC_ALLOC, [size, stream])
     form = strided_form(type)
     assert form is not None
@@ -54,7 +54,7 @@ def _lower(op: memref.AllocOp) -> None:
 
 def _free(op: memref.DeallocOp, pointer: SSAValue) -> None:
     emitter = Emitter.before(op)
-    stream = emitter.value("llvm.mlir.zero", (), POINTER)
+    stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
     call(emitter, SYMMETRIC_FREE, [pointer, stream])
     Rewriter.erase_op(op)
 

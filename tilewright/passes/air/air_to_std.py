@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import arith
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelOp
@@ -24,11 +25,9 @@ from tilewright.passes.air.shim.host_transfers import host_access, host_side
 from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch
 from tilewright.passes.air.shim.loops import innermost_first
 from tilewright.passes.air.shim.patterns import buffer_of
-from tilewright.rewrite.folding.building import create
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building_before
 
 
 class AirToStdPass(Pass):
@@ -74,7 +73,7 @@ def _is_on_device(op: Operation) -> bool:
 
 def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attributes: dict[str, Attribute]) -> None:
     types = [] if op.token is None else [EVENT]
-    made = building_before(op).insert(new.create(operands=operands, result_types=types, attributes=attributes))
+    made = Emitter.before(op).insert(new.create(operands=operands, result_types=types, attributes=attributes))
     for old, result in zip(op.results, made.results, strict=True):
         old.replace_all_uses_with(result)
     Rewriter.erase_op(op)
@@ -83,7 +82,7 @@ def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attrib
 def _waited(op: AsyncOp) -> SSAValue:
     """An event for what an operation waits for; the runtime works in program order."""
     join = events.WaitAllOp.create(operands=list(op.dependencies), result_types=[EVENT])
-    return building_before(op).insert(join).results[0]
+    return Emitter.before(op).value(join)
 
 
 def _inline_launch(op: LaunchOp) -> None:
@@ -106,7 +105,7 @@ def _inline_execute(op: ExecuteOp) -> None:
 
 def _load(op: Hierarchy) -> None:
     """What runs on the array is loaded, and given the numbers that it is passed."""
-    build = building_before(op)
+    build = Emitter.before(op)
     name = StringAttr(op.symbol or op.name.removeprefix("air."))
     if op.token is not None:
         op.token.replace_all_uses_with(_waited(op))
@@ -124,16 +123,16 @@ def _transfer(op: Transfer) -> None:
             op.token.replace_all_uses_with(_waited(op))
         Rewriter.erase_op(op)
         return
-    build = building_before(op)
+    build = Emitter.before(op)
 
     def number(value: int, type: Attribute) -> SSAValue:
-        return build.insert(make_constant(number_attr(value, type))).results[0]
+        return build.constant(value, type)
 
     def as_i64(entry: SSAValue | int) -> SSAValue | int:
         known = known_int(entry)
         if known is not None or isinstance(entry, int):
             return entry if known is None else known
-        return build.insert(create("arith.index_cast", (entry,), (i64,))).results[0]
+        return build.value(arith.IndexCastOp(entry, i64))
 
     access = host_access(op)
     volume = buffer_of(access.memref.type).volume or 1

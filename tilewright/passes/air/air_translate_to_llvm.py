@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import arith, memref
 from tilewright.dialects._strides import Strided, strided_form
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.runtime_calls import POINTER, wrap_pointer
+from tilewright.rewrite.emitter import Emitter
 
 
 class AirTranslateToLlvmPass(Pass):
@@ -29,13 +32,13 @@ def _lower(op: TranslateOp) -> None:
     type = cast(MemRefType, op.source.type)
     form = _known_form(op, type)
     emitter = Emitter.before(op)
-    address = emitter.value("memref.extract_aligned_pointer_as_index", (op.source,), INDEX)
+    address = emitter.value(memref.ExtractAlignedPointerAsIndexOp.create(operands=(op.source,), result_types=[INDEX]))
     own = emitter.load(op.heap_bases, [op.from_rank])
     other = emitter.load(op.heap_bases, [op.to_rank])
-    distance = emitter.arith("subi", other, own)
-    moved = emitter.arith("addi", address, distance)
-    number = emitter.value("arith.index_cast", (moved,), i64)
-    pointer = emitter.value("llvm.inttoptr", (number,), POINTER)
+    distance = emitter.value(arith.SubiOp(other, own))
+    moved = emitter.value(arith.AddiOp(address, distance))
+    number = emitter.value(arith.IndexCastOp(moved, i64))
+    pointer = emitter.value(llvm.IntToPtrOp.create(operands=(number,), result_types=[POINTER]))
     op.result.replace_all_uses_with(wrap_pointer(emitter, pointer, type, form))
     Rewriter.erase_op(op)
 

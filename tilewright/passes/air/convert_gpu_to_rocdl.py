@@ -32,7 +32,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import arith, rocdl
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr, ShuffleMode
 from tilewright.dialects.gpu.ids import (
@@ -47,11 +49,12 @@ from tilewright.dialects.gpu.ids import (
 )
 from tilewright.dialects.gpu.kernels import KERNEL, GPUFuncOp, ReturnOp
 from tilewright.dialects.gpu.lanes import BarrierOp, ShuffleOp
+from tilewright.dialects.llvm import PoisonOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.runtime_calls import descriptor_type, inserted, wrap_pointer
+from tilewright.rewrite.emitter import Emitter
 
 _ADDRESS_SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: 3, AddressSpace.PRIVATE: 5}
 SHARED_SPACE = 3
@@ -63,6 +66,7 @@ _REGISTERS = {
     BlockDimOp: "rocdl.workgroup.dim",
     GridDimOp: "rocdl.grid.dim",
 }
+_READS = {op.name: op for op in rocdl.OPERATIONS}  # the classes of registers have no names of their own
 ALL_LANES = -1
 DWORD_SHIFT = 2
 
@@ -192,14 +196,14 @@ def _assembled(op: GPUFuncOp, emitter: Emitter, argument: BlockArgument, passed:
         return parts[0]
     rank = type.get_num_dims()
     positions = [[0], [1], [2], *([3, i] for i in range(rank)), *([4, i] for i in range(rank))]
-    descriptor = emitter.value("llvm.mlir.poison", (), descriptor_type(parts[0].type, rank))
+    descriptor = emitter.value(PoisonOp.create(result_types=[descriptor_type(parts[0].type, rank)]))
     for part, position in zip(parts, positions, strict=True):
         descriptor = inserted(emitter, descriptor, part, position)
     return _cast(emitter, descriptor, type)
 
 
 def _cast(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
-    return emitter.insert(UnrealizedConversionCastOp(operands=[[value]], result_types=[[type]])).results[0]
+    return emitter.value(UnrealizedConversionCastOp(operands=[[value]], result_types=[[type]]))
 
 
 def _shared_buffer(function: llvm.FuncOp, emitter: Emitter, buffer: BlockArgument, number: int) -> SSAValue:
@@ -210,16 +214,20 @@ def _shared_buffer(function: llvm.FuncOp, emitter: Emitter, buffer: BlockArgumen
     memory = llvm.GlobalOp(array, name, "internal", addr_space=SHARED_SPACE)
     memory.location = function.location
     Rewriter.insert_op(memory, InsertPoint.before(function))
-    pointer = emitter.insert(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE))).results[0]
+    pointer = emitter.value(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE)))
     return _wrapped(emitter, pointer, type)
 
 
 def _private_buffer(op: GPUFuncOp, emitter: Emitter, buffer: BlockArgument) -> SSAValue:
     """Memory of a thread: on its stack."""
     type = cast(MemRefType, buffer.type)
-    count = emitter.value("llvm.mlir.constant", (), i64, {"value": IntegerAttr(prod(type.get_shape()), i64)})
+    count = emitter.value(
+        llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(prod(type.get_shape()), i64)})
+    )
     properties = {"elem_type": type.element_type}
-    pointer = emitter.value("llvm.alloca", (count,), _pointer_type(op, type), properties)
+    pointer = emitter.value(
+        llvm.AllocaOp.create(operands=(count,), result_types=[_pointer_type(op, type)], properties=properties)
+    )
     return _wrapped(emitter, pointer, type)
 
 
@@ -231,12 +239,12 @@ def _wrapped(emitter: Emitter, pointer: SSAValue, type: MemRefType) -> SSAValue:
 
 def _register(emitter: Emitter, name: str) -> SSAValue:
     """A register of 32 bits as an index."""
-    return _as_index(emitter, emitter.value(name, (), i32))
+    return _as_index(emitter, emitter.value(_READS[name].create(result_types=[i32])))
 
 
 def _as_index(emitter: Emitter, value: SSAValue) -> SSAValue:
-    wide = emitter.value("llvm.sext", (value,), i64)
-    return emitter.insert(UnrealizedConversionCastOp(operands=[[wide]], result_types=[[INDEX]])).results[0]
+    wide = emitter.value(llvm.SExtOp.create(operands=(value,), result_types=[i64]))
+    return emitter.value(UnrealizedConversionCastOp(operands=[[wide]], result_types=[[INDEX]]))
 
 
 def _dimension(name: str) -> Query:
@@ -250,18 +258,18 @@ def _global_id(emitter: Emitter, op: DimensionOp) -> list[SSAValue]:
     (block,) = _dimension(_REGISTERS[BlockIdOp])(emitter, op)
     (size,) = _dimension(_REGISTERS[BlockDimOp])(emitter, op)
     (thread,) = _dimension(_REGISTERS[ThreadIdOp])(emitter, op)
-    return [emitter.arith("addi", emitter.arith("muli", block, size), thread)]
+    return [emitter.value(arith.AddiOp(emitter.value(arith.MuliOp(block, size)), thread))]
 
 
 def _constant(emitter: Emitter, number: int) -> SSAValue:
-    return emitter.value("llvm.mlir.constant", (), i32, {"value": IntegerAttr(number, i32)})
+    return emitter.value(llvm.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
 
 
 def _lane(emitter: Emitter) -> SSAValue:
     """The lanes below this one, counted in both halves of the wave."""
     everyone, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
-    low = emitter.value("rocdl.mbcnt.lo", (everyone, zero), i32)
-    return emitter.value("rocdl.mbcnt.hi", (everyone, low), i32)
+    low = emitter.value(rocdl.MbcntLoOp.create(operands=(everyone, zero), result_types=[i32]))
+    return emitter.value(rocdl.MbcntHiOp.create(operands=(everyone, low), result_types=[i32]))
 
 
 def _lane_id(emitter: Emitter, op: Operation) -> list[SSAValue]:
@@ -273,26 +281,26 @@ def _wave_size(emitter: Emitter, op: Operation) -> list[SSAValue]:
 
 
 def _barrier(emitter: Emitter, op: Operation) -> list[SSAValue]:
-    emitter.emit("rocdl.barrier")
+    emitter.insert(rocdl.BarrierOp.create())
     return []
 
 
 def _shuffle(emitter: Emitter, op: ShuffleOp) -> list[SSAValue]:
     """The value of another lane of the group of `width` lanes that this one is in; its own if there is none."""
     lane = _lane(emitter)
-    end = emitter.arith("andi", emitter.arith("addi", lane, op.width), _negated(emitter, op.width))
+    end = emitter.value(arith.AndIOp(emitter.value(arith.AddiOp(lane, op.width)), _negated(emitter, op.width)))
     source = _source_lane(emitter, op, lane)
     valid = emitter.compare("slt", source, end)
-    chosen = emitter.value("arith.select", (valid, source, lane), i32)
-    address = emitter.arith("shli", chosen, emitter.i32(DWORD_SHIFT))
+    chosen = emitter.value(arith.SelectOp(valid, source, lane))
+    address = emitter.value(arith.ShLIOp(chosen, emitter.constant(DWORD_SHIFT)))
     is_float = isinstance(op.value.type, Float32Type)
-    bits = emitter.value("arith.bitcast", (op.value,), i32) if is_float else op.value
-    got = emitter.value("rocdl.ds_bpermute", (address, bits), i32)
-    return [emitter.value("arith.bitcast", (got,), op.value.type) if is_float else got, valid]
+    bits = emitter.value(arith.BitcastOp(op.value, i32)) if is_float else op.value
+    got = emitter.value(rocdl.DsBpermuteOp.create(operands=(address, bits), result_types=[i32]))
+    return [emitter.value(arith.BitcastOp(got, op.value.type)) if is_float else got, valid]
 
 
 def _negated(emitter: Emitter, value: SSAValue) -> SSAValue:
-    return emitter.arith("subi", emitter.i32(0), value)
+    return emitter.value(arith.SubiOp(emitter.constant(0), value))
 
 
 def _source_lane(emitter: Emitter, op: ShuffleOp, lane: SSAValue) -> SSAValue:
@@ -300,11 +308,11 @@ def _source_lane(emitter: Emitter, op: ShuffleOp, lane: SSAValue) -> SSAValue:
         case ShuffleMode.IDX:
             return op.offset
         case ShuffleMode.XOR:
-            return emitter.arith("xori", lane, op.offset)
+            return emitter.value(arith.XOrIOp(lane, op.offset))
         case ShuffleMode.UP:
-            return emitter.arith("subi", lane, op.offset)
+            return emitter.value(arith.SubiOp(lane, op.offset))
         case ShuffleMode.DOWN:
-            return emitter.arith("addi", lane, op.offset)
+            return emitter.value(arith.AddiOp(lane, op.offset))
 
 
 def is_known(op: Operation) -> bool:

@@ -11,11 +11,12 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 Indices: TypeAlias = "list[SSAValue]"
@@ -78,7 +79,7 @@ def _nested(
     if not sizes:
         body(emitter, position)
         return
-    zero, one = emitter.constant(0), emitter.constant(1)
+    zero, one = emitter.index(0), emitter.index(1)
     emitter.loop(zero, sizes[0], one, lambda inner, i: _nested(inner, sizes[1:], [*position, i], body))
 
 
@@ -87,13 +88,13 @@ def _shared(
 ) -> None:
     """One loop over all elements, in which each worker takes every n-th."""
     values = [value_of(emitter, size) for size in sizes]
-    total = reduce(emitter.product, values) if values else emitter.constant(1)
+    total = reduce(emitter.product, values) if values else emitter.index(1)
     start, step = workers.number(emitter), workers.count(emitter)
     emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))
 
 
 def value_of(emitter: Emitter, entry: Mixed) -> SSAValue:
-    return emitter.constant(entry) if isinstance(entry, int) else entry
+    return emitter.index(entry) if isinstance(entry, int) else entry
 
 
 def delinearized(emitter: Emitter, flat: SSAValue, sizes: Sequence[Mixed]) -> Indices:
@@ -101,18 +102,18 @@ def delinearized(emitter: Emitter, flat: SSAValue, sizes: Sequence[Mixed]) -> In
     indices: Indices = []
     for size in reversed(sizes[1:]):
         amount = value_of(emitter, size)
-        indices.append(emitter.arith("remui", flat, amount))
-        flat = emitter.arith("divui", flat, amount)
+        indices.append(emitter.value(arith.RemUIOp(flat, amount)))
+        flat = emitter.value(arith.DivUIOp(flat, amount))
     return [flat, *reversed(indices)] if sizes else []
 
 
 def _linearized(emitter: Emitter, position: Sequence[SSAValue], strides: Sequence[Mixed]) -> SSAValue:
     """Where in memory a position is, in elements."""
     terms = [
-        index if known_int(stride) == 1 else emitter.product(index, value_of(emitter, stride))
+        index if known_int(stride) == 1 else emitter.folded_product(index, value_of(emitter, stride))
         for index, stride in zip(position, strides, strict=True)
     ]
-    return reduce(emitter.sum, terms) if terms else emitter.constant(0)
+    return reduce(emitter.folded_sum, terms) if terms else emitter.index(0)
 
 
 def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indices, sizes: Sequence[Mixed]) -> Indices:
@@ -137,7 +138,7 @@ def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indice
         fail_op(op, f"has {len(access.offsets)} offsets into a buffer of {len(shape)} dimensions")
     if access.offsets:
         offsets = [value_of(emitter, offset) for offset in access.offsets]
-        flat = emitter.sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
+        flat = emitter.folded_sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
     return delinearized(emitter, flat, list(shape))
 
 
@@ -172,4 +173,4 @@ def _direct(emitter: Emitter, access: Access, position: Indices) -> Indices:
     if not access.offsets:
         return position
     offsets = [value_of(emitter, offset) for offset in access.offsets]
-    return [emitter.sum(offset, index) for offset, index in zip(offsets, position, strict=True)]
+    return [emitter.folded_sum(offset, index) for offset, index in zip(offsets, position, strict=True)]

@@ -16,7 +16,7 @@ from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 
 
 def wait_before(op: Hierarchy, emitter: Emitter) -> None:

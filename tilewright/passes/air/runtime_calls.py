@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -23,8 +24,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects._strides import Strided
+from tilewright.dialects.llvm import PoisonOp
 from tilewright.ir.symbols import symbol_in
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import number_attr
 
 POINTER = LLVMPointerType()
@@ -79,7 +81,7 @@ def wrap_pointer(
     """The memory at `pointer` as a memref; strides and offset are known, and the shape but for `sizes`."""
     shape = type.get_shape()
     struct = descriptor_type(pointer.type, len(shape))
-    descriptor = emitter.value("llvm.mlir.poison", (), struct)
+    descriptor = emitter.value(PoisonOp.create(result_types=[struct]))
     for field in (0, 1):
         descriptor = inserted(emitter, descriptor, pointer, [field])
     fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
@@ -91,14 +93,14 @@ def wrap_pointer(
         value = number if isinstance(number, SSAValue) else _number(emitter, number)
         descriptor = inserted(emitter, descriptor, value, position)
     cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
-    return emitter.insert(cast).results[0]
+    return emitter.value(cast)
 
 
 def _number(emitter: Emitter, number: int) -> SSAValue:
-    return emitter.value("llvm.mlir.constant", (), i64, {"value": number_attr(number, i64)})
+    return emitter.value(llvm.ConstantOp.create(result_types=[i64], properties={"value": number_attr(number, i64)}))
 
 
 def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
     """A descriptor with one of its fields set."""
     where: dict[str, Attribute] = {"position": DenseArrayBase.from_list(i64, position)}
-    return emitter.value("llvm.insertvalue", (into, value), into.type, where)
+    return emitter.value(llvm.InsertValueOp.create(operands=(into, value), result_types=[into.type], properties=where))

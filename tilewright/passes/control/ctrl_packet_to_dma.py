@@ -19,7 +19,7 @@ from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.generate_column_control_overlay import row_channels
-from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.emitter import constant_op
 
 HEADER_WORDS = 2  # of the stream packet, and of the control packet in it
 BD_ID = 0
@@ -100,6 +100,6 @@ def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:
     column = batch.place.column
     pattern = AccessPattern.from_outermost([1, 1, 1, batch.length], [0, 0, 0, 1], [0, 0, 0, batch.offset])
     memcpy = NpuDmaMemcpyNdOp(buffer, pattern, f"ctrlpkt_col{column}_mm2s_chan{channel}", BD_ID, issue_token=True)
-    row, *others = constants = [i32_constant(n) for n in (0, column, DmaDirection.MM2S, channel, 1, 1)]
+    row, *others = constants = [constant_op(n) for n in (0, column, DmaDirection.MM2S, channel, 1, 1)]
     column_value, *rest = (constant.result for constant in others)
     return [memcpy, *constants, NpuSyncOp([column_value, row.result, *rest])]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
@@ -22,7 +21,7 @@ from tilewright.dialects.memref.access import LoadOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 COLUMN, ROW = "aie.x", "aie.y"
 
@@ -59,7 +58,7 @@ class _Cores:
     def tile(self, call: func.CallOp, place: TileId) -> TileOp:
         if place not in self.tiles:
             tile = TileOp(*place)
-            building(InsertPoint.at_start(self.device.body), call.location).insert(tile)
+            Emitter.at_start(self.device.body, call.location).insert(tile)
             self.tiles[place] = tile
         return self.tiles[place]
 
@@ -69,10 +68,10 @@ class _Cores:
         buffers = [self.buffer(call, value, tile) for value in call.arguments]
         if is_new:
             self.add_behind(tile, _located(MemOp(tile.result, Region(Block([EndOp()]))), call))
-            self.cores[tile] = building_before(call).insert(cast(CoreOp, _located(CoreOp(tile.result), call)))
+            self.cores[tile] = Emitter.before(call).insert(cast(CoreOp, _located(CoreOp(tile.result), call)))
         end = self.cores[tile].body.blocks[-1].last_op
         assert end is not None
-        build = building(InsertPoint.before(end), call.location)
+        build = Emitter(InsertPoint.before(end), call.location)
         values: dict[SSAValue, SSAValue] = {}
         for argument, buffer in zip(callee.body.block.args, buffers, strict=True):
             values[argument] = buffer if isinstance(argument.type, MemRefType) else _first_element(build, buffer)
@@ -119,12 +118,12 @@ def _callee(call: func.CallOp) -> func.FuncOp:
     return callee
 
 
-def _first_element(build: Builder, buffer: SSAValue) -> SSAValue:
+def _first_element(build: Emitter, buffer: SSAValue) -> SSAValue:
     index = IndexType()
     zero = arith.ConstantOp.create(properties={"value": IntegerAttr(0, index)}, result_types=[index])
     build.insert(zero)
     element = cast(MemRefType, buffer.type).element_type
-    return build.insert(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element])).results[0]
+    return build.value(LoadOp.create(operands=[buffer, zero.results[0]], result_types=[element]))
 
 
 def _located(op: Operation, call: func.CallOp) -> Operation:

@@ -17,7 +17,7 @@ from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import constant_op
 
 
 class LocalizeLocksPass(Pass):
@@ -44,7 +44,7 @@ def _localize(core: CoreOp, place: TileId, order: dict[LockOp, tuple[int, int]])
     uses = _uses_in(core)
     for lock in sorted(uses, key=lambda lock: order[lock]):
         assert core.body.first_block is not None
-        constant = make_constant(number_attr(_local_number(core, place, lock), IndexType()))
+        constant = constant_op(_local_number(core, place, lock), IndexType())
         constant.location = lock.location
         Rewriter.insert_op(constant, InsertPoint.at_start(core.body.first_block))
         for user, index in uses[lock]:

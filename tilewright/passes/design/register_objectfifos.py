@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import ObjectFifoPort
+from tilewright.dialects import scf
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.lookup import symbol_name
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
@@ -23,9 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.folding.building import create
-from tilewright.rewrite.folding.constants import index_attr, make_constant
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
 class RegisterObjectFifosPass(Pass):
@@ -54,7 +53,7 @@ class ProcessWriter:
         fifo = self.fifos[process.fifo_name.root_reference.data]
         function = self._function(process)
         core = self._core(process, fifo)
-        build = building(InsertPoint.at_start(core.body.blocks[-1]), process.location)
+        build = Emitter.at_start(core.body.blocks[-1], process.location)
         for (acquired, released), calls in groupby(process.steps):
             count = len(list(calls))
             inner = _loop(build, count) if count > 1 else build
@@ -85,18 +84,18 @@ class ProcessWriter:
         return self.cores[tile]
 
 
-def _loop(build: Builder, count: int) -> Builder:
+def _loop(build: Emitter, count: int) -> Emitter:
     """A loop that runs some times; returns what builds its body."""
-    first, bound, step = (build.insert(make_constant(index_attr(n))).results[0] for n in (0, count, 1))
-    body = Block([create("scf.yield")], arg_types=[IndexType()])
-    loop = build.insert(create("scf.for", [first, bound, step], regions=[Region(body)]))
+    first, bound, step = (build.constant(n, INDEX) for n in (0, count, 1))
+    body = Block([scf.YieldOp.create()], arg_types=[IndexType()])
+    loop = build.insert(scf.ForOp.create(operands=[first, bound, step], regions=[Region(body)]))
     for op in body.ops:
         op.location = loop.location
-    return building(InsertPoint.at_start(body), loop.location)
+    return Emitter.at_start(body, loop.location)
 
 
 def _step(
-    build: Builder,
+    build: Emitter,
     process: ObjectFifoRegisterProcessOp,
     fifo: ObjectFifoOp,
     function: str,

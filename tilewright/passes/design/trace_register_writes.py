@@ -8,18 +8,17 @@ from xdsl.rewriter import InsertPoint
 
 from tilewright.device import TileId
 from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
 class RegisterWriter:
     """Puts instructions at a point of a sequence, for one place in the source."""
 
     def __init__(self, at: InsertPoint, location: LocationAttr):
-        self.builder = building(at, location)
+        self.builder = Emitter(at, location)
 
     def constant(self, value: int) -> SSAValue:
-        return self.builder.insert(i32_constant(value)).results[0]
+        return self.builder.constant(value)
 
     def write(self, tile: TileId, offset: int, value: int) -> None:
         self.builder.insert(NpuWrite32Op(self.constant(offset), self.constant(value), *tile))

@@ -54,7 +54,7 @@ class Descriptor:
     def write_word(self, emit: Emitter, base: SSAValue, word: int, value: SSAValue) -> None:
         offset, address = WORD_BYTES * word, known(base)
         target = emit.add(base, emit.constant(offset)) if address is None else emit.constant(address + offset)
-        emit.emit(NpuWrite32Op(target, value))
+        emit.insert(NpuWrite32Op(target, value))
 
     def write(self, numbers: Numbers, checks: LimitChecks, fields: Mapping[str, Number]) -> None:
         """Write all words, given the fields of `npu.writebd`; those left out are 0."""
@@ -68,7 +68,7 @@ class Descriptor:
                 unknown.append((layout.fields[FIELDS[name]], number))
         checks.descriptor_fields(self.model, self.place, constants)
         if (bd_id := known(self.bd_id)) is not None:
-            emit.emit(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
+            emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
                 return
         words = descriptor_words(self.model, self.place._asdict() | constants)
@@ -155,7 +155,7 @@ def address_register(model: DeviceModel, place: TileId, bd_id: int) -> int:
 def add_scratchpad_offset(emit: Emitter, index: IntegerAttr | None, element_bytes: int, register: int) -> None:
     """Move a descriptor by as many elements as the scratchpad entry `index` says."""
     if index is not None:
-        emit.emit(
+        emit.insert(
             NpuUpdateFromScratchpadOp(
                 StateTableFunction.mul, element_bytes, state_table_idx=index.value.data, address=register
             )

@@ -86,7 +86,7 @@ class MemcpyToWriteBd(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
-        emit = Emitter(rewriter, self.constants)
+        emit = Emitter(rewriter, constants=self.constants)
         memcpy = _Memcpy(op, self.channels, emit, self.guards)
         allocation = memcpy.allocation
         if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
@@ -140,7 +140,7 @@ class _Memcpy:
 
     def write_as_upstream(self) -> SSAValue:
         """Write a template, then the words that runtime values are part of, in the form that mlir-aie gives them."""
-        self.emit.emit(NpuWriteBdOp(**self._template(), **self.place._asdict(), bd_id=self.bd_id))
+        self.emit.insert(NpuWriteBdOp(**self._template(), **self.place._asdict(), bd_id=self.bd_id))
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
         assert limits is not None, "the verifier refuses runtime patterns on other tiles"
         offsets, sizes, strides = self._numbers()
@@ -203,7 +203,7 @@ class _Memcpy:
     def _patch(self, part: ArgumentPart, offset_bytes: SSAValue) -> None:
         """Put the address of the host's buffer into the descriptor."""
         register = address_register(self.model, self.place, self.bd_id)
-        self.emit.emit(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
+        self.emit.insert(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
         add_scratchpad_offset(self.emit, self.op.offset_state_table_idx, self.element_bytes, register)
 
 
@@ -218,7 +218,7 @@ class DmaWaitToSync(RewritePattern):
             fail(op, "couldn't find shim_dma_allocation op")
         if channel.place is None:
             fail(op, "shim_dma_allocation op must reference a valid TileOp")
-        allocation, emit = channel.allocation, Emitter(rewriter, self.constants)
+        allocation, emit = channel.allocation, Emitter(rewriter, constants=self.constants)
         rewriter.replace(op, wait_for_token(emit, channel.place, allocation.direction, allocation.channel))
 
 
@@ -232,7 +232,7 @@ class PushQueueToWrite32(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
-        emit, model, place = Emitter(rewriter, self.constants), self.model, op.place
+        emit, model, place = Emitter(rewriter, constants=self.constants), self.model, op.place
         direction, channel = op.dma_direction, op.channel.value.data
         if self.guards is Guards.FULL:
             self.check(op, channel, emit)
@@ -240,7 +240,7 @@ class PushQueueToWrite32(RewritePattern):
             (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
             (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
             control = emit.constant(model.channel_control_address(*place, direction, channel))
-            emit.emit(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
+            emit.insert(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
         queue = MemTileTaskQueue if model.is_mem_tile(*place) else TaskQueue
         (token,) = queue.pack(enable_token_issue=1 if op.issue_token else 0)
         bd_id, repeat_count = known(op.bd_id), known(op.repeat_count)

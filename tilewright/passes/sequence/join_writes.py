@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp
-from xdsl.dialects.builtin import i32
 from xdsl.dialects.memref import GetGlobalOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -26,8 +24,7 @@ from tilewright.dialects.aiex.guards import Guard
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuWrite32Op, NpuWriteWordsOp
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building_before
+from tilewright.rewrite.emitter import Emitter
 
 Word: TypeAlias = "int | SSAValue"
 
@@ -127,7 +124,7 @@ def _does_nothing(op: Operation) -> bool:
 
 def _join(span: Span) -> None:
     first, last = span.ops[0], span.ops[-1]
-    build = building_before(last)
+    build = Emitter.before(last)
     if span.target.base is None:
         address = _value(build, span.target.offset)
     else:
@@ -142,5 +139,5 @@ def _join(span: Span) -> None:
             Rewriter.erase_op(data.owner)
 
 
-def _value(build: Builder, word: Word) -> SSAValue:
-    return build.insert(constant_of(word, i32)).results[0] if isinstance(word, int) else word
+def _value(build: Emitter, word: Word) -> SSAValue:
+    return build.constant(word) if isinstance(word, int) else word

@@ -53,7 +53,7 @@ class LimitChecks:
             assert isinstance(number, SSAValue)
             lowest, highest = signed_limits(number.type)
             if low > lowest or high < highest:
-                self.numbers.emit.emit(NpuAssertRangeOp(number, max(low, lowest), min(high, highest), subject))
+                self.numbers.emit.insert(NpuAssertRangeOp(number, max(low, lowest), min(high, highest), subject))
         elif not low <= value <= high:
             fail_op(self.op, f"{subject} is {value} but {range_requirement(low, high)}")
 
@@ -64,7 +64,7 @@ class LimitChecks:
         if value is None:
             low_bits = self.numbers.value(number, i32)
             guard = NpuAssertBdDivisibleOp(low_bits, divisor, allow_unit=allow_unit, subject=subject)
-            self.numbers.emit.emit(guard)
+            self.numbers.emit.insert(guard)
         elif value % divisor != 0 and not (allow_unit and value == 1):
             fail_op(self.op, f"{subject} is {value} but must be divisible by {divisor}")
 

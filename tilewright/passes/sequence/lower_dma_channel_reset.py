@@ -60,7 +60,7 @@ class ResetForToReset(RewritePattern):
         emit = Emitter(rewriter)
         for endpoint in endpoints:
             repeat_count, bd_id = emit.constants(endpoint.repeat_count, endpoint.first_bd)
-            emit.emit(
+            emit.insert(
                 NpuPushQueueOp(
                     *endpoint.place,
                     endpoint.direction,

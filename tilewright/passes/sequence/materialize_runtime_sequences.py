@@ -16,7 +16,7 @@ from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import Config, rewrite
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.sequence_calls import check_calls, check_references, reaches_cycle
 from tilewright.rewrite.sequence_inlining import InlineRun
 
@@ -75,7 +75,7 @@ def _load_first(configure: ConfigureOp) -> None:
     if configure.body.first_block is None:
         configure.body.add_block(Block())
     load = NpuLoadPdiOp(configure.find_device().sym_name.data, configure.expand_mode)
-    building(InsertPoint.at_start(configure.body.block), configure.location).insert(load)
+    Emitter.at_start(configure.body.block, configure.location).insert(load)
 
 
 def _dissolve(configure: ConfigureOp) -> None:

@@ -11,4 +11,4 @@ def pulse_reset(emit: Emitter, place: TileId, register: int, bit: int) -> None:
     """Write twice to the register at a byte offset in a tile; its other bits keep their values."""
     for value in (bit, 0):
         address, written, mask = emit.constants(register, value, bit)
-        emit.emit(NpuMaskWrite32Op(address, written, mask, *place))
+        emit.insert(NpuMaskWrite32Op(address, written, mask, *place))

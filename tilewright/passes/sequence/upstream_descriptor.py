@@ -108,7 +108,7 @@ def _guard_fields(
     wraps = () if is_linear else ((0, limits.max_wrap), (1, limits.max_wrap))
     for dimension, limit in (*wraps, (ITERATION, limits.max_iterations - 1)):
         if known(pattern.sizes[dimension]) is None:
-            emit.emit(NpuAssertBdFieldOp(hardware.sizes[dimension], limit))
+            emit.insert(NpuAssertBdFieldOp(hardware.sizes[dimension], limit))
 
 
 def _guard_granules(
@@ -123,10 +123,10 @@ def _guard_granules(
     if divisor == 1:
         return
     if known(pattern.sizes[0]) is None:
-        emit.emit(NpuAssertBdDivisibleOp(sizes[0], divisor))
+        emit.insert(NpuAssertBdDivisibleOp(sizes[0], divisor))
     for dimension, (number, value) in enumerate(zip(pattern.strides, strides, strict=True)):
         if known(number) is None:
-            emit.emit(NpuAssertBdDivisibleOp(value, divisor, allow_unit=dimension == 0))
+            emit.insert(NpuAssertBdDivisibleOp(value, divisor, allow_unit=dimension == 0))
 
 
 def argument_offset(

@@ -11,8 +11,8 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.canonicalization import FunctionPattern, patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
-from tilewright.rewrite.folding import FunctionPattern, patterns_of
 
 
 @dataclass(frozen=True)

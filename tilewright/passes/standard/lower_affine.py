@@ -7,29 +7,22 @@ from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import affine, scf
-from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.dialects import affine
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintKind, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from tilewright.dialects import arith, memref, scf, vector
 from tilewright.dialects.affine.access import PrefetchOp
 from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.affine_expansion import (
-    EQUAL,
-    GREATER_OR_EQUAL,
-    INDEX,
-    Expansion,
-    expand_choice,
-    expand_map,
-)
+from tilewright.rewrite.affine_expansion import Expansion, expand_choice, expand_map
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding import fold, materialize
-from tilewright.rewrite.folding.building import create, insert_constant, insert_value, integer_op
-from tilewright.rewrite.folding.constants import number_attr
+from tilewright.rewrite.canonicalization import fold, materialize
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import take_contents
 from tilewright.rewrite.legalization import convert
 
@@ -64,7 +57,7 @@ def _as_value(new: SSAValue | Attribute, op: Operation, rewriter: PatternRewrite
         return new
     constant = materialize(op, new, op.results[0].type)
     assert constant is not None
-    return insert_value(rewriter, constant)
+    return rewriter.insert(constant).results[0]
 
 
 def _lower_apply(op: affine.ApplyOp, rewriter: PatternRewriter) -> None:
@@ -72,20 +65,20 @@ def _lower_apply(op: affine.ApplyOp, rewriter: PatternRewriter) -> None:
 
 
 def _lower_min(op: affine.MinOp, rewriter: PatternRewriter) -> None:
-    rewriter.replace(op, (), [expand_choice(rewriter, op, op.map.data, op.operands, "minsi")])
+    rewriter.replace(op, (), [expand_choice(rewriter, op, op.map.data, op.operands, arith.MinSIOp)])
 
 
 def _lower_max(op: MaxOp, rewriter: PatternRewriter) -> None:
-    rewriter.replace(op, (), [expand_choice(rewriter, op, op.map.data, op.operands, "maxsi")])
+    rewriter.replace(op, (), [expand_choice(rewriter, op, op.map.data, op.operands, arith.MaxSIOp)])
 
 
 def _lower_for(op: affine.ForOp, rewriter: PatternRewriter) -> None:
-    lower = expand_choice(rewriter, op, op.lowerBoundMap.data, op.lowerBoundOperands, "maxsi")
-    upper = expand_choice(rewriter, op, op.upperBoundMap.data, op.upperBoundOperands, "minsi")
-    step = insert_constant(rewriter, number_attr(op.step.value.data, INDEX))
+    lower = expand_choice(rewriter, op, op.lowerBoundMap.data, op.lowerBoundOperands, arith.MaxSIOp)
+    upper = expand_choice(rewriter, op, op.upperBoundMap.data, op.upperBoundOperands, arith.MinSIOp)
+    step = Emitter(rewriter).index(op.step.value.data)
     types = [result.type for result in op.results]
     operands, body = (lower, upper, step, *op.inits), take_contents(op.body)
-    loop = rewriter.insert(create("scf.for", operands, types, regions=[body]))
+    loop = rewriter.insert(scf.ForOp.create(operands=operands, result_types=types, regions=[body]))
     rewriter.replace(op, (), loop.results)
 
 
@@ -95,12 +88,12 @@ def _lower_parallel(op: ParallelOp, rewriter: PatternRewriter) -> None:
     lower, upper = op.bounds
     bounds: list[SSAValue] = []
     for lowest, highest in zip(_group_maps(lower), _group_maps(upper), strict=True):
-        bounds.append(expand_choice(rewriter, op, lowest, lower.operands, "maxsi"))
-        bounds.append(expand_choice(rewriter, op, highest, upper.operands, "minsi"))
-    steps = [insert_constant(rewriter, number_attr(step.value.data, INDEX)) for step in op.steps]
+        bounds.append(expand_choice(rewriter, op, lowest, lower.operands, arith.MaxSIOp))
+        bounds.append(expand_choice(rewriter, op, highest, upper.operands, arith.MinSIOp))
+    steps = [Emitter(rewriter).index(step.value.data) for step in op.steps]
     operands = (*bounds[::2], *bounds[1::2], *steps)
     sizes = {"operandSegmentSizes": sizes_attr([len(steps)] * 3 + [0])}
-    loop = create("scf.parallel", operands, (), sizes, regions=[take_contents(op.body)])
+    loop = scf.ParallelOp.create(operands=operands, properties=sizes, regions=[take_contents(op.body)])
     rewriter.replace(op, loop)
 
 
@@ -114,7 +107,7 @@ def _lower_if(op: affine.IfOp, rewriter: PatternRewriter) -> None:
     condition = _holds(op, rewriter)
     types = [result.type for result in op.results]
     regions = [take_contents(region) for region in op.regions]
-    branch = rewriter.insert(create("scf.if", (condition,), types, regions=regions))
+    branch = rewriter.insert(scf.IfOp.create(operands=(condition,), result_types=types, regions=regions))
     rewriter.replace(op, (), branch.results)
 
 
@@ -122,44 +115,46 @@ def _holds(op: affine.IfOp, rewriter: PatternRewriter) -> SSAValue:
     """Whether the operands are in the set that is the condition."""
     conditions = op.condition.data
     expansion = Expansion(rewriter, op, op.args[: conditions.num_dims], op.args[conditions.num_dims :])
-    zero = expansion.constant(0)
+    emitter = expansion.emitter
+    zero = emitter.index(0)
     holds: SSAValue | None = None
     for constraint in conditions.constraints:
-        predicate = EQUAL if constraint.kind is AffineConstraintKind.eq else GREATER_OR_EQUAL
-        met = expansion.compare(predicate, expansion.value(constraint.lhs), zero)
-        holds = met if holds is None else insert_value(rewriter, integer_op("arith.andi", holds, met, None))
-    return insert_constant(rewriter, IntegerAttr(1, i1)) if holds is None else holds
+        predicate = "eq" if constraint.kind is AffineConstraintKind.eq else "sge"
+        met = emitter.compare(predicate, expansion.value(constraint.lhs), zero)
+        holds = met if holds is None else emitter.value(arith.AndIOp(holds, met))
+    return emitter.constant(1, i1) if holds is None else holds
 
 
 def _lower_yield(op: affine.YieldOp, rewriter: PatternRewriter) -> None:
     ends_parallel = isinstance(op.parent_op(), scf.ParallelOp)
-    rewriter.replace(op, create("scf.reduce" if ends_parallel else "scf.yield", tuple(op.operands)))
+    terminator = scf.ReduceOp if ends_parallel else scf.YieldOp
+    rewriter.replace(op, terminator.create(operands=tuple(op.operands)))
 
 
 def _lower_load(op: affine.LoadOp, rewriter: PatternRewriter) -> None:
     indices = _indices(op, op.indices, rewriter)
-    rewriter.replace(op, create("memref.load", (op.memref, *indices), [op.result.type]))
+    rewriter.replace(op, memref.LoadOp.create(operands=(op.memref, *indices), result_types=[op.result.type]))
 
 
 def _lower_store(op: affine.StoreOp, rewriter: PatternRewriter) -> None:
     indices = _indices(op, op.indices, rewriter)
-    rewriter.replace(op, create("memref.store", (op.value, op.memref, *indices)))
+    rewriter.replace(op, memref.StoreOp.create(operands=(op.value, op.memref, *indices)))
 
 
 def _lower_vector_load(op: affine.VectorLoadOp, rewriter: PatternRewriter) -> None:
     indices = _indices(op, op.indices, rewriter)
-    rewriter.replace(op, create("vector.load", (op.memref, *indices), [op.result.type]))
+    rewriter.replace(op, vector.LoadOp.create(operands=(op.memref, *indices), result_types=[op.result.type]))
 
 
 def _lower_vector_store(op: affine.VectorStoreOp, rewriter: PatternRewriter) -> None:
     indices = _indices(op, op.indices, rewriter)
-    rewriter.replace(op, create("vector.store", (op.value, op.memref, *indices)))
+    rewriter.replace(op, vector.StoreOp.create(operands=(op.value, op.memref, *indices)))
 
 
 def _lower_prefetch(op: PrefetchOp, rewriter: PatternRewriter) -> None:
     indices = _indices(op, op.indices, rewriter)
     properties = {name: op.properties[name] for name in ("isWrite", "localityHint", "isDataCache")}
-    rewriter.replace(op, create("memref.prefetch", (op.memref, *indices), (), properties))
+    rewriter.replace(op, memref.PrefetchOp.create(operands=(op.memref, *indices), properties=properties))
 
 
 def _indices(op: Any, operands: Sequence[SSAValue], rewriter: PatternRewriter) -> list[SSAValue]:

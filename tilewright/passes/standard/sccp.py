@@ -13,10 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.ir.diagnostics import location_of
 from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.canonicalization import materialize
 from tilewright.rewrite.constant_propagation import ConstantPropagation
 from tilewright.rewrite.driver import materialization_region
 from tilewright.rewrite.effects import would_be_dead
-from tilewright.rewrite.folding import materialize
 
 Key: TypeAlias = "tuple[str, Attribute, Attribute]"
 

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from tilewright.dialects.vector import BroadcastOp, LoadOp, MaskedLoadOp, MaskedStoreOp, StoreOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.driver import GREEDY, rewrite
-from tilewright.rewrite.folding.building import create, insert_value
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ class TransferReadToLoad(RewritePattern):
         read = VectorType(type.element_type, shape)
         value = self._read(op, read, rewriter)
         if repeated:
-            value = insert_value(rewriter, create("vector.broadcast", [value], [type]))
+            value = rewriter.insert(BroadcastOp.create(operands=[value], result_types=[type])).results[0]
         rewriter.replace(op, (), [value])
 
     def _read(self, op: vector.TransferReadOp, type: VectorType[Attribute], rewriter: PatternRewriter) -> SSAValue:
         if op.mask is None:
-            return insert_value(rewriter, create("vector.load", [op.source, *op.indices], [type]))
-        fill = insert_value(rewriter, create("vector.broadcast", [op.padding], [type]))
+            return rewriter.insert(LoadOp.create(operands=[op.source, *op.indices], result_types=[type])).results[0]
+        fill = rewriter.insert(BroadcastOp.create(operands=[op.padding], result_types=[type])).results[0]
         operands = [op.source, *op.indices, op.mask, fill]
-        return insert_value(rewriter, create("vector.maskedload", operands, [type]))
+        return rewriter.insert(MaskedLoadOp.create(operands=operands, result_types=[type])).results[0]
 
 
 class TransferWriteToStore(RewritePattern):
@@ -72,9 +72,9 @@ class TransferWriteToStore(RewritePattern):
         if not _is_loadable(op.source, type, op.in_bounds, self._max_rank):
             return
         if op.mask is None:
-            rewriter.replace(op, create("vector.store", [op.vector, op.source, *op.indices]))
+            rewriter.replace(op, StoreOp.create(operands=[op.vector, op.source, *op.indices]))
         elif len(type.get_shape()) == 1:
-            rewriter.replace(op, create("vector.maskedstore", [op.source, *op.indices, op.mask, op.vector]))
+            rewriter.replace(op, MaskedStoreOp.create(operands=[op.source, *op.indices, op.mask, op.vector]))
 
 
 def _repeated_dimensions(map: AffineMap) -> set[int] | None:

@@ -11,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSet, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.rewrite.folding.affine_maps import MapAndOperands, constant_bound
-from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
 from tilewright.rewrite.folding.constants import INDEX, index_attr, scalar_int
 from tilewright.rewrite.folding.matching import defining
@@ -218,13 +218,18 @@ def _replace_map(op: Operation, rewriter: PatternRewriter, new: MapAndOperands) 
     others = tuple(op.operands)[: _OTHER_OPERANDS.get(op.name, 0)]
     properties = {**op.properties, "map": AffineMapAttr(new.map)}
     types = [result.type for result in op.results]
-    rewriter.replace(op, create(op.name, (*others, *new.operands), types, properties))
+    rewriter.replace(op, type(op).create(operands=(*others, *new.operands), result_types=types, properties=properties))
 
 
 def single_result_to_apply(op: Operation, rewriter: PatternRewriter) -> None:
     """The minimum of one expression is that expression."""
     if len(_map_of(op).results) == 1:
-        rewriter.replace(op, create("affine.apply", tuple(op.operands), (INDEX,), {"map": op.properties["map"]}))
+        rewriter.replace(
+            op,
+            ApplyOp.create(
+                operands=tuple(op.operands), result_types=(INDEX,), properties={"map": op.properties["map"]}
+            ),
+        )
 
 
 def drop_duplicate_results(op: Operation, rewriter: PatternRewriter) -> None:

@@ -12,11 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import affine
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.memref import TransposeOp
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.rewrite.folding.building import create, insert_value
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.strided_views import Mixed, known_int, mixed_lists
 
@@ -223,4 +223,6 @@ def add_offsets(rewriter: PatternRewriter, first: Mixed, second: Mixed) -> Mixed
     ]
     constant_last = sorted(terms, key=lambda term: isinstance(term, AffineConstantExpr))
     map = AffineMap(0, len(symbols), (constant_last[0] + constant_last[1],))
-    return insert_value(rewriter, create("affine.apply", symbols, (INDEX,), {"map": AffineMapAttr(map)}))
+    return rewriter.insert(
+        affine.ApplyOp.create(operands=symbols, result_types=(INDEX,), properties={"map": AffineMapAttr(map)})
+    ).results[0]

@@ -6,23 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.arith import IntegerOverflowAttr
-from xdsl.dialects.builtin import TensorType, VectorType, i1
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import arith
+from tilewright.rewrite.emitter import cast_op, constant_op
 from tilewright.rewrite.folding import floats
-from tilewright.rewrite.folding.building import (
-    NO_OVERFLOW_FLAGS,
-    cast_op,
-    cmpi,
-    create,
-    insert_constant,
-    insert_value,
-    integer_op,
-    select,
-)
 from tilewright.rewrite.folding.constants import (
     TRUE,
     FloatType,
@@ -32,14 +23,12 @@ from tilewright.rewrite.folding.constants import (
     bool_attr,
     constant_of,
     element_type,
-    int_attr,
     int_bits,
     is_all_ones,
     is_one,
     is_zero,
     mask,
     width_of,
-    zero_attr,
 )
 from tilewright.rewrite.folding.matching import defining
 from tilewright.rewrite.folding.predicates import (
@@ -72,17 +61,22 @@ def _merge_flags(a: IntegerOp, b: IntegerOp) -> IntegerOverflowAttr:
 
 
 def _replace_with_constant_on_the_right(
-    op: IntegerOp, rewriter: PatternRewriter, name: str, value: SSAValue, bits: int, flags: IntegerOverflowAttr
+    op: IntegerOp,
+    rewriter: PatternRewriter,
+    kind: type[IntegerOp],
+    value: SSAValue,
+    bits: int,
+    flags: IntegerOverflowAttr,
 ) -> None:
-    constant = insert_constant(rewriter, int_attr(bits, op.result.type))
-    rewriter.replace(op, integer_op(name, value, constant, flags))
+    constant = rewriter.insert(constant_op(bits, op.result.type)).results[0]
+    rewriter.replace(op, kind(value, constant, overflow=flags))
 
 
 def _replace_with_constant_on_the_left(
     op: IntegerOp, rewriter: PatternRewriter, bits: int, value: SSAValue, flags: IntegerOverflowAttr
 ) -> None:
-    constant = insert_constant(rewriter, int_attr(bits, op.result.type))
-    rewriter.replace(op, integer_op("arith.subi", constant, value, flags))
+    constant = rewriter.insert(constant_op(bits, op.result.type)).results[0]
+    rewriter.replace(op, arith.SubiOp(constant, value, overflow=flags))
 
 
 def add_to_sum_or_difference(op: arith.AddiOp, rewriter: PatternRewriter) -> None:
@@ -92,11 +86,11 @@ def add_to_sum_or_difference(op: arith.AddiOp, rewriter: PatternRewriter) -> Non
         return
     if (inner := defining(op.lhs, arith.AddiOp)) is not None and (a := _integer(inner.rhs)) is not None:
         flags = _merge_flags(inner, op)
-        _replace_with_constant_on_the_right(op, rewriter, "arith.addi", inner.lhs, a + b, flags)
+        _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.lhs, a + b, flags)
     elif (inner := defining(op.lhs, arith.SubiOp)) is not None:
         flags = _merge_flags(inner, op)
         if (a := _integer(inner.rhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, "arith.addi", inner.lhs, b - a, flags)
+            _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.lhs, b - a, flags)
         elif (a := _integer(inner.lhs)) is not None:
             _replace_with_constant_on_the_left(op, rewriter, a + b, inner.rhs, flags)
 
@@ -106,7 +100,7 @@ def add_of_negated(op: arith.AddiOp, rewriter: PatternRewriter) -> None:
     for this, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         product = defining(this, arith.MuliOp)
         if product is not None and is_all_ones(constant_of(product.rhs)):
-            rewriter.replace(op, integer_op("arith.subi", other, product.lhs))
+            rewriter.replace(op, arith.SubiOp(other, product.lhs))
             return
 
 
@@ -116,11 +110,13 @@ def subtract_constant(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
     if b is None:
         return
     if (inner := defining(op.lhs, arith.AddiOp)) is not None and (a := _integer(inner.rhs)) is not None:
-        _replace_with_constant_on_the_right(op, rewriter, "arith.addi", inner.lhs, a - b, NO_OVERFLOW_FLAGS)
+        _replace_with_constant_on_the_right(
+            op, rewriter, arith.AddiOp, inner.lhs, a - b, arith.IntegerOverflowAttr("none")
+        )
     elif (inner := defining(op.lhs, arith.SubiOp)) is not None:
         flags = _merge_flags(inner, op)
         if (a := _integer(inner.rhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, "arith.subi", inner.lhs, a + b, flags)
+            _replace_with_constant_on_the_right(op, rewriter, arith.SubiOp, inner.lhs, a + b, flags)
         elif (a := _integer(inner.lhs)) is not None:
             _replace_with_constant_on_the_left(op, rewriter, a - b, inner.rhs, flags)
 
@@ -137,29 +133,29 @@ def subtract_from_constant(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
         if (a := _integer(inner.rhs)) is not None:
             _replace_with_constant_on_the_left(op, rewriter, a + b, inner.lhs, flags)
         elif (a := _integer(inner.lhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, "arith.addi", inner.rhs, b - a, flags)
+            _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.rhs, b - a, flags)
 
 
 def subtract_minuend(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
     """`(a - b) - a` is `0 - b`."""
     inner = defining(op.lhs, arith.SubiOp)
     if inner is not None and inner.lhs is op.rhs:
-        zero = insert_constant(rewriter, zero_attr(inner.rhs.type))
-        rewriter.replace(op, integer_op("arith.subi", zero, inner.rhs, _merge_flags(inner, op)))
+        zero = rewriter.insert(constant_op(0, inner.rhs.type)).results[0]
+        rewriter.replace(op, arith.SubiOp(zero, inner.rhs, overflow=_merge_flags(inner, op)))
 
 
 def multiply_product(op: arith.MuliOp, rewriter: PatternRewriter) -> None:
     """`(x * a) * b` with constants a, b."""
     inner, b = defining(op.lhs, arith.MuliOp), _integer(op.rhs)
     if inner is not None and b is not None and (a := _integer(inner.rhs)) is not None:
-        _replace_with_constant_on_the_right(op, rewriter, "arith.muli", inner.lhs, a * b, _merge_flags(inner, op))
+        _replace_with_constant_on_the_right(op, rewriter, arith.MuliOp, inner.lhs, a * b, _merge_flags(inner, op))
 
 
 def drop_unused_extension(op: Operation, rewriter: PatternRewriter) -> None:
     """An extended sum or product of which only the low half is used is a plain one."""
     if op.results[1].first_use is None:
-        name = "arith.addi" if isinstance(op, arith.AddUIExtendedOp) else "arith.muli"
-        low = insert_value(rewriter, integer_op(name, op.operands[0], op.operands[1]))
+        kind = arith.AddiOp if isinstance(op, arith.AddUIExtendedOp) else arith.MuliOp
+        low = rewriter.insert(kind(op.operands[0], op.operands[1])).results[0]
         rewriter.replace(op, (), (low, op.operands[0]))
 
 
@@ -167,17 +163,15 @@ def multiply_extended_by_one(op: arith.MulSIExtendedOp, rewriter: PatternRewrite
     """The high half of `x * 1` repeats the sign of `x`."""
     if not is_one(constant_of(op.rhs)) or width_of(op.rhs.type) == 1:
         return
-    zero = insert_constant(rewriter, zero_attr(op.lhs.type))
-    negative = insert_value(rewriter, cmpi(SLT, op.lhs, zero, _bool_like(op.lhs.type)))
-    rewriter.replace(op, (), (op.lhs, insert_value(rewriter, cast_op("arith.extsi", negative, op.lhs.type))))
+    zero = rewriter.insert(constant_op(0, op.lhs.type)).results[0]
+    negative = rewriter.insert(_compare(SLT, op.lhs, zero)).results[0]
+    rewriter.replace(op, (), (op.lhs, rewriter.insert(cast_op(arith.ExtSIOp, negative, op.lhs.type)).results[0]))
 
 
-def _bool_like(type: Attribute) -> Attribute:
-    """`i1` in the shape of `type`."""
-    shaped = cast(Any, type)
-    if isinstance(type, VectorType):
-        return VectorType(i1, shaped.shape, shaped.scalable_dims)
-    return TensorType(i1, shaped.get_shape(), shaped.encoding) if isinstance(type, TensorType) else i1
+def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue) -> arith.CmpiOp:
+    """`arith.cmpi`; unlike xDSL's constructor, of tensors too."""
+    properties = {"predicate": IntegerAttr(predicate, i64)}
+    return arith.CmpiOp.create(operands=[lhs, rhs], result_types=[arith.bool_like(lhs.type)], properties=properties)
 
 
 def operate_before_extension(op: Operation, rewriter: PatternRewriter) -> None:
@@ -185,8 +179,10 @@ def operate_before_extension(op: Operation, rewriter: PatternRewriter) -> None:
     for cls in (arith.ExtUIOp, arith.ExtSIOp):
         a, b = defining(op.operands[0], cls), defining(op.operands[1], cls)
         if a is not None and b is not None and a.input.type == b.input.type:
-            narrow = insert_value(rewriter, integer_op(op.name, a.input, b.input, None))
-            rewriter.replace(op, cast_op(cls.name, narrow, op.results[0].type))
+            narrow = rewriter.insert(type(op).create(operands=[a.input, b.input], result_types=[a.input.type])).results[
+                0
+            ]
+            rewriter.replace(op, cast_op(cls, narrow, op.results[0].type))
             return
 
 
@@ -195,7 +191,7 @@ def invert_comparison(op: arith.XOrIOp, rewriter: PatternRewriter) -> None:
     compared = defining(op.lhs, arith.CmpiOp)
     if compared is not None and constant_of(op.rhs) == TRUE:
         predicate = INVERTED[compared.predicate.value.data]
-        rewriter.replace(op, cmpi(predicate, compared.lhs, compared.rhs, compared.result.type))
+        rewriter.replace(op, _compare(predicate, compared.lhs, compared.rhs))
 
 
 def compare_before_extension(op: arith.CmpiOp, rewriter: PatternRewriter) -> None:
@@ -205,7 +201,7 @@ def compare_before_extension(op: arith.CmpiOp, rewriter: PatternRewriter) -> Non
     for cls in (arith.ExtSIOp, arith.ExtUIOp):
         a, b = defining(op.lhs, cls), defining(op.rhs, cls)
         if a is not None and b is not None and a.input.type == b.input.type:
-            rewriter.replace(op, cmpi(op.predicate.value.data, a.input, b.input, op.result.type))
+            rewriter.replace(op, _compare(op.predicate.value.data, a.input, b.input))
             return
 
 
@@ -213,24 +209,24 @@ def select_of_select(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     """A choice on the same condition inside a choice is already made."""
     inner = defining(op.rhs, arith.SelectOp)
     if inner is not None and inner.cond is op.cond:
-        rewriter.replace(op, select(op.cond, op.lhs, inner.rhs))
+        rewriter.replace(op, arith.SelectOp(op.cond, op.lhs, inner.rhs))
         return
     inner = defining(op.lhs, arith.SelectOp)
     if inner is not None and inner.cond is op.cond:
-        rewriter.replace(op, select(op.cond, inner.lhs, op.rhs))
+        rewriter.replace(op, arith.SelectOp(op.cond, inner.lhs, op.rhs))
 
 
 def select_on_inverted(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     inverted = defining(op.cond, arith.XOrIOp)
     if inverted is not None and is_all_ones(as_integer(constant_of(inverted.rhs))):
-        rewriter.replace(op, select(inverted.lhs, op.rhs, op.lhs))
+        rewriter.replace(op, arith.SelectOp(inverted.lhs, op.rhs, op.lhs))
 
 
 def select_to_not(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     """`c ? false : true` is `!c`."""
     if constant_of(op.lhs) == bool_attr(False) and constant_of(op.rhs) == TRUE:
-        one = insert_constant(rewriter, TRUE)
-        rewriter.replace(op, integer_op("arith.xori", op.cond, one, None))
+        one = rewriter.insert(constant_op(1, i1)).results[0]
+        rewriter.replace(op, arith.XOrIOp(op.cond, one))
 
 
 def select_to_extension(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
@@ -240,11 +236,11 @@ def select_to_extension(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
         return
     then, otherwise = constant_of(op.lhs), constant_of(op.rhs)
     if is_one(then) and is_zero(otherwise):
-        rewriter.replace(op, cast_op("arith.extui", op.cond, type))
+        rewriter.replace(op, cast_op(arith.ExtUIOp, op.cond, type))
     elif is_zero(then) and is_one(otherwise):
-        one = insert_constant(rewriter, TRUE)
-        inverted = insert_value(rewriter, integer_op("arith.xori", op.cond, one, None))
-        rewriter.replace(op, cast_op("arith.extui", inverted, type))
+        one = rewriter.insert(constant_op(1, i1)).results[0]
+        inverted = rewriter.insert(arith.XOrIOp(op.cond, one)).results[0]
+        rewriter.replace(op, cast_op(arith.ExtUIOp, inverted, type))
 
 
 def cast_back(op: Operation, rewriter: PatternRewriter) -> None:
@@ -258,19 +254,19 @@ def index_cast_of_extension(op: Operation, rewriter: PatternRewriter) -> None:
     """Casting to index extends already."""
     extension = defining(op.operands[0], arith.ExtSIOp if op.name == "arith.index_cast" else arith.ExtUIOp)
     if extension is not None:
-        rewriter.replace(op, cast_op(op.name, extension.input, op.results[0].type))
+        rewriter.replace(op, type(op).create(operands=[extension.input], result_types=op.result_types))
 
 
 def bitcast_of_bitcast(op: arith.BitcastOp, rewriter: PatternRewriter) -> None:
     inner = defining(op.input, arith.BitcastOp)
     if inner is not None:
-        rewriter.replace(op, cast_op("arith.bitcast", inner.input, op.result.type))
+        rewriter.replace(op, arith.BitcastOp(inner.input, op.result.type))
 
 
 def sign_extension_of_zero_extension(op: arith.ExtSIOp, rewriter: PatternRewriter) -> None:
     inner = defining(op.input, arith.ExtUIOp)
     if inner is not None:
-        rewriter.replace(op, cast_op("arith.extui", inner.input, op.result.type))
+        rewriter.replace(op, cast_op(arith.ExtUIOp, inner.input, op.result.type))
 
 
 def truncation_of_extension(op: arith.TruncIOp, rewriter: PatternRewriter) -> None:
@@ -278,7 +274,7 @@ def truncation_of_extension(op: arith.TruncIOp, rewriter: PatternRewriter) -> No
     for cls in (arith.ExtSIOp, arith.ExtUIOp):
         inner = defining(op.input, cls)
         if inner is not None and _width(inner.result) > _width(op.result) > _width(inner.input):
-            rewriter.replace(op, cast_op(cls.name, inner.input, op.result.type))
+            rewriter.replace(op, cast_op(cls, inner.input, op.result.type))
             return
 
 
@@ -292,9 +288,9 @@ def truncation_of_shift(op: arith.TruncIOp, rewriter: PatternRewriter) -> None:
     amount = constant_of(shift.rhs) if shift is not None else None
     if shift is None or amount is None or int_bits(amount) != _width(shift.result) - _width(op.result):
         return
-    constant = insert_constant(rewriter, amount)
-    shifted = insert_value(rewriter, integer_op("arith.shrui", shift.lhs, constant, None))
-    rewriter.replace(op, cast_op("arith.trunci", shifted, op.result.type))
+    constant = rewriter.insert(constant_op(amount)).results[0]
+    shifted = rewriter.insert(arith.ShRUIOp(shift.lhs, constant)).results[0]
+    rewriter.replace(op, cast_op(arith.TruncIOp, shifted, op.result.type))
 
 
 def convert_directly(op: arith.TruncFOp, rewriter: PatternRewriter) -> None:
@@ -304,7 +300,7 @@ def convert_directly(op: arith.TruncFOp, rewriter: PatternRewriter) -> None:
     for cls in (arith.SIToFPOp, arith.UIToFPOp):
         inner = defining(op.input, cls)
         if inner is not None:
-            rewriter.replace(op, cast_op(cls.name, inner.input, op.result.type))
+            rewriter.replace(op, cast_op(cls, inner.input, op.result.type))
             return
 
 
@@ -312,7 +308,12 @@ def drop_two_negations(op: Operation, rewriter: PatternRewriter) -> None:
     """`-x * -y` is `x * y`, and the same for division."""
     a, b = defining(op.operands[0], arith.NegfOp), defining(op.operands[1], arith.NegfOp)
     if a is not None and b is not None:
-        rewriter.replace(op, create(op.name, (a.operand, b.operand), (op.results[0].type,), op.properties))
+        rewriter.replace(
+            op,
+            type(op).create(
+                operands=(a.operand, b.operand), result_types=(op.results[0].type,), properties=op.properties
+            ),
+        )
 
 
 _SIGNED = {1: EQ, 2: SGT, 3: SGE, 4: SLT, 5: SLE, 6: NE}
@@ -333,11 +334,11 @@ def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
         return
     decided = _compare_converted(op.predicate.value.data, value, width, is_signed)
     if isinstance(decided, bool):
-        rewriter.replace(op, (), (insert_constant(rewriter, bool_attr(decided)),))
+        rewriter.replace(op, (), (rewriter.insert(constant_op(decided, i1)).results[0],))
     elif decided is not None:
         predicate, number = decided
-        bound = insert_constant(rewriter, int_attr(number, type))
-        rewriter.replace(op, cmpi(predicate, integer, bound, op.result.type))
+        bound = rewriter.insert(constant_op(number, type)).results[0]
+        rewriter.replace(op, _compare(predicate, integer, bound))
 
 
 def _conversion_is_harmless(value: float, type: Attribute, width: int, is_signed: bool) -> bool:

@@ -11,9 +11,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.dialects.cf import case_numbers
+from tilewright.dialects import arith
+from tilewright.dialects.cf import BranchOp, ConditionalBranchOp, SwitchOp, case_numbers
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding.building import create, insert_constant, insert_value, select
+from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import bool_attr, constant_bits, constant_of, is_one, mask, signed, width_of
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
@@ -23,13 +24,15 @@ Target: TypeAlias = "tuple[Block, Sequence[SSAValue]]"
 
 def make_branch(target: Target) -> Operation:
     block, values = target
-    return create("cf.br", values, successors=(block,))
+    return BranchOp.create(operands=values, successors=(block,))
 
 
 def _make_conditional(condition: SSAValue, then: Target, otherwise: Target) -> Operation:
     sizes = sizes_attr([1, len(then[1]), len(otherwise[1])])
     operands = (condition, *then[1], *otherwise[1])
-    return create("cf.cond_br", operands, (), {"operandSegmentSizes": sizes}, successors=(then[0], otherwise[0]))
+    return ConditionalBranchOp.create(
+        operands=operands, properties={"operandSegmentSizes": sizes}, successors=(then[0], otherwise[0])
+    )
 
 
 def _branches(op: cf.ConditionalBranchOp) -> tuple[Target, Target]:
@@ -105,7 +108,8 @@ def join_branches(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None
         rewriter.replace(op, make_branch((target, then)))
     elif all(use.operation is op for use in target.uses):
         values = [
-            a if a is b else insert_value(rewriter, select(op.cond, a, b)) for a, b in zip(then, otherwise, strict=True)
+            a if a is b else rewriter.insert(arith.SelectOp(op.cond, a, b)).results[0]
+            for a, b in zip(then, otherwise, strict=True)
         ]
         rewriter.replace(op, make_branch((target, values)))
 
@@ -128,7 +132,7 @@ def propagate_condition(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -
         known: SSAValue | None = None
         for use in tuple(op.cond.uses):
             if use.operation.parent is block:
-                known = known or insert_constant(rewriter, bool_attr(outcome))
+                known = known or rewriter.insert(constant_op(bool_attr(outcome))).results[0]
                 use.operation.operands[use.index] = known
                 rewriter.notify_op_modified(use.operation)
 
@@ -175,7 +179,7 @@ def _make_switch(op: cf.SwitchOp, default: Target, cases: Sequence[tuple[int, Ta
         properties["case_values"] = DenseIntOrFPElementsAttr.from_list(type, numbers)
     operands = (op.flag, *default[1], *(value for _, values in targets for value in values))
     successors = (default[0], *(block for block, _ in targets))
-    return create("cf.switch", operands, (), properties, successors=successors)
+    return SwitchOp.create(operands=operands, properties=properties, successors=successors)
 
 
 def _same_target(a: Target, b: Target) -> bool:

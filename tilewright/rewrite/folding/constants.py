@@ -7,7 +7,6 @@ as two's complement.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from math import prod
 from typing import Any, TypeAlias, cast
 
@@ -22,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 
 from tilewright.rewrite.effects import facts_of
@@ -257,20 +256,3 @@ def dense_attr(numbers: Sequence[int | float], type: Attribute) -> Attribute:
         width = cast(int, width_of(element))
         values = [signed(int(number) & mask(width), width) for number in numbers]
     return DenseIntOrFPElementsAttr.from_list(cast(Any, type), values)
-
-
-@cache
-def op_class(name: str) -> type[Operation]:
-    """The class for operations called `name`: xDSL's, or ours where we amend it."""
-    from importlib import import_module
-
-    from tilewright.ir.context import dialect_table
-
-    module, _, attribute = dialect_table()[name.partition(".")[0]].partition(":")
-    operations = getattr(import_module(module), attribute).operations
-    return next(op for op in operations if op.name == name)
-
-
-def make_constant(value: Attribute) -> Operation:
-    """An `arith.constant`."""
-    return op_class("arith.constant").create(result_types=[cast(Any, value).type], properties={"value": value})

@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
-from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constant_folding import Folded
 from tilewright.rewrite.folding.constants import (
     INDEX,
@@ -165,21 +164,21 @@ def _fold_cmp(op: index.CmpOp) -> Folded:
 
 def merge_constants(op: Operation, rewriter: PatternRewriter) -> None:
     """`(x + a) + b` with constants a, b; and the same for the other associative operations."""
-    from tilewright.rewrite.folding import fold, materialize
+    from tilewright.rewrite.canonicalization import fold, materialize
 
     inner = op.operands[0].owner
     if type(inner) is not type(op) or not isinstance(inner, Operation):
         return
     if constant_of(op.operands[1]) is None or constant_of(inner.operands[1]) is None:
         return
-    both = create(op.name, (op.operands[1], inner.operands[1]), (INDEX,))
+    both = type(op).create(operands=(op.operands[1], inner.operands[1]), result_types=(INDEX,))
     folded = fold(both)
     both.drop_all_references()
     value = folded[0] if folded else None
     if isinstance(value, Attribute) and (constant := materialize(op, value, INDEX)) is not None:
         value = rewriter.insert(constant).results[0]
     if isinstance(value, SSAValue):
-        rewriter.replace(op, create(op.name, (inner.operands[0], value), (INDEX,)))
+        rewriter.replace(op, type(op).create(operands=(inner.operands[0], value), result_types=(INDEX,)))
 
 
 def compare_operands(op: index.CmpOp, rewriter: PatternRewriter) -> None:
@@ -190,7 +189,9 @@ def compare_operands(op: index.CmpOp, rewriter: PatternRewriter) -> None:
             continue
         if difference is not None:
             operands = tuple(reversed(difference.operands)) if flip else tuple(difference.operands)
-            rewriter.replace(op, create(op.name, operands, (op.result.type,), op.properties))
+            rewriter.replace(
+                op, type(op).create(operands=operands, result_types=(op.result.type,), properties=op.properties)
+            )
         return
 
 

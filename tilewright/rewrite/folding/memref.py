@@ -12,8 +12,10 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp, ViewOp
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding.building import create, insert_constant, insert_value
+from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
 from tilewright.rewrite.folding.constants import constant_of, index_attr, scalar_int
 from tilewright.rewrite.folding.matching import defining
@@ -41,7 +43,7 @@ def _as_memref(type: Attribute) -> MemRefType | None:
 
 
 def _cast_to(value: SSAValue, type: Attribute) -> Operation:
-    return create("memref.cast", (value,), (type,))
+    return CastOp.create(operands=(value,), result_types=(type,))
 
 
 def skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
@@ -195,12 +197,12 @@ def fold_constant_sizes(op: memref.AllocOp | memref.AllocaOp, rewriter: PatternR
     old = op.memref.type
     given = iter(sizes)
     shape = [next(given) if size == DYNAMIC_INDEX else size for size in old.get_shape()]
-    type = MemRefType(cast(Any, old.element_type), static(shape), old.layout, old.memory_space)
+    known = MemRefType(cast(Any, old.element_type), static(shape), old.layout, old.memory_space)
     dynamic = [size for size in sizes if isinstance(size, SSAValue)]
     properties = dict(op.properties)
     properties["operandSegmentSizes"] = sizes_attr([len(dynamic), len(op.symbol_operands)])
-    new = create(op.name, (*dynamic, *op.symbol_operands), (type,), properties)
-    rewriter.replace(op, _cast_to(insert_value(rewriter, new), old))
+    new = type(op).create(operands=(*dynamic, *op.symbol_operands), result_types=[known], properties=properties)
+    rewriter.replace(op, _cast_to(rewriter.insert(new).results[0], old))
 
 
 def drop_unread_allocation(op: memref.AllocOp | memref.AllocaOp, rewriter: PatternRewriter) -> None:
@@ -256,7 +258,7 @@ def _view_instead(op: memref.SubviewOp, source: SSAValue, lists: MixedLists, rew
     type = subview_type(buffer, *lists)
     type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
     if type is not None:
-        view = insert_value(rewriter, make_view("memref.subview", type, source, *lists))
+        view = rewriter.insert(make_view(SubviewOp, type, source, *lists)).results[0]
         rewriter.replace(op, _cast_to(view, op.result.type))
 
 
@@ -283,7 +285,7 @@ def reinterpret_with_constants(op: memref.ReinterpretCastOp, rewriter: PatternRe
     offset, shape, steps = static(known[0])[0], static(known[1]), static(known[2])
     dynamic = [None if step == DYNAMIC_INDEX else step for step in steps]
     type = strided_type(op.result.type, shape, dynamic, None if offset == DYNAMIC_INDEX else offset)
-    view = insert_value(rewriter, make_view("memref.reinterpret_cast", type, op.source, *known))
+    view = rewriter.insert(make_view(ReinterpretCastOp, type, op.source, *known)).results[0]
     rewriter.replace(op, _cast_to(view, op.result.type))
 
 
@@ -295,7 +297,7 @@ def use_known_metadata(op: memref.ExtractStridedMetaDataOp, rewriter: PatternRew
     known += layout.strides if layout is not None else ()
     for result, value in zip(op.results[1:], known, strict=False):
         if value is not None and result.first_use is not None:
-            rewriter.replace_all_uses_with(result, insert_constant(rewriter, index_attr(value)))
+            rewriter.replace_all_uses_with(result, rewriter.insert(constant_op(value, INDEX)).results[0])
 
 
 def view_with_constants(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
@@ -307,7 +309,7 @@ def view_with_constants(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
     if type == old:
         return
     operands = (op.source, op.byte_shift, *(size for size in sizes if isinstance(size, SSAValue)))
-    view = insert_value(rewriter, create("memref.view", operands, (type,)))
+    view = rewriter.insert(ViewOp.create(operands=operands, result_types=(type,))).results[0]
     rewriter.replace(op, _cast_to(view, old))
 
 
@@ -315,7 +317,7 @@ def view_of_cast(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
     cast_op = defining(op.source, memref.CastOp)
     if cast_op is not None and isinstance(cast_op.source.owner, memref.AllocOp):
         operands = (cast_op.source, *op.operands[1:])
-        rewriter.replace(op, create("memref.view", operands, (op.result.type,)))
+        rewriter.replace(op, ViewOp.create(operands=operands, result_types=(op.result.type,)))
 
 
 def inline_scope(op: memref.AllocaScopeOp, rewriter: PatternRewriter) -> None:

@@ -11,8 +11,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
+from tilewright.dialects import cf
 from tilewright.rewrite.folding import region_branches
-from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import (
     has_one_op,
@@ -79,11 +79,13 @@ def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
     for moved in reversed(following):
         moved.detach()
         rewriter.insert(moved, InsertPoint.at_start(after))
-    rewriter.insert(create("cf.br", successors=(only_block(op.region),)), InsertPoint.at_end(before))
+    rewriter.insert(cf.BranchOp.create(successors=(only_block(op.region),)), InsertPoint.at_end(before))
     for block in op.region.blocks:
         if isinstance(block.last_op, scf.YieldOp):
             leave = block.last_op
-            rewriter.insert(create("cf.br", tuple(leave.operands), successors=(after,)), InsertPoint.before(leave))
+            rewriter.insert(
+                cf.BranchOp.create(operands=tuple(leave.operands), successors=(after,)), InsertPoint.before(leave)
+            )
             rewriter.erase(leave)
     rewriter.inline_region(op.region, BlockInsertPoint.before(after))
     arguments = [after.insert_arg(result.type, index) for index, result in enumerate(op.results)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.rewrite.folding.building import create, insert_constant, insert_value, integer_op, select
+from tilewright.dialects import arith
+from tilewright.dialects.scf import IfOp, YieldOp
+from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, is_one
 from tilewright.rewrite.folding.matching import defining
 from tilewright.rewrite.folding.regions import (
@@ -36,11 +38,11 @@ def _has_else(op: scf.IfOp) -> bool:
 
 
 def _make_if(condition: SSAValue, types: Sequence[Attribute], then: Region, otherwise: Region) -> Operation:
-    return create("scf.if", (condition,), types, regions=(then, otherwise))
+    return IfOp.create(operands=(condition,), result_types=types, regions=(then, otherwise))
 
 
 def _make_yield(values: Sequence[SSAValue]) -> Operation:
-    return create("scf.yield", values)
+    return YieldOp.create(operands=values)
 
 
 def _replace_yield(region: Region, rewriter: PatternRewriter, values: Sequence[SSAValue]) -> None:
@@ -150,11 +152,11 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
             return
         else:
             selected.append(index)
-    both = insert_value(rewriter, integer_op("arith.andi", op.cond, inner.cond, None))
+    both = rewriter.insert(arith.AndIOp(op.cond, inner.cond)).results[0]
     new = rewriter.insert(_make_if(both, [r.type for r in op.results], Region(Block()), Region()))
     results: list[SSAValue] = list(new.results)
     for index in selected:
-        choice = select(op.cond, then[index], otherwise[index])
+        choice = arith.SelectOp(op.cond, then[index], otherwise[index])
         results[index] = rewriter.insert(choice, InsertPoint.before(new)).results[0]
     body = only_block(new.regions[0])
     for leftover in tuple(body.ops):
@@ -181,7 +183,7 @@ def propagate_condition(op: scf.IfOp, rewriter: PatternRewriter) -> None:
         else:
             continue
         if outcome not in known:
-            known[outcome] = insert_constant(rewriter, bool_attr(outcome))
+            known[outcome] = rewriter.insert(constant_op(bool_attr(outcome))).results[0]
         use.operation.operands[use.index] = known[outcome]
         rewriter.notify_op_modified(use.operation)
 
@@ -206,7 +208,7 @@ def yield_to_select(op: scf.IfOp, rewriter: PatternRewriter) -> None:
         elif a is b:
             results.append(a)
         else:
-            results.append(rewriter.insert(select(op.cond, a, b), InsertPoint.before(new)).results[0])
+            results.append(rewriter.insert(arith.SelectOp(op.cond, a, b), InsertPoint.before(new)).results[0])
     for region, side in zip(new.regions, (0, 1), strict=True):
         values = [pair[side] for pair, is_local in zip(pairs, local, strict=True) if is_local]
         _replace_yield(region, rewriter, values)
@@ -245,8 +247,8 @@ def yield_to_condition(op: scf.IfOp, rewriter: PatternRewriter) -> None:
         if a is b:
             rewriter.replace_all_uses_with(result, a)
         elif outcomes == (bool_attr(False), TRUE):
-            one = insert_constant(rewriter, TRUE)
-            opposite = insert_value(rewriter, integer_op("arith.xori", op.cond, one, None))
+            one = rewriter.insert(constant_op(1, i1)).results[0]
+            opposite = rewriter.insert(arith.XOrIOp(op.cond, one)).results[0]
             rewriter.replace_all_uses_with(result, opposite)
         elif outcomes == (TRUE, bool_attr(False)):
             rewriter.replace_all_uses_with(result, op.cond)

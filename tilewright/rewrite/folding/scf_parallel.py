@@ -11,10 +11,10 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.scf import ForallOp
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding.building import create, insert_constant
-from tilewright.rewrite.folding.constants import index_attr
+from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.regions import only_block, recreate, take_contents, terminator
 from tilewright.rewrite.folding.strided_views import Mixed, mixed, static, with_constants
 from tilewright.rewrite.folding.trip_counts import trip_count
@@ -51,7 +51,7 @@ def _make_parallel(
     operands = [bound[which] for which in range(3) for bound in bounds]
     properties = {**op.properties, "operandSegmentSizes": sizes_attr([count, count, count, len(initial)])}
     types = [value.type for value in initial]
-    return create(op.name, (*operands, *initial), types, properties, regions=(body,))
+    return type(op).create(operands=(*operands, *initial), result_types=types, properties=properties, regions=(body,))
 
 
 def _inline_body(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
@@ -157,7 +157,7 @@ def drop_single_threads(op: ForallOp, rewriter: PatternRewriter) -> None:
 def _use_lower_bounds(op: ForallOp, counts: Sequence[int | None], rewriter: PatternRewriter) -> None:
     for argument, lower, count in zip(only_block(op.body).args, _forall_bounds(op)[0], counts, strict=False):
         if count == 1 and argument.first_use is not None:
-            value = lower if isinstance(lower, SSAValue) else insert_constant(rewriter, index_attr(lower))
+            value = lower if isinstance(lower, SSAValue) else rewriter.insert(constant_op(lower, INDEX)).results[0]
             rewriter.replace_all_uses_with(argument, value)
 
 

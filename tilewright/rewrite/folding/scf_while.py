@@ -9,8 +9,9 @@ from xdsl.ir import BlockArgument, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.rewrite.folding.building import create, insert_constant
-from tilewright.rewrite.folding.constants import TRUE, bool_attr, make_constant
+from tilewright.dialects.scf import ConditionOp
+from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.folding.constants import TRUE, bool_attr
 from tilewright.rewrite.folding.matching import defining
 from tilewright.rewrite.folding.predicates import INVERTED
 from tilewright.rewrite.folding.regions import (
@@ -34,7 +35,7 @@ def propagate_true(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
     known: SSAValue | None = None
     for value, argument in zip(condition.args, only_block(op.after_region).args, strict=True):
         if value is condition.condition and argument.first_use is not None:
-            known = known or insert_constant(rewriter, TRUE)
+            known = known or rewriter.insert(constant_op(TRUE)).results[0]
             rewriter.replace_all_uses_with(argument, known)
 
 
@@ -54,7 +55,7 @@ def decide_comparisons(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
                     continue
                 predicates = compared.predicate.value.data, again.predicate.value.data
                 if predicates[0] == predicates[1] or INVERTED[predicates[0]] == predicates[1]:
-                    rewriter.replace(again, make_constant(bool_attr(predicates[0] == predicates[1])))
+                    rewriter.replace(again, constant_op(bool_attr(predicates[0] == predicates[1])))
 
 
 def align_arguments(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
@@ -65,7 +66,7 @@ def align_arguments(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
         return
     position = {value: index for index, value in enumerate(arguments)}
     order = [position[cast(BlockArgument, value)] for value in passed]
-    new_condition = create("scf.condition", (condition.condition, *arguments))
+    new_condition = ConditionOp.create(operands=(condition.condition, *arguments))
     rewriter.replace(condition, new_condition)
     new = rewriter.insert(
         recreate(op, result_types=[a.type for a in arguments], regions=(take_contents(op.before_region), Region()))

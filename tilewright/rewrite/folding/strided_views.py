@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects._strides import strided_form
 from tilewright.rewrite.branches import sizes_attr
-from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import scalar_int
 
 Mixed: TypeAlias = "int | SSAValue"
@@ -54,7 +53,7 @@ def static(values: Sequence[Mixed]) -> list[int]:
 
 
 def make_view(
-    name: str,
+    kind: type[SubviewOp | ReinterpretCastOp],
     type: Attribute,
     source: SSAValue,
     offsets: Sequence[Mixed],
@@ -68,7 +67,8 @@ def make_view(
         name: DenseArrayBase.from_list(i64, static(values)) for name, values in zip(names, lists, strict=True)
     }
     properties["operandSegmentSizes"] = sizes_attr([1, *map(len, dynamic)])
-    return create(name, (source, *(value for values in dynamic for value in values)), (type,), properties)
+    operands = (source, *(value for values in dynamic for value in values))
+    return kind.create(operands=operands, result_types=[type], properties=properties)
 
 
 def strided_type(

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects.vector import BroadcastOp, ExtractOp
 from tilewright.dialects.vector.shape import ShapeCastOp, TransposeOp
-from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
 from tilewright.rewrite.folding.constants import (
     as_dense,
@@ -61,7 +61,7 @@ def _fold_broadcast(op: vector.BroadcastOp) -> Folded:
 def broadcast_of_broadcast(op: vector.BroadcastOp, rewriter: PatternRewriter) -> None:
     inner = defining(op.source, vector.BroadcastOp)
     if inner is not None:
-        rewriter.replace(op, create("vector.broadcast", (inner.source,), (op.vector.type,)))
+        rewriter.replace(op, BroadcastOp.create(operands=(inner.source,), result_types=(op.vector.type,)))
 
 
 def _static_position(op: vector.ExtractOp | vector.InsertOp) -> tuple[int, ...] | None:
@@ -130,14 +130,16 @@ def extract_of_broadcast(op: vector.ExtractOp, rewriter: PatternRewriter) -> Non
         return
     given = _shape(source.type)
     if len(wanted) > len(given) or (len(wanted) == len(given) and wanted != given):
-        rewriter.replace(op, create("vector.broadcast", (source,), (op.result.type,)))
+        rewriter.replace(op, BroadcastOp.create(operands=(source,), result_types=(op.result.type,)))
         return
     if len(wanted) < len(given):
         tail = position[len(position) - (len(given) - len(wanted)) :]
         new = [0 if size == 1 else index for index, size in zip(tail, given, strict=False)]
         properties: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, new)}
         if given[len(new) :] == wanted:
-            rewriter.replace(op, create("vector.extract", (source,), (op.result.type,), properties))
+            rewriter.replace(
+                op, ExtractOp.create(operands=(source,), result_types=(op.result.type,), properties=properties)
+            )
 
 
 def _fold_shape_cast(op: ShapeCastOp) -> Folded:
@@ -182,7 +184,9 @@ def transpose_of_transpose(op: TransposeOp, rewriter: PatternRewriter) -> None:
     first = _integers(inner.permutation)
     order = [first[index] for index in _integers(op.permutation)]
     properties: dict[str, Attribute] = {"permutation": DenseArrayBase.from_list(i64, order)}
-    rewriter.replace(op, create("vector.transpose", (inner.vector,), (op.result.type,), properties))
+    rewriter.replace(
+        op, TransposeOp.create(operands=(inner.vector,), result_types=(op.result.type,), properties=properties)
+    )
 
 
 FOLDERS: dict[str, Callable[[Any], Folded]] = {

@@ -21,6 +21,8 @@ from math import prod
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects import arith, memref
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.types import is_symmetric
@@ -36,7 +38,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import enclosing_h
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers, blocking
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import possible_ranks, rank_of
-from tilewright.passes.air.emitter import INDEX, Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 
 EMPTY, RECEIVED, FULL = 0, 1, 2
@@ -124,23 +126,23 @@ class ChannelLine:
     def of(
         cls, emitter: Emitter, buffer: SSAValue, own_rank: int, peer_rank: int, bases: SSAValue, wave_size: int
     ) -> ChannelLine:
-        here, there = emitter.constant(own_rank), emitter.constant(peer_rank)
-        peer = emitter.insert(TranslateOp(buffer, here, there, bases)).results[0]
-        lane = emitter.insert(LaneIdOp.create(result_types=[INDEX])).results[0]
+        here, there = emitter.index(own_rank), emitter.index(peer_rank)
+        peer = emitter.value(TranslateOp(buffer, here, there, bases))
+        lane = emitter.value(LaneIdOp.create(result_types=[INDEX]))
         return cls(emitter, buffer, peer, lane, wave_size)
 
     def send(self) -> None:
         """Put the message into the peer's line once that is free."""
         self._spin_while("eq", WAITING)
         self._set_flag(self.emitter, self.own, WAITING)
-        inside = self.emitter.compare("ult", self.lane, self.emitter.constant(LINE_WORDS))
+        inside = self.emitter.compare("ult", self.lane, self.emitter.index(LINE_WORDS))
         self.emitter.when(inside, self._store_line)
 
     def _store_line(self, emitter: Emitter) -> None:
         """All lanes store at once, so that the line arrives as one."""
         payload = emitter.load(self.own, [self.lane])
-        is_flag = emitter.compare("eq", self.lane, emitter.constant(FLAG))
-        word = emitter.value("arith.select", (is_flag, emitter.i32(FULL), payload), i32)
+        is_flag = emitter.compare("eq", self.lane, emitter.index(FLAG))
+        word = emitter.value(arith.SelectOp(is_flag, emitter.constant(FULL), payload))
         emitter.store(word, self.peer, [self.lane])
 
     def receive(self) -> None:
@@ -151,7 +153,7 @@ class ChannelLine:
 
     def _ask_for_more(self) -> None:
         """A message that was received before is done with: empty the line, then tell the sender."""
-        received = self.emitter.compare("eq", self._own_flag(self.emitter), self.emitter.i32(RECEIVED))
+        received = self.emitter.compare("eq", self._own_flag(self.emitter), self.emitter.constant(RECEIVED))
 
         def ask(emitter: Emitter) -> None:
             self._set_flag(emitter, self.own, EMPTY)
@@ -161,26 +163,34 @@ class ChannelLine:
 
     def _spin_while(self, predicate: str, state: int) -> None:
         """Look at the own flag until it has changed."""
-        compared = self.emitter.i32(state)
+        compared = self.emitter.constant(state)
         self.emitter.spin(lambda inner: inner.compare(predicate, self._own_flag(inner), compared))
 
     def _own_flag(self, emitter: Emitter) -> SSAValue:
         """The last word of the own line, which one lane reads and all lanes get."""
-        inside = emitter.compare("ult", self.lane, emitter.constant(LINE_WORDS))
-        word = emitter.choose(inside, i32, self._poll, lambda inner: inner.i32(0))
-        flag_lane, width = emitter.i32(FLAG), emitter.i32(self.wave_size)
-        return emitter.insert(ShuffleOp(ShuffleMode.IDX, word, flag_lane, width)).results[0]
+        inside = emitter.compare("ult", self.lane, emitter.index(LINE_WORDS))
+        word = emitter.choose(inside, i32, self._poll, lambda inner: inner.constant(0))
+        flag_lane, width = emitter.constant(FLAG), emitter.constant(self.wave_size)
+        return emitter.value(ShuffleOp(ShuffleMode.IDX, word, flag_lane, width))
 
     def _poll(self, emitter: Emitter) -> SSAValue:
         """Read by an update that changes nothing: a loop that only reads could be taken for one without effect."""
         kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ADDI), i64)}
-        return emitter.value("memref.atomic_rmw", (emitter.i32(0), self.own, self.lane), i32, kind)
+        return emitter.value(
+            memref.AtomicRMWOp.create(
+                operands=(emitter.constant(0), self.own, self.lane), result_types=[i32], properties=kind
+            )
+        )
 
     def _set_flag(self, emitter: Emitter, line: SSAValue, state: int) -> None:
-        is_flag = emitter.compare("eq", self.lane, emitter.constant(FLAG))
+        is_flag = emitter.compare("eq", self.lane, emitter.index(FLAG))
 
         def exchange(inner: Emitter) -> None:
             kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ASSIGN), i64)}
-            inner.value("memref.atomic_rmw", (inner.i32(state), line, self.lane), i32, kind)
+            inner.value(
+                memref.AtomicRMWOp.create(
+                    operands=(inner.constant(state), line, self.lane), result_types=[i32], properties=kind
+                )
+            )
 
         emitter.when(is_flag, exchange)

@@ -23,17 +23,20 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.device.layout import WORD_BYTES
+from tilewright.dialects import arith, memref
 from tilewright.dialects._llvm_memory import NOT_ATOMIC, Ordering
+from tilewright.dialects._syntax import INDEX
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelWorld
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, size_bytes
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
-from tilewright.passes.air.emitter import INDEX, Emitter
 from tilewright.passes.air.runtime_calls import POINTER
+from tilewright.rewrite.emitter import Emitter
 
 LINE_BYTES = 128
 """Bytes that travel between devices as one."""
@@ -57,9 +60,9 @@ class Slots:
         return tuple(element[at] for at in self.dimensions)
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue]) -> SSAValue:
-        number = emitter.constant(0)
+        number = emitter.index(0)
         for at in self.dimensions:
-            number = emitter.sum(emitter.product(number, emitter.constant(self.shape[at])), element[at])
+            number = emitter.folded_sum(emitter.folded_product(number, emitter.index(self.shape[at])), element[at])
         return number
 
 
@@ -120,18 +123,18 @@ class Mailbox:
 
     def _line(self, emitter: Emitter, first: int, slot: SSAValue) -> SSAValue:
         """How many bytes a counter is from the start of all mailboxes."""
-        start = emitter.constant(self.start_bytes + first * LINE_BYTES)
-        return emitter.sum(start, emitter.product(slot, emitter.constant(LINE_BYTES)))
+        start = emitter.index(self.start_bytes + first * LINE_BYTES)
+        return emitter.folded_sum(start, emitter.folded_product(slot, emitter.index(LINE_BYTES)))
 
     def place(self, emitter: Emitter, slot: SSAValue, turn: SSAValue) -> SSAValue:
         """How many bytes a message is from the start of all mailboxes."""
-        number = emitter.sum(emitter.product(slot, emitter.constant(self.places)), turn)
-        start = emitter.constant(self.start_bytes + self._counters * LINE_BYTES)
-        return emitter.sum(start, emitter.product(number, emitter.constant(self.place_bytes)))
+        number = emitter.folded_sum(emitter.folded_product(slot, emitter.index(self.places)), turn)
+        start = emitter.index(self.start_bytes + self._counters * LINE_BYTES)
+        return emitter.folded_sum(start, emitter.folded_product(number, emitter.index(self.place_bytes)))
 
 
 def address_of(emitter: Emitter, buffer: SSAValue) -> SSAValue:
-    return emitter.value("memref.extract_aligned_pointer_as_index", (buffer,), INDEX)
+    return emitter.value(memref.ExtractAlignedPointerAsIndexOp.create(operands=(buffer,), result_types=[INDEX]))
 
 
 @dataclass(frozen=True)
@@ -141,19 +144,23 @@ class HeapAccess:
     start: SSAValue
 
     def pointer(self, emitter: Emitter, offset: SSAValue) -> SSAValue:
-        number = emitter.value("arith.index_cast", (emitter.sum(self.start, offset),), i64)
-        return emitter.value("llvm.inttoptr", (number,), POINTER)
+        number = emitter.value(arith.IndexCastOp(emitter.folded_sum(self.start, offset), i64))
+        return emitter.value(llvm.IntToPtrOp.create(operands=(number,), result_types=[POINTER]))
 
     def load(
         self, emitter: Emitter, offset: SSAValue, type: Attribute, ordering: Ordering = Ordering.not_atomic
     ) -> SSAValue:
-        return emitter.value("llvm.load", (self.pointer(emitter, offset),), type, _properties(type, ordering))
+        return emitter.value(
+            llvm.LoadOp.create(
+                operands=(self.pointer(emitter, offset),), result_types=[type], properties=_properties(type, ordering)
+            )
+        )
 
     def store(
         self, emitter: Emitter, value: SSAValue, offset: SSAValue, ordering: Ordering = Ordering.not_atomic
     ) -> None:
         pointer = self.pointer(emitter, offset)
-        emitter.emit("llvm.store", (value, pointer), (), _properties(value.type, ordering))
+        emitter.insert(llvm.StoreOp.create(operands=(value, pointer), properties=_properties(value.type, ordering)))
 
 
 def _properties(type: Attribute, ordering: Ordering) -> dict[str, Attribute]:
@@ -190,17 +197,17 @@ class ChannelEndpoint:
 
         def is_full(inner: Emitter) -> SSAValue:
             emptied = self.own.load(inner, counter, i64, ordering)
-            return inner.compare("uge", inner.arith("subi", number, emptied), places)
+            return inner.compare("uge", inner.value(arith.SubiOp(number, emptied)), places)
 
         emitter.spin(is_full)
 
     def place(self, emitter: Emitter, number: SSAValue) -> SSAValue:
         """Where in the receiver's memory message `number` lies."""
         places = self.mailbox.places
-        turn = emitter.constant(0)
+        turn = emitter.index(0)
         if places > 1:
-            wide = emitter.arith("remui", number, emitter.i64(places))
-            turn = emitter.value("arith.index_cast", (wide,), INDEX)
+            wide = emitter.value(arith.RemUIOp(number, emitter.i64(places)))
+            turn = emitter.value(arith.IndexCastOp(wide, INDEX))
         return self.mailbox.place(emitter, self.input_slot, turn)
 
     def announce(self, emitter: Emitter, count: SSAValue, ordering: Ordering) -> None:

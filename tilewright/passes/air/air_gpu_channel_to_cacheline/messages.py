@@ -23,22 +23,23 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import arith, memref
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.copy_loops import delinearized, indices_of, value_of
-from tilewright.passes.air.emitter import INDEX, Emitter
-from tilewright.rewrite.folding.building import cast_op
+from tilewright.rewrite.emitter import CastOperation, Emitter, cast_op
 from tilewright.rewrite.folding.constants import FloatType, as_integer_type, is_shaped, width_of
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 _LLVM_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 _WIDTHS = 8, 16, 32, 64, 128
-_CASTS: dict[type[Attribute], tuple[str, str]] = {
-    IndexType: ("arith.index_cast", "arith.index_cast"),
-    IntegerType: ("arith.extui", "arith.trunci"),
+_CASTS: dict[type[Attribute], tuple[type[CastOperation], type[CastOperation]]] = {
+    IndexType: (arith.IndexCastOp, arith.IndexCastOp),
+    IntegerType: (arith.ExtUIOp, arith.TruncIOp),
 }
 """How types that LLVM lacks become what lies in a message, and back; others keep their bits."""
 
@@ -102,7 +103,7 @@ class Message:
     def total(self, emitter: Emitter) -> SSAValue:
         """How many elements there are."""
         if self.length is not None:
-            return emitter.constant(self.length)
+            return emitter.index(self.length)
         return reduce(emitter.product, [value_of(emitter, size) for size in self._sizes(emitter)])
 
     def load(self, emitter: Emitter, number: SSAValue) -> SSAValue:
@@ -120,7 +121,9 @@ class Message:
             return self.access.sizes
         buffer = self.access.memref
         return [
-            emitter.value("memref.dim", (buffer, emitter.constant(number)), INDEX) if size == DYNAMIC_INDEX else size
+            emitter.value(memref.DimOp.create(operands=(buffer, emitter.index(number)), result_types=[INDEX]))
+            if size == DYNAMIC_INDEX
+            else size
             for number, size in enumerate(self.type.get_shape())
         ]
 
@@ -128,7 +131,7 @@ class Message:
         sizes = self._sizes(emitter)
         longer = [at for at, size in enumerate(sizes) if known_int(size) != 1]
         place = dict(zip(longer, delinearized(emitter, number, [sizes[at] for at in longer]), strict=True))
-        position = [place[at] if at in place else emitter.constant(0) for at in range(len(sizes))]
+        position = [place[at] if at in place else emitter.index(0) for at in range(len(sizes))]
         return indices_of(self.end, emitter, self._counted_access, position, sizes)
 
     @property
@@ -186,11 +189,11 @@ def to_wire(emitter: Emitter, value: SSAValue, wire: Attribute) -> SSAValue:
     """An element as it lies in a message."""
     if value.type == wire:
         return value
-    return emitter.insert(cast_op(_CASTS.get(value.type.__class__, ("arith.bitcast",) * 2)[0], value, wire)).results[0]
+    return emitter.value(cast_op(_CASTS.get(value.type.__class__, (arith.BitcastOp,))[0], value, wire))
 
 
 def from_wire(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
     """An element of `type`, from what lies in a message."""
     if value.type == type:
         return value
-    return emitter.insert(cast_op(_CASTS.get(type.__class__, ("arith.bitcast",) * 2)[1], value, type)).results[0]
+    return emitter.value(cast_op(_CASTS.get(type.__class__, (arith.BitcastOp,))[-1], value, type))

@@ -11,6 +11,7 @@ from typing import Protocol
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.ir.diagnostics import fail_op
@@ -19,8 +20,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_BY
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, check_match
 from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element, enclosing_rank
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.hierarchies import enclosing_function
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 
 ORDERED, LINE = PROTOCOLS = "ordered", "line"
@@ -187,7 +188,7 @@ class Always:
         return self.number
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
-        return emitter.constant(self.number)
+        return emitter.index(self.number)
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class FromTheEnd:
         return ranks - self.back
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
-        return emitter.arith("subi", ranks, emitter.constant(self.back))
+        return emitter.value(arith.SubiOp(ranks, emitter.index(self.back)))
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class Numbered:
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
         number = element[self.dimensions[-1]]
         for at in reversed(self.dimensions[:-1]):
-            number = emitter.sum(element[at], emitter.product(emitter.constant(self.shape[at]), number))
+            number = emitter.folded_sum(element[at], emitter.folded_product(emitter.index(self.shape[at]), number))
         return number
 
 
@@ -235,12 +236,14 @@ class Around:
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
         """Counts up from a multiple of the ranks, so that nothing is negative on the way."""
-        index, shift = element[self.dimension], emitter.constant(abs(self.shift))
-        start = shift if self.shift >= 0 else emitter.arith("subi", emitter.product(ranks, shift), shift)
+        index, shift = element[self.dimension], emitter.index(abs(self.shift))
+        start = shift if self.shift >= 0 else emitter.value(arith.SubiOp(emitter.folded_product(ranks, shift), shift))
         total = (
-            emitter.arith("subi", emitter.sum(start, ranks), index) if self.is_mirrored else emitter.sum(start, index)
+            emitter.value(arith.SubiOp(emitter.folded_sum(start, ranks), index))
+            if self.is_mirrored
+            else emitter.folded_sum(start, index)
         )
-        return emitter.arith("remui", total, ranks)
+        return emitter.value(arith.RemUIOp(total, ranks))
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,7 @@ class Paired:
         return element[self.dimension] ^ self.bits
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
-        return emitter.arith("xori", element[self.dimension], emitter.constant(self.bits))
+        return emitter.value(arith.XOrIOp(element[self.dimension], emitter.index(self.bits)))
 
 
 @dataclass(frozen=True)
@@ -267,14 +270,14 @@ class Listed:
         return dict(self.ranks_of)[element]
 
     def emit(self, emitter: Emitter, element: Sequence[SSAValue], ranks: SSAValue) -> SSAValue:
-        found = emitter.constant(self.ranks_of[0][1])
+        found = emitter.index(self.ranks_of[0][1])
         for place, rank in self.ranks_of[1:]:
             same = [
-                emitter.compare("eq", index, emitter.constant(number))
+                emitter.compare("eq", index, emitter.index(number))
                 for index, number in zip(element, place, strict=True)
             ]
-            is_this = reduce(lambda a, b: emitter.arith("andi", a, b), same)
-            found = emitter.value("arith.select", (is_this, emitter.constant(rank), found), found.type)
+            is_this = reduce(lambda a, b: emitter.value(arith.AndIOp(a, b)), same)
+            found = emitter.value(arith.SelectOp(is_this, emitter.index(rank), found))
         return found
 
 

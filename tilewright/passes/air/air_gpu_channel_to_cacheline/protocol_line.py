@@ -16,6 +16,7 @@ from functools import reduce
 from xdsl.dialects.builtin import IntegerType, VectorType, i32, i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.gpu.attributes import ShuffleMode
@@ -24,8 +25,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS, ChannelEndpoint
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id, wave_fence
-from tilewright.passes.air.emitter import Emitter
-from tilewright.rewrite.folding.building import cast_op
+from tilewright.rewrite.emitter import Emitter
 
 WORD_BYTES, WORD_BITS = 4, 32
 PAYLOAD_BYTES = FLAG * WORD_BYTES
@@ -69,14 +69,14 @@ def _send(emitter: Emitter, end: ChannelEndpoint) -> None:
     number = end.sent(emitter)
     end.wait_for_room(emitter, number, Ordering.monotonic)
     place = end.place(emitter, number)
-    is_flag = emitter.compare("eq", lane, emitter.constant(FLAG))
+    is_flag = emitter.compare("eq", lane, emitter.index(FLAG))
     word = emitter.choose(is_flag, i32, lambda inner: _stamp(inner, number), lambda inner: _packed(inner, end, lane))
 
     def store(inner: Emitter) -> None:
         end.peer.store(inner, word, _word(inner, place, lane), Ordering.monotonic)
 
     wave_fence(emitter)  # lanes that packed longer than others catch up, so that they store together
-    emitter.when(emitter.compare("ult", lane, emitter.constant(LINE_WORDS)), store)
+    emitter.when(emitter.compare("ult", lane, emitter.index(LINE_WORDS)), store)
     emitter.when(_is_first(emitter, lane), lambda inner: end.count_sent(inner, _counted(inner, number)))
 
 
@@ -84,17 +84,17 @@ def _receive(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
     lane = lane_id(emitter)
     number = end.received(emitter)
     place, stamp = end.place(emitter, number), _stamp(emitter, number)
-    width = emitter.i32(wave_size)
-    in_line = emitter.compare("ult", lane, emitter.constant(LINE_WORDS))
+    width = emitter.constant(wave_size)
+    in_line = emitter.compare("ult", lane, emitter.index(LINE_WORDS))
 
     def look(inner: Emitter) -> tuple[SSAValue, SSAValue]:
         word = inner.choose(
             in_line,
             i32,
             lambda deep: end.own.load(deep, _word(deep, place, lane), i32, Ordering.monotonic),
-            lambda deep: deep.i32(0),
+            lambda deep: deep.constant(0),
         )
-        flag = _shuffled(inner, word, inner.i32(FLAG), width)
+        flag = _shuffled(inner, word, inner.constant(FLAG), width)
         return inner.compare("ne", flag, stamp), word
 
     def finish(inner: Emitter) -> None:
@@ -108,24 +108,24 @@ def _receive(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
 
 
 def _counted(emitter: Emitter, number: SSAValue) -> SSAValue:
-    return emitter.arith("addi", number, emitter.i64(1))
+    return emitter.value(arith.AddiOp(number, emitter.i64(1)))
 
 
 def _stamp(emitter: Emitter, number: SSAValue) -> SSAValue:
     """What the flag of message `number` is: never what the line held before."""
-    return emitter.insert(cast_op("arith.trunci", _counted(emitter, number), i32)).results[0]
+    return emitter.value(arith.TruncIOp(_counted(emitter, number), i32))
 
 
 def _is_first(emitter: Emitter, lane: SSAValue) -> SSAValue:
-    return emitter.compare("eq", lane, emitter.constant(0))
+    return emitter.compare("eq", lane, emitter.index(0))
 
 
 def _word(emitter: Emitter, place: SSAValue, lane: SSAValue) -> SSAValue:
-    return emitter.sum(place, emitter.product(lane, emitter.constant(WORD_BYTES)))
+    return emitter.folded_sum(place, emitter.folded_product(lane, emitter.index(WORD_BYTES)))
 
 
 def _shuffled(emitter: Emitter, word: SSAValue, lane: SSAValue, width: SSAValue) -> SSAValue:
-    return emitter.insert(ShuffleOp(ShuffleMode.IDX, word, lane, width)).results[0]
+    return emitter.value(ShuffleOp(ShuffleMode.IDX, word, lane, width))
 
 
 def _bits_type(message: Message) -> IntegerType:
@@ -137,20 +137,20 @@ def _packed(emitter: Emitter, end: ChannelEndpoint, lane: SSAValue) -> SSAValue:
     """The word of the payload that a lane stores: several elements, one, or half of one."""
     message = end.message
     if message.element_bytes == 2 * WORD_BYTES:
-        two = emitter.constant(2)
-        bits = _bits(emitter, message, emitter.arith("divui", lane, two))
-        half = emitter.value("arith.index_cast", (emitter.arith("remui", lane, two),), i64)
-        shifted = emitter.arith("shrui", bits, emitter.product(half, emitter.i64(WORD_BITS)))
-        return emitter.insert(cast_op("arith.trunci", shifted, i32)).results[0]
+        two = emitter.index(2)
+        bits = _bits(emitter, message, emitter.value(arith.DivUIOp(lane, two)))
+        half = emitter.value(arith.IndexCastOp(emitter.value(arith.RemUIOp(lane, two)), i64))
+        shifted = emitter.value(arith.ShRUIOp(bits, emitter.folded_product(half, emitter.i64(WORD_BITS))))
+        return emitter.value(arith.TruncIOp(shifted, i32))
     per_word = WORD_BYTES // message.element_bytes
-    first = emitter.product(lane, emitter.constant(per_word))
+    first = emitter.folded_product(lane, emitter.index(per_word))
     parts: list[SSAValue] = []
     for number in range(per_word):
-        bits = _bits(emitter, message, emitter.sum(first, emitter.constant(number)))
-        wide = bits if bits.type == i32 else emitter.value("arith.extui", (bits,), i32)
+        bits = _bits(emitter, message, emitter.folded_sum(first, emitter.index(number)))
+        wide = bits if bits.type == i32 else emitter.value(arith.ExtUIOp(bits, i32))
         shift = number * 8 * message.element_bytes
-        parts.append(emitter.arith("shli", wide, emitter.i32(shift)) if shift else wide)
-    return reduce(lambda a, b: emitter.arith("ori", a, b), parts)
+        parts.append(emitter.value(arith.ShLIOp(wide, emitter.constant(shift))) if shift else wide)
+    return reduce(lambda a, b: emitter.value(arith.OrIOp(a, b)), parts)
 
 
 def _bits(emitter: Emitter, message: Message, number: SSAValue) -> SSAValue:
@@ -159,7 +159,7 @@ def _bits(emitter: Emitter, message: Message, number: SSAValue) -> SSAValue:
 
     def read(inner: Emitter) -> SSAValue:
         value = message.load(inner, number)
-        return value if value.type == type else inner.value("arith.bitcast", (value,), type)
+        return value if value.type == type else inner.value(arith.BitcastOp(value, type))
 
     is_there = emitter.compare("ult", number, message.total(emitter))
     return emitter.choose(is_there, type, read, lambda inner: inner.constant(0, type))
@@ -171,13 +171,13 @@ def _unpack(emitter: Emitter, end: ChannelEndpoint, word: SSAValue, lane: SSAVal
     assert length is not None
     if end.message.is_private:
         for number in range(length):
-            value = _element(emitter, end.message, word, emitter.constant(number), wave_size)
-            end.message.store(emitter, emitter.constant(number), value)
+            value = _element(emitter, end.message, word, emitter.index(number), wave_size)
+            end.message.store(emitter, emitter.index(number), value)
         return
     for first in range(0, length, wave_size):
-        number = emitter.sum(emitter.constant(first), lane)
+        number = emitter.folded_sum(emitter.index(first), lane)
         value = _element(emitter, end.message, word, number, wave_size)
-        is_there = emitter.compare("ult", number, emitter.constant(length))
+        is_there = emitter.compare("ult", number, emitter.index(length))
         emitter.when(is_there, _storing(end.message, number, value))
 
 
@@ -187,27 +187,27 @@ def _storing(message: Message, number: SSAValue, value: SSAValue) -> Callable[[E
 
 def _element(emitter: Emitter, message: Message, word: SSAValue, number: SSAValue, wave_size: int) -> SSAValue:
     """An element of the line, of which each lane holds a word; all lanes ask, also those that need none."""
-    type, width = _bits_type(message), emitter.i32(wave_size)
-    flat = emitter.value("arith.index_cast", (number,), i32)
+    type, width = _bits_type(message), emitter.constant(wave_size)
+    flat = emitter.value(arith.IndexCastOp(number, i32))
     if message.element_bytes == 2 * WORD_BYTES:
-        low_lane = emitter.product(flat, emitter.i32(2))
-        lanes = low_lane, emitter.sum(low_lane, emitter.i32(1))
+        low_lane = emitter.folded_product(flat, emitter.constant(2))
+        lanes = low_lane, emitter.folded_sum(low_lane, emitter.constant(1))
         low, high = (
-            emitter.value("arith.extui", (_shuffled(emitter, word, _in_wave(emitter, lane, wave_size), width),), i64)
+            emitter.value(arith.ExtUIOp(_shuffled(emitter, word, _in_wave(emitter, lane, wave_size), width), i64))
             for lane in lanes
         )
-        bits = emitter.arith("ori", low, emitter.arith("shli", high, emitter.i64(WORD_BITS)))
+        bits = emitter.value(arith.OrIOp(low, emitter.value(arith.ShLIOp(high, emitter.i64(WORD_BITS)))))
     else:
-        per_word = emitter.i32(WORD_BYTES // message.element_bytes)
-        lane = _in_wave(emitter, emitter.arith("divui", flat, per_word), wave_size)
+        per_word = emitter.constant(WORD_BYTES // message.element_bytes)
+        lane = _in_wave(emitter, emitter.value(arith.DivUIOp(flat, per_word)), wave_size)
         bits = _shuffled(emitter, word, lane, width)
         if message.element_bytes < WORD_BYTES:
-            place = emitter.arith("remui", flat, per_word)
-            shift = emitter.product(place, emitter.i32(8 * message.element_bytes))
-            bits = emitter.insert(cast_op("arith.trunci", emitter.arith("shrui", bits, shift), type)).results[0]
-    return bits if bits.type == message.wire else emitter.value("arith.bitcast", (bits,), message.wire)
+            place = emitter.value(arith.RemUIOp(flat, per_word))
+            shift = emitter.folded_product(place, emitter.constant(8 * message.element_bytes))
+            bits = emitter.value(arith.TruncIOp(emitter.value(arith.ShRUIOp(bits, shift)), type))
+    return bits if bits.type == message.wire else emitter.value(arith.BitcastOp(bits, message.wire))
 
 
 def _in_wave(emitter: Emitter, lane: SSAValue, wave_size: int) -> SSAValue:
     """A lane that exists, for elements that do not."""
-    return emitter.arith("andi", lane, emitter.i32(wave_size - 1))
+    return emitter.value(arith.AndIOp(lane, emitter.constant(wave_size - 1)))

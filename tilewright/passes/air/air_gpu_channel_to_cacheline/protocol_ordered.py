@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import ChannelEndpoint
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup, lead
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 
 AT_ONCE = 8
@@ -33,16 +34,16 @@ def get(emitter: Emitter, end: ChannelEndpoint) -> None:
 
 def _in_parts(emitter: Emitter, end: ChannelEndpoint, move: Callable[[Emitter, SSAValue, SSAValue], None]) -> None:
     """One message; if its length is known at run time only, as many as it takes, each as long as a place."""
-    message, zero = end.message, emitter.constant(0)
+    message, zero = end.message, emitter.index(0)
     total = message.total(emitter)
     if message.length is not None:
         move(emitter, zero, total)
         return
-    room = emitter.constant(end.mailbox.message_bytes // message.element_bytes)
+    room = emitter.index(end.mailbox.message_bytes // message.element_bytes)
 
     def part(inner: Emitter, first: SSAValue) -> None:
-        left = inner.arith("subi", total, first)
-        move(inner, first, inner.arith("minui", left, room))
+        left = inner.value(arith.SubiOp(total, first))
+        move(inner, first, inner.value(arith.MinUIOp(left, room)))
 
     emitter.loop(zero, total, room, part)
 
@@ -54,12 +55,12 @@ def _put_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SS
     place = end.place(emitter, number)
 
     copy = ElementCopy(
-        lambda inner, at: end.message.load(inner, inner.sum(first, at)),
+        lambda inner, at: end.message.load(inner, inner.folded_sum(first, at)),
         lambda inner, at, value: end.peer.store(inner, value, _element(inner, end, place, at)),
     )
 
     def finish(inner: Emitter) -> None:
-        counted = inner.arith("addi", number, inner.i64(1))
+        counted = inner.value(arith.AddiOp(number, inner.i64(1)))
         end.announce(inner, counted, Ordering.release)
         end.count_sent(inner, counted)
 
@@ -79,17 +80,17 @@ def _get_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SS
 
     copy = ElementCopy(
         lambda inner, at: end.own.load(inner, _element(inner, end, place, at), end.message.wire),
-        lambda inner, at, value: end.message.store(inner, inner.sum(first, at), value),
+        lambda inner, at, value: end.message.store(inner, inner.folded_sum(first, at), value),
     )
 
     def finish(inner: Emitter) -> None:
-        counted = inner.arith("addi", number, inner.i64(1))
+        counted = inner.value(arith.AddiOp(number, inner.i64(1)))
         if not end.mailbox.has_spare:
             end.give_back(inner, counted, Ordering.release)
         end.count_received(inner, counted)
 
     if end.message.is_private:
-        emitter.loop(emitter.constant(0), count, emitter.constant(1), copy.move)
+        emitter.loop(emitter.index(0), count, emitter.index(1), copy.move)
     else:
         share(emitter, end.group, count, copy)
     end.group.meet(emitter)
@@ -98,7 +99,7 @@ def _get_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SS
 
 def _element(emitter: Emitter, end: ChannelEndpoint, place: SSAValue, number: SSAValue) -> SSAValue:
     """Where an element of a message lies."""
-    return emitter.sum(place, emitter.product(number, emitter.constant(end.message.element_bytes)))
+    return emitter.folded_sum(place, emitter.folded_product(number, emitter.index(end.message.element_bytes)))
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,10 @@ def share(emitter: Emitter, group: ThreadGroup, count: SSAValue, copy: ElementCo
     """Have the threads of a group copy `count` elements."""
     first, threads = group.number(emitter), group.count(emitter)
     if _is_worth_it(count, threads):
-        stride = emitter.product(threads, emitter.constant(AT_ONCE))
-        whole = emitter.product(emitter.arith("divui", count, stride), stride)
+        stride = emitter.folded_product(threads, emitter.index(AT_ONCE))
+        whole = emitter.folded_product(emitter.value(arith.DivUIOp(count, stride)), stride)
         emitter.loop(first, whole, stride, lambda inner, start: _move_several(inner, start, threads, copy))
-        first = emitter.sum(whole, first)
+        first = emitter.folded_sum(whole, first)
     emitter.loop(first, count, threads, copy.move)
 
 
@@ -132,7 +133,7 @@ def _is_worth_it(count: SSAValue, threads: SSAValue) -> bool:
 def _move_several(emitter: Emitter, start: SSAValue, threads: SSAValue, copy: ElementCopy) -> None:
     numbers = [start]
     for _ in range(AT_ONCE - 1):
-        numbers.append(emitter.sum(numbers[-1], threads))
+        numbers.append(emitter.folded_sum(numbers[-1], threads))
     values = [copy.load(emitter, number) for number in numbers]
     for number, value in zip(numbers, values, strict=True):
         copy.store(emitter, number, value)

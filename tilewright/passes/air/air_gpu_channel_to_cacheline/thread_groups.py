@@ -15,7 +15,7 @@ from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.ids import BlockDimOp, LaneIdOp, ThreadIdOp
 from tilewright.dialects.gpu.lanes import BarrierOp
-from tilewright.passes.air.emitter import Emitter
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 
 WAVE_SCOPE = "wavefront"
@@ -45,12 +45,12 @@ class ThreadGroup(Protocol):
 
 
 def lane_id(emitter: Emitter) -> SSAValue:
-    return emitter.insert(LaneIdOp.create(result_types=[IndexType()])).results[0]
+    return emitter.value(LaneIdOp.create(result_types=[IndexType()]))
 
 
 def lead(group: ThreadGroup, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
     """Have one thread of them act."""
-    emitter.when(emitter.compare("eq", group.number(emitter), emitter.constant(0)), act)
+    emitter.when(emitter.compare("eq", group.number(emitter), emitter.index(0)), act)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class WaveGroup:
         return lane_id(emitter)
 
     def count(self, emitter: Emitter) -> SSAValue:
-        return emitter.constant(self.wave_size)
+        return emitter.index(self.wave_size)
 
     def meet(self, emitter: Emitter) -> None:
         wave_fence(emitter)
@@ -83,31 +83,31 @@ class HerdGroup:
 
     def _element(self, emitter: Emitter) -> SSAValue:
         """The number of the processing element, the first dimension counting fastest."""
-        number = emitter.constant(0)
+        number = emitter.index(0)
         for identity, size in reversed(list(zip(self.herd.ids, self._sizes(emitter), strict=True))):
-            number = emitter.sum(emitter.product(number, size), identity)
+            number = emitter.folded_sum(emitter.folded_product(number, size), identity)
         return number
 
     def _sizes(self, emitter: Emitter) -> list[SSAValue]:
         """The shape of the herd, as numbers where it is known."""
         known = [scalar_int(size) for size in self.herd.extents]
         return [
-            argument if number is None else emitter.constant(number)
+            argument if number is None else emitter.index(number)
             for number, argument in zip(known, self.herd.size_arguments, strict=True)
         ]
 
     def number(self, emitter: Emitter) -> SSAValue:
-        first = emitter.product(self._element(emitter), emitter.constant(self.wave_size))
-        return emitter.sum(first, lane_id(emitter))
+        first = emitter.folded_product(self._element(emitter), emitter.index(self.wave_size))
+        return emitter.folded_sum(first, lane_id(emitter))
 
     def count(self, emitter: Emitter) -> SSAValue:
-        return reduce(emitter.product, self._sizes(emitter), emitter.constant(self.wave_size))
+        return reduce(emitter.product, self._sizes(emitter), emitter.index(self.wave_size))
 
     def meet(self, emitter: Emitter) -> None:
         emitter.insert(BarrierOp.create())
 
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
-        emitter.when(emitter.compare("eq", self._element(emitter), emitter.constant(0)), act)
+        emitter.when(emitter.compare("eq", self._element(emitter), emitter.index(0)), act)
 
     def rejoin(self, emitter: Emitter) -> None:
         self.meet(emitter)
@@ -120,19 +120,19 @@ class BlockGroup:
     wave_size: int
 
     def number(self, emitter: Emitter) -> SSAValue:
-        x, y = (emitter.insert(ThreadIdOp(dimension)).results[0] for dimension in (Dimension.X, Dimension.Y))
-        width = emitter.insert(BlockDimOp(Dimension.X)).results[0]
-        return emitter.sum(emitter.product(y, width), x)
+        x, y = (emitter.value(ThreadIdOp(dimension)) for dimension in (Dimension.X, Dimension.Y))
+        width = emitter.value(BlockDimOp(Dimension.X))
+        return emitter.folded_sum(emitter.folded_product(y, width), x)
 
     def count(self, emitter: Emitter) -> SSAValue:
-        width, height = (emitter.insert(BlockDimOp(dimension)).results[0] for dimension in (Dimension.X, Dimension.Y))
-        return emitter.product(width, height)
+        width, height = (emitter.value(BlockDimOp(dimension)) for dimension in (Dimension.X, Dimension.Y))
+        return emitter.folded_product(width, height)
 
     def meet(self, emitter: Emitter) -> None:
         emitter.insert(BarrierOp.create())
 
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
-        emitter.when(emitter.compare("ult", self.number(emitter), emitter.constant(self.wave_size)), act)
+        emitter.when(emitter.compare("ult", self.number(emitter), emitter.index(self.wave_size)), act)
 
     def rejoin(self, emitter: Emitter) -> None:
         self.meet(emitter)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import arith
 from tilewright.dialects._strides import Strided
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
@@ -24,7 +26,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, ChannelPlan, enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup, WaveGroup, group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits, enclosing_rank
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import (
     BARRIER,
     GET_WORLD_SIZE,
@@ -41,6 +42,7 @@ from tilewright.passes.air.runtime_calls import (
     declare,
     wrap_pointer,
 )
+from tilewright.rewrite.emitter import Emitter
 
 ADDRESS_BYTES, WORD_BYTES = 8, 4
 LINEAR = Strided((1,), 0)
@@ -101,7 +103,7 @@ class Transfers:
         own_rank, ranks = self._place_at(end, plan, emitter)
         peer_rank = rule.emit(emitter, element, ranks)
         mail = self._arguments.reach(self.memory.mail, end)
-        remote = emitter.insert(TranslateOp(mail, own_rank, peer_rank, self.bases_at(end))).results[0]
+        remote = emitter.value(TranslateOp(mail, own_rank, peer_rank, self.bases_at(end)))
         return ChannelEndpoint(
             plan.mailbox,
             group,
@@ -120,17 +122,17 @@ class Transfers:
             self._places[rank] = _numbers(rank)
         own, ranks = self._places[rank]
         if plan.world_size is not None:
-            return self._arguments.reach(own, end), emitter.constant(plan.world_size)
+            return self._arguments.reach(own, end), emitter.index(plan.world_size)
         return self._arguments.reach(own, end), self._arguments.reach(ranks, end)
 
 
 def _numbers(rank: RankOp) -> tuple[SSAValue, SSAValue]:
     """The number of a rank in its world, the first dimension counting fastest, and the number of ranks."""
-    emitter = Emitter(InsertPoint.at_start(rank.block), rank.location)
-    own, ranks = emitter.constant(0), emitter.constant(1)
+    emitter = Emitter.at_start(rank.block, rank.location)
+    own, ranks = emitter.index(0), emitter.index(1)
     for identity, size in reversed(list(zip(rank.ids, rank.size_arguments, strict=True))):
-        own = emitter.sum(emitter.product(own, size), identity)
-        ranks = emitter.product(ranks, size)
+        own = emitter.folded_sum(emitter.folded_product(own, size), identity)
+        ranks = emitter.folded_product(ranks, size)
     return own, ranks
 
 
@@ -156,9 +158,9 @@ def _spread(
             move(inner, element)
             return
         at = left[0]
-        start, step, stop = inner.constant(0), inner.constant(1), inner.constant(plan.bundle.wide[at])
+        start, step, stop = inner.index(0), inner.index(1), inner.index(plan.bundle.wide[at])
         if plan.world_size is None:
-            stop = inner.arith("minui", stop, most)
+            stop = inner.value(arith.MinUIOp(stop, most))
         inner.loop(start, stop, step, lambda deep, i: nest(deep, left[1:], [*element[:at], i, *element[at + 1 :]]))
 
     nest(emitter, plan.bundle.spread_of(end), list(end.indices_in_bundle))
@@ -231,7 +233,7 @@ class ChannelMemory:
         return self._bases
 
     def _start(self) -> Emitter:
-        return Emitter(InsertPoint.at_start(self._function.body.blocks[0]), self._function.location)
+        return Emitter.at_start(self._function.body.blocks[0], self._function.location)
 
     def _ends(self) -> list[Emitter]:
         returns = [block.last_op for block in self._function.body.blocks if isinstance(block.last_op, ReturnOp)]
@@ -240,29 +242,29 @@ class ChannelMemory:
     def _allocate_mail(self) -> SSAValue:
         declare(self._module, SYMMETRIC_FREE, SYMMETRIC_ALLOC, BARRIER, STREAM_SYNCHRONIZE, MEMSET32)
         emitter = self._start()
-        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
         (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(self._size_bytes), stream])
         words = emitter.i64(self._size_bytes // WORD_BYTES)
-        call(emitter, MEMSET32, [pointer, emitter.i32(0), words, stream])
+        call(emitter, MEMSET32, [pointer, emitter.constant(0), words, stream])
         call(emitter, STREAM_SYNCHRONIZE, [stream])
         call(emitter, BARRIER)
         type = MemRefType(i8, [self._size_bytes], NoneAttr(), SYMMETRIC_HEAP)
         for end in self._ends():
             call(end, BARRIER)
-            call(end, SYMMETRIC_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+            call(end, SYMMETRIC_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
         return wrap_pointer(emitter, pointer, type, LINEAR)
 
     def _allocate_bases(self) -> SSAValue:
         declare(self._module, MEM_FREE, MEMCPY, MEM_ALLOC, HEAP_BASES, GET_WORLD_SIZE)
         emitter = self._start()
         (ranks,) = call(emitter, GET_WORLD_SIZE)
-        count = emitter.value("arith.extsi", (ranks,), i64)
-        size = emitter.product(count, emitter.i64(ADDRESS_BYTES))
-        stream = emitter.value("llvm.mlir.zero", (), POINTER)
+        count = emitter.value(arith.ExtSIOp(ranks, i64))
+        size = emitter.folded_product(count, emitter.i64(ADDRESS_BYTES))
+        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
         (pointer,) = call(emitter, MEM_ALLOC, [size, stream, emitter.constant(0, i1)])
         (table,) = call(emitter, HEAP_BASES)
         call(emitter, MEMCPY, [pointer, table, size, stream])
         for end in self._ends():
-            call(end, MEM_FREE, [pointer, end.value("llvm.mlir.zero", (), POINTER)])
+            call(end, MEM_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
         type = MemRefType(IndexType(), [DYNAMIC_INDEX], NoneAttr(), SYMMETRIC_HEAP)
         return wrap_pointer(emitter, pointer, type, LINEAR, [count])

@@ -24,11 +24,11 @@ from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.passes.air.shim.folding import FOLD, TOKEN_PATTERNS, acting_ops, counting_of
 from tilewright.passes.air.shim.launches import open_tokens
 from tilewright.passes.air.shim.linear import constant
+from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import rewrite_with
-from tilewright.rewrite.folding import patterns_of
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
-from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 
@@ -59,7 +59,7 @@ def _isolate(loop: scf.ForOp) -> None:
     parts = [_part(loop, group) for group in groups]
     for result in loop.results:
         tokens = [part.results[0] for part in parts]
-        join = building_before(loop).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
+        join = Emitter.before(loop).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
         result.replace_all_uses_with(join.results[0])
     Rewriter.erase_op(loop)
 
@@ -156,18 +156,18 @@ def _part(loop: scf.ForOp, group: Sequence[Operation]) -> scf.ForOp:
     wanted = {*group, *(source for op in group for source in _sources(op, loop))}
     block = Block(arg_types=[argument.type for argument in body.args])
     copies: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
-    build = building(InsertPoint.at_end(block), loop.location)
+    build = Emitter.at_end(block, loop.location)
     for op in body.ops:
         if op in wanted:
             build.insert(op.clone(copies))
     yielded: list[SSAValue] = []
     if loop.results:
         join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-        yielded = [build.insert(join).results[0]]
+        yielded = [build.value(join)]
     build.insert(scf.YieldOp(*yielded))
     part = scf.ForOp(loop.lb, loop.ub, loop.step, list(loop.iter_args), Region(block))
     part.attributes.update(loop.attributes)
-    return building_before(loop).insert(part)
+    return Emitter.before(loop).insert(part)
 
 
 def hoist_herds(op: Operation) -> None:
@@ -198,7 +198,7 @@ def _hoist(herd: HerdOp) -> HerdOp:
     counter = only_block(loop.body).args[0]
     values = [value for value in herd.kernel_values if value is not counter]
     block = _body_for(herd, values)
-    build = building(InsertPoint.at_end(block), herd.location)
+    build = Emitter.at_end(block, herd.location)
     dims = 2 * len(herd.extents)
     counting = counting_of(loop)
     assert counting is not None
@@ -208,10 +208,10 @@ def _hoist(herd: HerdOp) -> HerdOp:
     outer = iter(block.args[dims:])
     arguments = [body.args[0] if value is counter else next(outer) for value in herd.kernel_values]
     _move_body(herd, [*block.args[:dims], *arguments], body)
-    building(InsertPoint.at_end(body), herd.location).insert(scf.YieldOp())
+    Emitter.at_end(body, herd.location).insert(scf.YieldOp())
     build.insert(scf.ForOp(lower, upper, width, [], Region(body)))
     build.insert(HerdTerminatorOp())
-    new = building_before(loop).insert(_like(herd, values, block))
+    new = Emitter.before(loop).insert(_like(herd, values, block))
     Rewriter.erase_op(loop)
     return new
 
@@ -261,7 +261,7 @@ def _merge(herds: Sequence[HerdOp]) -> None:
     passed = dict(zip(values, block.args[dims:], strict=True))
     for herd in herds:
         _move_body(herd, [*block.args[:dims], *(passed[value] for value in herd.kernel_values)], block)
-    building(InsertPoint.at_end(block), last.location).insert(HerdTerminatorOp())
-    building_before(last).insert(_like(last, values, block))
+    Emitter.at_end(block, last.location).insert(HerdTerminatorOp())
+    Emitter.before(last).insert(_like(last, values, block))
     for herd in herds:
         Rewriter.erase_op(herd)

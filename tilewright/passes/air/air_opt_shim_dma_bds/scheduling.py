@@ -41,10 +41,10 @@ from tilewright.passes.air.shim.host_transfers import (
 from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
 from tilewright.passes.air.shim.patterns import WORD_BITS, PatternDimension, buffer_of, set_pattern
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import leaves_of
 from tilewright.rewrite.folding.regions import recreate
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building, building_before
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TransferScheduler:
                 self.planned.append(planned)
                 _write(planned, end, ends_launch=is_end)
             elif is_end:
-                building_before(end).insert(blocking_wait(open_tokens(block)))
+                Emitter.before(end).insert(blocking_wait(open_tokens(block)))
 
     def _plan(self, transfers: list[Transfer], most_waits: int | None) -> Planned:
         moves = self._moves(transfers)
@@ -149,7 +149,7 @@ def _asynchronous(op: Transfer) -> Transfer:
     if op.token is not None:
         return op
     new = recreate(op, result_types=[TOKEN])
-    building_before(op).insert(new)
+    Emitter.before(op).insert(new)
     Rewriter.erase_op(op)
     assert isinstance(new, Transfer)
     return new
@@ -167,15 +167,13 @@ def _forget_tokens(transfers: Sequence[Transfer]) -> None:
                 user.set_dependencies([other for other in user.dependencies if other is not token])
             for number, operand in enumerate(user.operands):
                 if operand is token:
-                    user.operands[number] = (
-                        building_before(user).insert(WaitAllOp.create(result_types=[TOKEN])).results[0]
-                    )
+                    user.operands[number] = Emitter.before(user).value(WaitAllOp.create(result_types=[TOKEN]))
 
 
 def _write(planned: Planned, end: Operation, *, ends_launch: bool) -> None:
     """Put transfers and waits before `end`, in the order of the plan; the last waits are one."""
     transfers, steps = planned.transfers, planned.choice.steps
-    build = building(InsertPoint.before(end), transfers[0].location)
+    build = Emitter(InsertPoint.before(end), transfers[0].location)
     awaited = {step.move for step in steps if isinstance(step, Await)}
     for number, op in enumerate(transfers):
         op.attributes[AWAITED] = BoolAttr.from_bool(number in awaited)
@@ -209,11 +207,11 @@ def _cut(op: ChannelEnd) -> None:
     tokens: list[SSAValue] = []
     for spans in pieces:
         copy = op.clone()
-        building_before(op).insert(copy)
+        Emitter.before(op).insert(copy)
         set_pattern(copy, [PatternDimension(_linear(span.offset), span.size, span.stride) for span in spans])
         tokens += copy.results
     for result in op.results:
-        join = building_before(op).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
+        join = Emitter.before(op).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
         result.replace_all_uses_with(join.results[0])
     Rewriter.erase_op(op)
 

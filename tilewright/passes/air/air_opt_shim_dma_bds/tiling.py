@@ -9,11 +9,10 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
@@ -24,9 +23,8 @@ from tilewright.passes.air.shim.folding import Counting, counting_of
 from tilewright.passes.air.shim.launches import blocking_wait
 from tilewright.passes.air.shim.loops import check_copies, copy_body, light_copy
 from tilewright.passes.air.shim.patterns import largest_factor
-from tilewright.rewrite.folding.constants import make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block
-from tilewright.rewrite.insertion import building, building_before
 
 ATTRIBUTE = "air.shim_dma_tile_sizes"
 
@@ -71,7 +69,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
             return False
         levels.append(_Level(loop, counting, largest_factor(counting.trips, size) or 1))
     check_copies(root, prod(level.counting.trips // level.tile for level in levels))
-    build = building_before(root)
+    build = Emitter.before(root)
     tokens: Sequence[SSAValue] = root.iter_args
     for starts in product(*(level.starts for level in levels)):
         tokens = _tile(levels, starts, tokens, build)
@@ -82,14 +80,14 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
 
 
 def _tile(
-    levels: Sequence[_Level], starts: Sequence[int], tokens: Sequence[SSAValue], build: Builder
+    levels: Sequence[_Level], starts: Sequence[int], tokens: Sequence[SSAValue], build: Emitter
 ) -> list[SSAValue]:
     """One tile, and the wait for it, which leaves nothing for the next tile to wait for."""
     ends = _copy(levels, starts, {}, tokens, build)
     if not ends:
         return []
     build.insert(blocking_wait(ends))
-    return [build.insert(WaitAllOp.create(result_types=[TOKEN])).results[0]]
+    return [build.value(WaitAllOp.create(result_types=[TOKEN]))]
 
 
 def _copy(
@@ -97,7 +95,7 @@ def _copy(
     starts: Sequence[int],
     outer: dict[SSAValue, SSAValue],
     tokens: Sequence[SSAValue],
-    build: Builder,
+    build: Emitter,
 ) -> list[SSAValue]:
     """The loops of a band over one tile; a loop that would run once is left out."""
     level = levels[0]
@@ -105,12 +103,12 @@ def _copy(
     counting, start = level.counting, starts[0]
 
     def number(value: int) -> SSAValue:
-        return build.insert(make_constant(number_attr(value, level.loop.lb.type))).results[0]
+        return build.constant(value, level.loop.lb.type)
 
     if level.tile == 1:
         return _copy_inner(levels, starts, body, [number(start), *tokens], outer, build)
     block = Block(arg_types=[argument.type for argument in body.args])
-    inside = building(InsertPoint.at_end(block), level.loop.location)
+    inside = Emitter.at_end(block, level.loop.location)
     inside.insert(scf.YieldOp(*_copy_inner(levels, starts, body, block.args, outer, inside)))
     bounds = number(start), number(start + level.tile * counting.step), number(counting.step)
     loop = scf.ForOp(*bounds, list(tokens), Region(block))
@@ -124,7 +122,7 @@ def _copy_inner(
     body: Block,
     arguments: Sequence[SSAValue],
     outer: dict[SSAValue, SSAValue],
-    build: Builder,
+    build: Emitter,
 ) -> list[SSAValue]:
     known = outer | dict(zip(body.args, arguments, strict=True))
     if len(levels) == 1:

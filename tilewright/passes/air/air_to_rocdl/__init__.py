@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
+from tilewright.dialects import arith
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
@@ -25,9 +26,9 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
-from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.hierarchies import find_target, inline_body, replace_token, wait_before, wave_size_of
 from tilewright.rewrite.effects import is_memory_effect_free
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import recreate
@@ -123,12 +124,12 @@ class HierarchyLowering:
         width, height, depth = self.launch.block_dims
 
         def number(emitter: Emitter) -> SSAValue:
-            rows = emitter.sum(y, emitter.product(height, z)) if self._has_depth else y
-            return emitter.sum(x, emitter.product(width, rows))
+            rows = emitter.folded_sum(y, emitter.folded_product(height, z)) if self._has_depth else y
+            return emitter.folded_sum(x, emitter.folded_product(width, rows))
 
         def count(emitter: Emitter) -> SSAValue:
-            plane = emitter.product(width, height)
-            return emitter.product(plane, depth) if self._has_depth else plane
+            plane = emitter.folded_product(width, height)
+            return emitter.folded_product(plane, depth) if self._has_depth else plane
 
         return Workers(number, count)
 
@@ -140,7 +141,7 @@ class HierarchyLowering:
         """A processing element is a wave: its place is that of its threads, the lanes left out."""
         emitter = Emitter.before(herd)
         thread_x, thread_y, _ = self.launch.thread_ids
-        wave = emitter.arith("divui", thread_x, emitter.constant(self.wave_size))
+        wave = emitter.value(arith.DivUIOp(thread_x, emitter.index(self.wave_size)))
         ids = [wave, thread_y]
         needs_barrier = _is_followed(herd) and not _ends_with_barrier(herd)
         guards = [
@@ -169,7 +170,7 @@ def _check_contents(root: Hierarchy) -> None:
 
 
 def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
-    return herd.extents[dimension] if dimension < len(herd.extents) else emitter.constant(1)
+    return herd.extents[dimension] if dimension < len(herd.extents) else emitter.index(1)
 
 
 def _located(op: Operation, source: Operation) -> Operation:
@@ -188,7 +189,7 @@ def _guard(herd: HerdOp, emitter: Emitter, guards: Sequence[SSAValue]) -> None:
             )
     condition, *others = guards
     for other in others:
-        condition = emitter.arith("andi", condition, other)
+        condition = emitter.value(arith.AndIOp(condition, other))
     guarded = emitter.when(condition, lambda inner: None)
     assert guarded.last_op is not None
     herd.detach()
@@ -200,7 +201,7 @@ def _zeros(segment: SegmentOp) -> list[SSAValue]:
     if any(scalar_int(size) != 1 for size in segment.extents):
         fail_op(segment, "is unrolled; a block holds one segment", (segment, "make it a dimension of the launch"))
     emitter = Emitter.before(segment)
-    return [emitter.constant(0) for _ in segment.extents]
+    return [emitter.index(0) for _ in segment.extents]
 
 
 def _is_private(copy: DmaMemcpyNdOp) -> bool:

@@ -13,14 +13,15 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device.gpu_targets import GpuTarget, Vendor
+from tilewright.dialects import arith
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.effects import is_pure
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_views import VIEWS
 from tilewright.rewrite.folding.constants import scalar_int
 
@@ -83,7 +84,7 @@ def grid_sizes(op: Hierarchy, is_launch: bool, emitter: Emitter) -> list[SSAValu
 
 
 def _filled(sizes: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
-    return [*sizes, *(emitter.constant(1) for _ in range(DIMENSIONS - len(sizes)))]
+    return [*sizes, *(emitter.index(1) for _ in range(DIMENSIONS - len(sizes)))]
 
 
 class BlockShape:
@@ -102,9 +103,9 @@ class BlockShape:
             reduce(self._larger, [shape[dimension] for shape in self._shapes.values()])
             for dimension in range(HERD_DIMENSIONS)
         )
-        threads = self._emitter.product(width, self._emitter.constant(self._wave_size))
+        threads = self._emitter.folded_product(width, self._emitter.index(self._wave_size))
         self._check_limit(threads, height)
-        return [threads, height, self._emitter.constant(1)]
+        return [threads, height, self._emitter.index(1)]
 
     def is_smaller(self, herd: HerdOp, dimension: int) -> bool:
         """Whether some waves of the block may be no processing elements of a herd."""
@@ -124,7 +125,7 @@ class BlockShape:
                 "has a size that depends on where in the launch it is",
                 (herd, "all blocks of a launch have the same number of threads"),
             )
-        return known[0], known[1] if len(known) > 1 else self._emitter.constant(1)
+        return known[0], known[1] if len(known) > 1 else self._emitter.index(1)
 
     def _larger(self, first: SSAValue, second: SSAValue) -> SSAValue:
         numbers = scalar_int(first), scalar_int(second)
@@ -132,7 +133,7 @@ class BlockShape:
             return first
         if numbers[0] is not None and numbers[1] is not None:
             return first if numbers[0] > numbers[1] else second
-        return self._emitter.arith("maxui", first, second)
+        return self._emitter.value(arith.MaxUIOp(first, second))
 
     def _check_limit(self, threads: SSAValue, height: SSAValue) -> None:
         numbers = scalar_int(threads), scalar_int(height)

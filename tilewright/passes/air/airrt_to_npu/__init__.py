@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, SymbolRefAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import arith
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -49,10 +49,9 @@ from tilewright.passes.air.airrt_to_npu.tasks import (
 )
 from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
 from tilewright.passes.air.shim.loops import innermost_first, unroll_affine_loops, unroll_parallels
-from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
-from tilewright.rewrite.folding.constants import int_width, make_constant, number_attr, scalar_int, width_of
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import int_width, scalar_int, width_of
 from tilewright.rewrite.folding.regions import only_block
-from tilewright.rewrite.insertion import building_before
 
 BECOMES_SEQUENCE = "airrt.dma_memcpy_nd", "aiex.npu.", "aiex.dma_"
 PLACE = "loc_x", "loc_y", "size_x", "size_y"
@@ -107,7 +106,7 @@ class AirrtToNpuPass(Pass):
                 load_herd(op, module)
             elif isinstance(op, WaitAllOp) and LAUNCH_END in op.attributes:
                 for new in end_of_launch(op, launches, self.output_elf, frozenset()):
-                    building_before(op).insert(new)
+                    Emitter.before(op).insert(new)
         _drop_rest(sequence)
         _buffers_to_arguments(cast(RuntimeSequenceOp, sequence))
         wait_for_tasks(sequence, device)
@@ -206,7 +205,7 @@ def load_herd(op: HerdLoadOp, module: ModuleOp) -> None:
     segment = op.attributes.get("segment_name")
     name = getattr(segment, "data", None)
     device = None if name is None else device_named(module, name)
-    build = building_before(op)
+    build = Emitter.before(op)
     for x in range(column, column + columns):
         for y in range(row, row + rows):
             _load_core(op, f"{x}_{y}", device, [device] if device else devices_in(module), build)
@@ -227,7 +226,7 @@ def _place(op: HerdLoadOp, module: ModuleOp) -> list[int]:
     )
 
 
-def _load_core(op: HerdLoadOp, place: str, device: DeviceOp | None, homes: list[DeviceOp], build: Builder) -> None:
+def _load_core(op: HerdLoadOp, place: str, device: DeviceOp | None, homes: list[DeviceOp], build: Emitter) -> None:
     wave = op.attributes.get(LAUNCH_WAVE)
 
     def insert(new: Operation) -> None:
@@ -247,17 +246,16 @@ def _load_core(op: HerdLoadOp, place: str, device: DeviceOp | None, homes: list[
         insert(SetLockOp(lock.result, 1))
 
 
-def _as_word(value: SSAValue, build: Builder) -> SSAValue | None:
+def _as_word(value: SSAValue, build: Emitter) -> SSAValue | None:
     """An integer as the 32 bits that a parameter has; None for numbers that are no integers."""
     if int_width(value.type) is None:
         return None
     number = scalar_int(value)
     if number is not None:
-        return build.insert(make_constant(number_attr(number, i32))).results[0]
+        return build.constant(number)
     if isinstance(value.type, IndexType):
-        return build.insert(create("arith.index_cast", (value,), (i32,))).results[0]
+        return build.value(arith.IndexCastOp(value, i32))
     width = width_of(value.type) or 32
     if width == 32:
         return value
-    flags = {"overflowFlags": NO_OVERFLOW_FLAGS} if width > 32 else {}
-    return build.insert(create("arith.trunci" if width > 32 else "arith.extui", (value,), (i32,), flags)).results[0]
+    return build.value(arith.TruncIOp(value, i32) if width > 32 else arith.ExtUIOp(value, i32))

@@ -19,11 +19,11 @@ from tilewright.dialects.airrt.events import EVENT, EventType, WaitAllOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp
 from tilewright.passes.air.shim.loops import innermost_first
+from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, rewrite_with
 from tilewright.rewrite.effects import Effect, effects_of
-from tilewright.rewrite.folding import patterns_of
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, recreate
-from tilewright.rewrite.insertion import building, building_before
 
 HOST_DIALECTS = "airrt.", "aie.", "aiex."
 _FOLD = Config(fold=True, remove_dead=True)
@@ -63,7 +63,7 @@ def drop_idle_parallels(op: Operation) -> None:
     for loop in reversed([found for found in op.walk() if isinstance(found, scf.ParallelOp)]):
         if not all(_only_joins(inner) for inner in loop.walk()):
             continue
-        joined = building_before(loop).insert(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))
+        joined = Emitter.before(loop).insert(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))
         for result in loop.results:
             result.replace_all_uses_with(joined.results[0])
         Rewriter.erase_op(loop)
@@ -98,7 +98,7 @@ def drop_carried_events(op: Operation) -> None:
 
 def _without_events(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp) -> None:
     kept = [number for number, result in enumerate(op.results) if not isinstance(result.type, EventType)]
-    build = building_before(op)
+    build = Emitter.before(op)
     operands = list(op.operands)
     if isinstance(op, scf.ForOp):
         operands = [op.lb, op.ub, op.step, *(op.iter_args[number] for number in kept)]
@@ -109,22 +109,22 @@ def _without_events(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp) -> None:
             end.operands = [end.operands[number] for number in kept]
     types = [op.results[number].type for number in kept]
     new = build.insert(recreate(op, operands=operands, result_types=types))
-    ended = building(InsertPoint.after(new), op.location)
+    ended = Emitter(InsertPoint.after(new), op.location)
     for number, result in enumerate(op.results):
         if number in kept:
             result.replace_all_uses_with(new.results[kept.index(number)])
         elif result.first_use is not None:
-            result.replace_all_uses_with(ended.insert(WaitAllOp.create(result_types=[EVENT])).results[0])
+            result.replace_all_uses_with(ended.value(WaitAllOp.create(result_types=[EVENT])))
     Rewriter.erase_op(op)
 
 
 def _drop_arguments(block: Block, kept: Sequence[int]) -> None:
     """Take events out of what a loop carries; who waits for one waits for nothing."""
-    build = building(InsertPoint.at_start(block), cast(Operation, block.first_op).location)
+    build = Emitter.at_start(block, cast(Operation, block.first_op).location)
     for argument in list(block.args[1:])[::-1]:
         if argument.index - 1 not in kept:
             if argument.first_use is not None:
-                argument.replace_all_uses_with(build.insert(WaitAllOp.create(result_types=[EVENT])).results[0])
+                argument.replace_all_uses_with(build.value(WaitAllOp.create(result_types=[EVENT])))
             block.erase_arg(argument)
 
 

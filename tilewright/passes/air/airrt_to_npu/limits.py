@@ -18,8 +18,8 @@ from tilewright.passes.air.shim.cutting import AccessSpan, Uncuttable, cut_steps
 from tilewright.passes.air.shim.host_transfers import COALESCED, PRESERVE_ORDER
 from tilewright.passes.air.shim.linear import Linear, linear_of
 from tilewright.passes.air.shim.patterns import buffer_of
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building_before
 
 
 def enforce_limits(function: Operation) -> None:
@@ -81,7 +81,7 @@ def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[AccessSpan]]) -> None:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
         offsets: Entries = [span.offset for span in spans]
         new.set_entries(offsets, [span.size for span in spans], [span.stride for span in spans])
-        building_before(op).insert(new)
+        Emitter.before(op).insert(new)
     Rewriter.erase_op(op)
 
 
@@ -92,7 +92,7 @@ def _wait_as_often(op: DmaMemcpyNdOp, count: int) -> None:
     while after is not None and name is not None:
         if isinstance(after, NpuDmaWaitOp) and after.symbol.root_reference.data == name:
             for _ in range(count - 1):
-                building_before(after).insert(channel_wait(name))
+                Emitter.before(after).insert(channel_wait(name))
             return
         after = after.next_op
 

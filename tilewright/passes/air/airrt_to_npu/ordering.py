@@ -28,7 +28,7 @@ from tilewright.passes.air.shim.host_transfers import (
     RUNTIME_HOIST,
 )
 from tilewright.rewrite.effects import is_pure
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 ARMS = NpuWriteRTPOp | SetLockOp
 IN_STEP = 2
@@ -176,7 +176,7 @@ def _again(value: SSAValue, block: Block, before: Operation, seen: set[Operation
     if not isinstance(maker, Operation) or not _is_late(value, block, seen):
         return value
     copy = maker.clone({operand: _again(operand, block, before, seen) for operand in maker.operands})
-    building_before(before).insert(copy)
+    Emitter.before(before).insert(copy)
     seen.add(copy)
     return copy.results[maker.results.index(value)]
 
@@ -209,13 +209,13 @@ def _pace(tasks: Sequence[DmaConfigureTaskForOp]) -> None:
         if start is None:
             emit_warning(task, f"{PRESERVE_ORDER}: paced task has no dma_start_task; nothing waits before it")
         else:
-            building_before(start).insert(DmaAwaitTaskOp(older.result))
+            Emitter.before(start).insert(DmaAwaitTaskOp(older.result))
     _await_after(start_of(tasks[-1]), tasks[-IN_STEP:])
 
 
 def _await_after(start: DmaStartTaskOp | None, tasks: Sequence[DmaConfigureTaskForOp]) -> None:
     if start is not None:
-        build = building(InsertPoint.after(start), start.location)
+        build = Emitter(InsertPoint.after(start), start.location)
         for task in tasks:
             build.insert(DmaAwaitTaskOp(task.result))
 
@@ -289,7 +289,7 @@ def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operatio
     for feeds in channels.values():
         for older, feed in zip(feeds, feeds[TASK_QUEUE_DEPTH:], strict=False):
             older.task.properties["issue_token"] = BoolAttr.from_bool(True)
-            building_before(feed.start).insert(DmaAwaitTaskOp(older.task.result))
+            Emitter.before(feed.start).insert(DmaAwaitTaskOp(older.task.result))
             yield from (use.operation for use in older.task.result.uses if isinstance(use.operation, DmaFreeTaskOp))
 
 

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DmaDirection
+from tilewright.dialects import arith
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -29,11 +29,10 @@ from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.shim.host_transfers import AWAITED, CARRIED, LAUNCH_END, LAUNCH_WAVE, PRESERVE_ORDER
 from tilewright.passes.air.shim.loops import constant_bounds
-from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, create
-from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.regions import is_inside
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building, building_before
 
 CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})
 
@@ -52,7 +51,7 @@ def transfer_to_task(op: DmaMemcpyNdOp, device: DeviceOp) -> None:
     """Configure and start a task in place of a transfer."""
     name = _channel(op, device)
     task = _task(op)
-    build = building_before(op)
+    build = Emitter.before(op)
     packet = op.attributes.get("packet")
     bd = DmaBdOp(
         op.memref,
@@ -164,18 +163,16 @@ def _offset(op: DmaMemcpyNdOp, strides: list[int]) -> SSAValue | int:
 
 
 def _times(value: SSAValue, factor: int, op: Operation) -> SSAValue:
-    return value if factor == 1 else _arith("muli", value, factor, op)
+    return value if factor == 1 else _arith(arith.MuliOp, value, factor, op)
 
 
 def _plus(value: SSAValue, number: int, op: Operation) -> SSAValue:
-    return _arith("addi", value, number, op)
+    return _arith(arith.AddiOp, value, number, op)
 
 
-def _arith(name: str, value: SSAValue, number: int, op: Operation) -> SSAValue:
-    build = building_before(op)
-    constant = build.insert(make_constant(number_attr(number, i64))).results[0]
-    flags = {"overflowFlags": NO_OVERFLOW_FLAGS}
-    return build.insert(create(f"arith.{name}", (value, constant), (i64,), flags)).results[0]
+def _arith(kind: type[arith.AddiOp | arith.MuliOp], value: SSAValue, number: int, op: Operation) -> SSAValue:
+    build = Emitter.before(op)
+    return build.value(kind(value, build.i64(number)))
 
 
 def _as_i32(value: SSAValue | int) -> SSAValue | int:
@@ -183,18 +180,18 @@ def _as_i32(value: SSAValue | int) -> SSAValue | int:
     if isinstance(value, int):
         return value
     if isinstance(value, OpResult):
-        build = building(InsertPoint.after(value.op), value.op.location)
+        build = Emitter(InsertPoint.after(value.op), value.op.location)
     else:
         block = value.owner
         assert isinstance(block, Block) and block.first_op is not None
-        build = building(InsertPoint.at_start(block), block.first_op.location)
-    return build.insert(create("arith.trunci", (value,), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
+        build = Emitter.at_start(block, block.first_op.location)
+    return build.value(arith.TruncIOp(value, i32))
 
 
-def _runs_less_one(value: SSAValue, build: Builder) -> SSAValue:
-    runs = build.insert(create("arith.trunci", (value,), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
-    one = build.insert(make_constant(number_attr(1, i32))).results[0]
-    return build.insert(create("arith.subi", (runs, one), (i32,), {"overflowFlags": NO_OVERFLOW_FLAGS})).results[0]
+def _runs_less_one(value: SSAValue, build: Emitter) -> SSAValue:
+    runs = build.value(arith.TruncIOp(value, i32))
+    one = build.constant(1)
+    return build.value(arith.SubiOp(runs, one))
 
 
 def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bool) -> None:
@@ -203,12 +200,12 @@ def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bo
         _wait_for_channels(wait, launches, output_elf)
     for op in [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp) and op.results]:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
-        building_before(op).insert(new)
+        Emitter.before(op).insert(new)
         Rewriter.erase_op(op)
 
 
 def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) -> None:
-    build = building_before(wait)
+    build = Emitter.before(wait)
     names = [op.metadata.root_reference.data for op in _transfers(wait) if op.metadata is not None]
     for name in names:
         build.insert(channel_wait(name))
@@ -267,7 +264,7 @@ def _is_visible(task: DmaConfigureTaskForOp, wait: Operation) -> bool:
 
 
 def _end_task(task: DmaConfigureTaskForOp, wait: Operation, device: DeviceOp) -> None:
-    build = building_before(wait)
+    build = Emitter.before(wait)
     if is_awaited(task, is_output(task.alloc.root_reference.data, device)):
         build.insert(DmaAwaitTaskOp(task.result))
     elif PRESERVE_ORDER not in task.attributes:

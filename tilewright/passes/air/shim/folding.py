@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
@@ -34,14 +33,14 @@ from tilewright.passes.air.shim.patterns import (
     set_pattern,
     with_repeat_outermost,
 )
+from tilewright.rewrite.canonicalization import FunctionPattern
 from tilewright.rewrite.driver import Config, rewrite_with
 from tilewright.rewrite.effects import is_pure
-from tilewright.rewrite.folding import FunctionPattern
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_bodies import fold_execute
 from tilewright.rewrite.folding.air_tokens import fold_wait_all
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block
-from tilewright.rewrite.insertion import building_before
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first
 
 ENDLESS_REPEAT = 16
@@ -250,7 +249,7 @@ def _at_start(dim: PatternDimension, loop: scf.ForOp, counting: Counting) -> Pat
 
 def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
     """Put the transfer in place of the loop; it waits for what the loop and everything in it waited for."""
-    build = building_before(loop)
+    build = Emitter.before(loop)
     _hoist(transfer, dims, loop, build)
     waited = [value for value in loop.iter_args if isinstance(value.type, AsyncTokenType)]
     for op in only_block(loop.body).ops:
@@ -259,7 +258,7 @@ def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
     transfer.detach()
     build.insert(transfer)
     transfer.set_dependencies(list(dict.fromkeys(waited)))
-    set_pattern(transfer, dims, building_before(transfer))
+    set_pattern(transfer, dims, Emitter.before(transfer))
     _forward_results(loop, transfer)
     Rewriter.erase_op(loop, safe_erase=False)
 
@@ -270,7 +269,7 @@ def _forward_results(loop: scf.ForOp, transfer: ChannelEnd) -> None:
         result.replace_all_uses_with(initial if transfer.token is None else transfer.token)
 
 
-def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Builder) -> None:
+def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Emitter) -> None:
     """Take what the transfer needs out of the loop."""
     needed: list[SSAValue] = [*transfer.indices_in_bundle, transfer.buffer(transfer.SIDE)]
     needed += [value for dim in dims for value in dim.offset.factors]
@@ -278,7 +277,7 @@ def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Builder)
         _hoist_value(value, loop, build)
 
 
-def _hoist_value(value: SSAValue, loop: scf.ForOp, build: Builder) -> None:
+def _hoist_value(value: SSAValue, loop: scf.ForOp, build: Emitter) -> None:
     owner = value.owner
     if not isinstance(owner, Operation) or not is_defined_in(value, loop.body):
         return

@@ -20,9 +20,9 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.shim.host_transfers import LAUNCH_END
 from tilewright.passes.air.shim.linear import constant
 from tilewright.passes.air.shim.loops import copy_body
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.folding.regions import recreate
-from tilewright.rewrite.insertion import building, building_before
 
 DUMMY = "dummyLaunch"
 
@@ -35,7 +35,7 @@ def serialize_launch(launch: LaunchOp) -> None:
     """Run the points of a launch one after the other."""
     if DUMMY in launch.attributes:
         return
-    build = building_before(launch)
+    build = Emitter.before(launch)
     block = Block(arg_types=[value.type for value in launch.kernel_values])
     _fill(launch, block)
     new = LaunchOp.create(
@@ -54,17 +54,17 @@ def serialize_launch(launch: LaunchOp) -> None:
 
 def _fill(launch: LaunchOp, block: Block) -> None:
     """Loops, the first dimension outermost, with the body of the launch in the innermost."""
-    build = building(InsertPoint.at_end(block), launch.location)
+    build = Emitter.at_end(block, launch.location)
     counts = [_extent(launch, number) for number in range(len(launch.extents))]
     zero, one = constant(0, build), constant(1, build)
     bounds = [constant(count, build) for count in counts] or [one]
     tokens: list[SSAValue] = []
     if launch.token is not None:
-        tokens = [build.insert(WaitAllOp.create(result_types=[TOKEN])).results[0]]
+        tokens = [build.value(WaitAllOp.create(result_types=[TOKEN]))]
     ids, inner = _nest(bounds, zero, one, tokens, block, launch)
     arguments = [*ids[: len(counts)], *bounds[: len(counts)], *block.args]
     at = InsertPoint.before(inner.last_op) if inner.last_op is not None else InsertPoint.at_end(inner)
-    copy_body(launch.block, arguments, building(at, launch.location))
+    copy_body(launch.block, arguments, Emitter(at, launch.location))
     if tokens:
         assert inner.last_op is not None
         inner.last_op.operands = [join_open_tokens(inner)]
@@ -82,12 +82,12 @@ def _nest(
         loop = scf.ForOp(zero, bound, one, tokens, Region(body))
         if block is not outer:
             assert block.last_op is not None
-            building(InsertPoint.before(block.last_op), launch.location).insert(loop)
+            Emitter(InsertPoint.before(block.last_op), launch.location).insert(loop)
             block.last_op.operands = loop.results
         else:
-            building(InsertPoint.at_end(block), launch.location).insert(loop)
+            Emitter.at_end(block, launch.location).insert(loop)
         tokens = list(body.args[1:])
-        building(InsertPoint.at_end(body), launch.location).insert(scf.YieldOp(*tokens))
+        Emitter.at_end(body, launch.location).insert(scf.YieldOp(*tokens))
         ids.append(body.args[0])
         block = body
     return ids, block
@@ -115,14 +115,14 @@ def join_open_tokens(block: Block) -> SSAValue:
     end = block.last_op
     assert end is not None
     join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-    return building_before(end).insert(join).results[0]
+    return Emitter.before(end).value(join)
 
 
 def drain(block: Block) -> None:
     """Block, at the end of a block, until all that is open there has ended."""
     end = block.last_op
     assert end is not None
-    building_before(end).insert(blocking_wait(open_tokens(block)))
+    Emitter.before(end).insert(blocking_wait(open_tokens(block)))
 
 
 def blocking_wait(tokens: list[SSAValue]) -> WaitAllOp:
@@ -140,7 +140,7 @@ def hand_on_tokens(switch: scf.IndexSwitchOp) -> None:
         end = block.last_op
         assert end is not None
         end.operands = [*end.operands, token]
-    new = building_before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
+    new = Emitter.before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
     for old, result in zip(switch.results, new.results, strict=False):
         old.replace_all_uses_with(result)
     Rewriter.erase_op(switch)

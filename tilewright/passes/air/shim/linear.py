@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias, cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
@@ -21,9 +20,11 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects.affine import ApplyOp
 from tilewright.dialects.air.execution import ExecuteOp
-from tilewright.rewrite.folding.building import create
-from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr, scalar_int
+from tilewright.dialects.arith import IndexCastOp
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.folding.regions import terminator
 
 _NONE: Mapping[SSAValue, int] = {}
@@ -136,7 +137,7 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def value_of(linear: Linear, build: Builder) -> SSAValue:
+def value_of(linear: Linear, build: Emitter) -> SSAValue:
     """An index value that a sum is equal to: the one that it was read from, a constant, or an `affine.apply`."""
     if linear.value is not None and linear.value.type == INDEX:
         return linear.value
@@ -149,14 +150,14 @@ def value_of(linear: Linear, build: Builder) -> SSAValue:
         return symbols[0]
     expression = total + linear.constant if linear.constant else total
     map = AffineMapAttr(AffineMap(0, len(symbols), (expression,)))
-    return build.insert(create("affine.apply", symbols, (INDEX,), {"map": map})).results[0]
+    return build.value(ApplyOp.create(operands=symbols, result_types=[INDEX], properties={"map": map}))
 
 
-def constant(number: int, build: Builder) -> SSAValue:
-    return build.insert(make_constant(number_attr(number, INDEX))).results[0]
+def constant(number: int, build: Emitter) -> SSAValue:
+    return build.index(number)
 
 
-def _as_index(value: SSAValue, build: Builder) -> SSAValue:
+def _as_index(value: SSAValue, build: Emitter) -> SSAValue:
     if value.type == INDEX:
         return value
-    return build.insert(create("arith.index_cast", (value,), (INDEX,))).results[0]
+    return build.value(IndexCastOp(value, INDEX))

@@ -7,7 +7,6 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
@@ -19,9 +18,9 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr, scalar_int
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.folding.regions import only_block, take_contents, terminator
-from tilewright.rewrite.insertion import building_before
 
 MOST_COPIES = 100_000
 Copy: TypeAlias = "Callable[[Operation, dict[SSAValue, SSAValue]], Operation]"
@@ -32,11 +31,11 @@ def unroll_chain(loop: scf.ForOp, trips: int) -> None:
     lower, step = scalar_int(loop.lb), scalar_int(loop.step)
     assert lower is not None and step is not None
     check_copies(loop, trips)
-    build = building_before(loop)
+    build = Emitter.before(loop)
     values: Sequence[SSAValue] = loop.iter_args
     yielded: list[Sequence[SSAValue]] = []
     for trip in range(trips):
-        counter = build.insert(make_constant(number_attr(lower + trip * step, loop.lb.type))).results[0]
+        counter = build.constant(lower + trip * step, loop.lb.type)
         values = copy_body(only_block(loop.body), [counter, *values], build)
         yielded.append(values)
     for number, result in enumerate(loop.results):
@@ -47,7 +46,7 @@ def unroll_chain(loop: scf.ForOp, trips: int) -> None:
 def copy_body(
     block: Block,
     arguments: Sequence[SSAValue],
-    build: Builder,
+    build: Emitter,
     known: Mapping[SSAValue, SSAValue] | None = None,
     copy: Copy = Operation.clone,
 ) -> list[SSAValue]:
@@ -105,9 +104,7 @@ def _wait_for(user: Operation, token: SSAValue, tokens: Sequence[SSAValue]) -> N
     join: SSAValue | None = None
     for number, operand in enumerate(user.operands):
         if operand is token:
-            join = (
-                join or building_before(user).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN])).results[0]
-            )
+            join = join or Emitter.before(user).value(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
             user.operands[number] = join
 
 
@@ -126,10 +123,10 @@ def _unroll_parallel(loop: scf.ParallelOp) -> None:
             return
         ranges.append(range(lower, upper, step))
     check_copies(loop, prod(max(0, -(-(turns.stop - turns.start) // turns.step)) for turns in ranges))
-    build = building_before(loop)
+    build = Emitter.before(loop)
     tokens: list[SSAValue] = []
     for point in product(*ranges):
-        counters = [build.insert(make_constant(number_attr(n, loop.lowerBound[0].type))).results[0] for n in point]
+        counters = [build.constant(n, loop.lowerBound[0].type) for n in point]
         tokens += [
             token
             for token in copy_body(only_block(loop.body), counters, build)
@@ -168,10 +165,10 @@ def unroll_affine_loops(op: Operation) -> None:
 
 
 def _unroll(loop: affine.ForOp, bounds: range) -> None:
-    build = building_before(loop)
+    build = Emitter.before(loop)
     values: list[SSAValue] = list(loop.inits)
     for number in bounds:
-        counter = build.insert(make_constant(number_attr(number, INDEX))).results[0]
+        counter = build.constant(number, INDEX)
         values = copy_body(only_block(loop.body), [counter, *values], build)
     for result, value in zip(loop.results, values, strict=True):
         result.replace_all_uses_with(value)
@@ -183,11 +180,8 @@ def counted_loop(loop: affine.ForOp) -> None:
     bounds = constant_bounds(loop)
     if bounds is None:
         return
-    build = building_before(loop)
-    lower, upper, step = (
-        build.insert(make_constant(number_attr(number, INDEX))).results[0]
-        for number in (bounds.start, bounds.stop, bounds.step)
-    )
+    build = Emitter.before(loop)
+    lower, upper, step = (build.constant(number, INDEX) for number in (bounds.start, bounds.stop, bounds.step))
     body = take_contents(loop.body)
     end = terminator(body)
     Rewriter.replace_op(end, scf.YieldOp(*end.operands))

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.air.accesses import Access, Entries
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.passes.air.shim.linear import ZERO, Linear, linear_of, value_of
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import width_of
 from tilewright.rewrite.folding.strided_views import known_int
-from tilewright.rewrite.insertion import building_before
 
 MAX_STRIDE = 1 << 20
 """The largest step of a shim descriptor, in 32-bit words (device/bd.py: a 20-bit field that holds step - 1)."""
@@ -225,9 +224,9 @@ def _pattern(access: Access) -> Pattern | None:
     return dims if len(dims) == len(sizes) else None
 
 
-def set_pattern(op: ChannelEnd, dims: Pattern, build: Builder | None = None) -> None:
+def set_pattern(op: ChannelEnd, dims: Pattern, build: Emitter | None = None) -> None:
     """Move this instead; every entry becomes a value, as upstream spells it."""
-    at = build or building_before(op)
+    at = build or Emitter.before(op)
     lists: tuple[Entries, Entries, Entries] = ([], [], [])
     for dim in dims:
         for entries, number in zip(lists, (dim.offset, Linear(dim.size), Linear(dim.stride)), strict=True):

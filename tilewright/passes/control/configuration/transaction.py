@@ -18,7 +18,7 @@ from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite3
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.free_names import FreeNames
 from tilewright.passes.control.configuration.writes import Write
-from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.emitter import constant_op
 
 DATA_PREFIX = "config_blockwrite_data_"
 
@@ -86,7 +86,7 @@ def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[O
         yield from (data, source, NpuBlockWriteOp(source.results[0], op.address))
         return
     masked = op.opcode == txn.Opcode.MASKWRITE
-    constants = [i32_constant(number) for number in (op.address, op.value, *((op.mask,) if masked else ()))]
+    constants = [constant_op(number) for number in (op.address, op.value, *((op.mask,) if masked else ()))]
     yield from constants
     address, value = constants[0].result, constants[1].result
     yield NpuMaskWrite32Op(address, value, constants[2].result) if masked else NpuWrite32Op(address, value)

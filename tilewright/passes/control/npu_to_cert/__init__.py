@@ -26,7 +26,7 @@ from tilewright.passes.control.cert_chains import merge_chains
 from tilewright.passes.control.npu_to_cert.address_patches import AddressPatchToCert
 from tilewright.passes.control.npu_to_cert.instructions import instruction_patterns
 from tilewright.rewrite.driver import Config, rewrite
-from tilewright.rewrite.insertion import building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
 from tilewright.rewrite.sequence_inlining import InlineRun
 
@@ -129,7 +129,7 @@ def _dissolve_configures(sequence: RuntimeSequenceOp, *, load: bool) -> None:
     """Put what runs on a configuration behind the instruction that loads it."""
     for configure in [op for op in sequence.body.ops if isinstance(op, ConfigureOp)]:
         if load:
-            building_before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
+            Emitter.before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
         for op in configure.inside:
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(configure))

@@ -35,7 +35,7 @@ from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides,
 from tilewright.passes.design.lower_memcpy.streams import Streams
 from tilewright.passes.design.lower_memcpy.token_checks import check_tokens
 from tilewright.rewrite.device_tiles import tiles_by_place
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
 
 
@@ -103,7 +103,7 @@ def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[Runt
         repeated = repeat_forever(core)
         if not waits and (tile := core.tile_like) is not None and core.place is not None:
             name = _free_name(device, "start_{}_{}_lock".format(*core.place))
-            lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
+            lock = Emitter(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
             start_with(moving[0], repeated, lock)
             locks.append(lock)
     return locks
@@ -125,7 +125,7 @@ def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
     for name in (names := sites.locks):
         token, tile = sites.tokens[name.token], tiles[name.place]
         lock = LockOp(tile.result, init=token.value.value.data, sym_name=_lock_name(device, name, names))
-        building(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
+        Emitter(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
         locks[name] = last[tile] = lock
     return locks
 

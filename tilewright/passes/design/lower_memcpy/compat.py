@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import SymbolRefAttr, i32
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DmaDirection, TileId, WireBundle
@@ -27,8 +26,7 @@ from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design.lower_memcpy.cores import COUNTING
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 CHANNEL = 0
 INPUT_BD, OUTPUT_BD = 0, 1
@@ -72,13 +70,13 @@ def _make_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[str, LockO
         if name not in locks:
             locks[name] = LockOp(tile.result, numbers[tile.place], 0, f"{name}_lock")
             numbers[tile.place] += 1
-            building(InsertPoint.after(tile), device.location).insert(locks[name])
+            Emitter(InsertPoint.after(tile), device.location).insert(locks[name])
     return locks
 
 
 def _use_lock(use: UseTokenOp, lock: LockOp) -> None:
-    build = building_before(use)
-    value = build.insert(constant_of(use.value.value.data, i32)).results[0]
+    build = Emitter.before(use)
+    value = build.constant(use.value.value.data)
     build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
     Rewriter.erase_op(use)
 
@@ -91,14 +89,14 @@ def _add_flows(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
         ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.place]))
         arrivals[destination.place] += 1
         flow = FlowOp(source.result, next(ports), destination.result, next(ports))
-        building(InsertPoint.before(end), op.location).insert(flow)
+        Emitter(InsertPoint.before(end), op.location).insert(flow)
 
 
 class _FirstVersion:
     """One copy: a descriptor on the tile, a transfer on the host's side."""
 
     def __init__(self, device: DeviceOp, op: MemcpyOp, lock: LockOp, programmed: set[TileId | None]):
-        self.device, self.op, self.lock, self.build = device, op, lock, building_before(op)
+        self.device, self.op, self.lock, self.build = device, op, lock, Emitter.before(op)
         self.source, self.destination = op.ends
         self.tiles = _tile(op, self.source), _tile(op, self.destination)
         self.is_programmed = all(tile.place in programmed for tile in self.tiles)
@@ -155,12 +153,12 @@ class _FirstVersion:
         name = f"shim_dma_{token}_{column}_{row}_{CHANNEL}"
         if self.device.lookup(name) is None:
             allocation = ShimDmaAllocationOp(name, tile.result, direction, CHANNEL)
-            building(InsertPoint.after(tile), self.op.location).insert(allocation)
+            Emitter(InsertPoint.after(tile), self.op.location).insert(allocation)
         return name
 
 
-def _push(build: Builder, tile: TileOp, direction: DmaDirection, bd_id: int, *, issue_token: bool) -> None:
-    number, repeats = (build.insert(constant_of(value, i32)).results[0] for value in (bd_id, 0))
+def _push(build: Emitter, tile: TileOp, direction: DmaDirection, bd_id: int, *, issue_token: bool) -> None:
+    number, repeats = (build.constant(value) for value in (bd_id, 0))
     build.insert(
         NpuPushQueueOp(*tile.place, direction, CHANNEL, bd_id=number, repeat_count=repeats, issue_token=issue_token)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,8 +21,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.passes.design.lower_memcpy.copies import LockName
-from tilewright.rewrite.emitter import constant_of
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations
 
 FOREVER = (1 << 63) - 1
@@ -41,8 +40,8 @@ def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, Lock
     """Have cores wait for locks and change them, instead of tokens."""
     for use, name in uses.items():
         lock = locks[name]
-        build = building_before(use)
-        value = build.insert(constant_of(use.value.value.data, i32)).results[0]
+        build = Emitter.before(use)
+        value = build.constant(use.value.value.data)
         build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
         Rewriter.erase_op(use)
 
@@ -83,18 +82,18 @@ def repeat_forever(core: CoreOp) -> Block:
             op.detach()
             repeated.add_op(op)
     repeated.add_op(_located(scf.YieldOp(), core))
-    build = building(InsertPoint.before(end), core.location)
-    lower, upper, step = (build.insert(_index(number)).results[0] for number in (0, FOREVER, 1))
+    build = Emitter(InsertPoint.before(end), core.location)
+    lower, upper, step = (build.value(_index(number)) for number in (0, FOREVER, 1))
     build.insert(_located(scf.ForOp(lower, upper, step, [], Region(repeated)), core))
     return repeated
 
 
 def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
     """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
-    build = building(InsertPoint.at_start(repeated), lock.location)
-    one = build.insert(constant_of(1, i32)).results[0]
+    build = Emitter.at_start(repeated, lock.location)
+    one = build.constant(1)
     build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, one))
-    building(InsertPoint.at_start(sequence.body.block), lock.location).insert(SetLockOp(lock.result, 1))
+    Emitter.at_start(sequence.body.block, lock.location).insert(SetLockOp(lock.result, 1))
 
 
 def _index(number: int) -> arith.ConstantOp:

@@ -17,8 +17,8 @@ from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection
 from tilewright.dialects import arith
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.insertion import building, building_before
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 AT_ONCE = 2
@@ -68,17 +68,17 @@ def _has_one_sender_each(copies: Sequence[MemcpyOp]) -> bool:
 
 def _peel(loop: scf.ForOp) -> None:
     """`if any iteration { the first one; the loop over the others }`"""
-    build = building_before(loop)
+    build = Emitter.before(loop)
     order = "ult" if "unsignedCmp" in loop.properties else "slt"
-    has_any = build.insert(arith.CmpiOp(loop.lb, loop.ub, order)).results[0]
+    has_any = build.value(arith.CmpiOp(loop.lb, loop.ub, order))
     block, end = Block(), terminator(loop.body)
     branch = build.insert(scf.IfOp(has_any, [], Region(block)))
-    inside = building(InsertPoint.at_end(block), loop.location)
+    inside = Emitter.at_end(block, loop.location)
     copies: dict[SSAValue, SSAValue] = {only_block(loop.body).args[0]: loop.lb}
     for op in only_block(loop.body).ops:
         if op is not end:
             inside.insert(op.clone(copies))
-    second = inside.insert(arith.AddiOp(loop.lb, loop.step)).results[0]
+    second = inside.value(arith.AddiOp(loop.lb, loop.step))
     inside.insert(scf.YieldOp())
     loop.detach()
     Rewriter.insert_op(loop, InsertPoint.before(terminator(branch.true_region)))

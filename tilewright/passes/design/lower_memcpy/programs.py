@@ -19,7 +19,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.insertion import building_before
+from tilewright.rewrite.emitter import Emitter
 
 CHANNEL = 0
 MOST_ARRIVALS = 2
@@ -34,7 +34,7 @@ def program_copies(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
         if arrivals[destination.tile] == MOST_ARRIVALS:
             fail_op(op, f"is the third copy to its tile, whose DMA has {MOST_ARRIVALS} channels for that")
         ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.tile]))
-        building_before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
+        Emitter.before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
         arrivals[destination.tile] += 1
     for op in copies:
         source, destination = op.ends

@@ -26,8 +26,8 @@ from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
 from tilewright.passes.design.lower_memcpy.streams import Streams
 from tilewright.passes.design.lower_memcpy.tasks import Locks, check_lengths, configure_side
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, recreate
-from tilewright.rewrite.insertion import building, building_before
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Scheduler:
         before, body = self.running, only_block(loop.body)
         received = [body.insert_arg(INDEX, len(body.args)) for running in before for _ in running.tasks]
         operands = [*loop.operands, *(task for running in before for task in running.tasks)]
-        new = building_before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
+        new = Emitter.before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
         Rewriter.erase_op(loop)
         self.running = []
         for op in list(body.ops):
@@ -124,7 +124,7 @@ class Scheduler:
         op = copy.op
         for side in copy.sides:
             self._make_room(side, InsertPoint.before(op))
-        build, stream = building_before(op), self.streams.of[copy]
+        build, stream = Emitter.before(op), self.streams.of[copy]
         tasks = dict[Side, DmaConfigureTaskOp]()
         check_lengths(build, copy)
         for side in (*copy.destinations, copy.source):
@@ -165,7 +165,7 @@ class Scheduler:
         self.running.remove(running)
 
     def _wait(self, copy: Copy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
-        build = building(at, copy.op.location)
+        build = Emitter(at, copy.op.location)
         for task in tasks[1:]:
             build.insert(DmaAwaitTaskOp(task))
         for task in tasks:

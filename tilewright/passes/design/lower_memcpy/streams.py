@@ -32,7 +32,7 @@ from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design.lower_memcpy.copies import Channel, Copy, Side
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 DATA_PACKET = 0
 
@@ -107,7 +107,7 @@ class Streams:
     def _add_flow(self, stream: Stream) -> None:
         copy, end = stream.copies[0], self.device.body.last_op
         assert end is not None, "a device ends with a terminator"
-        build = building(InsertPoint.before(end), copy.op.location)
+        build = Emitter(InsertPoint.before(end), copy.op.location)
         if stream.packet is None:
             for side in copy.destinations:
                 source = copy.source
@@ -132,7 +132,7 @@ class Streams:
                 name = f"shim_dma_{token}_{column}_{row}_{side.number}"
                 if self.device.lookup(name) is None:
                     allocation = ShimDmaAllocationOp(name, side.tile.result, side.direction, side.number)
-                    building(InsertPoint.before(end), copy.op.location).insert(allocation)
+                    Emitter(InsertPoint.before(end), copy.op.location).insert(allocation)
 
 
 def _port(side: Side) -> Port:

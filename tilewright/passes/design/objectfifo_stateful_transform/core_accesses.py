@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import LockAction, ObjectFifoPort
+from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.objectfifo_uses import (
@@ -32,9 +32,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.ends import End
 from tilewright.passes.design.objectfifo_stateful_transform.locks import pair_of
 from tilewright.passes.design.objectfifo_stateful_transform.storage import Storage
 from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.folding.building import cast_op, cmpi, create, integer_op, select
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 INDEX = IndexType()
 SIGNED_AT_LEAST = 5  # arith.cmpi sge
@@ -64,7 +62,7 @@ class CoreLowering:
 
     def run(self) -> None:
         entry = self.core.body.blocks[0]
-        zero = building(InsertPoint.at_start(entry), self.core.location).insert(i32_constant(0)).result
+        zero = Emitter.at_start(entry, self.core.location).constant(0)
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
         threading = Threading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
@@ -106,36 +104,36 @@ class CoreLowering:
         if not self.uses_semaphores:
             self._use_each(op, values[Counter(end, port, What.OLDEST)], LockAction.Acquire)
             return
-        build, held = building_before(op), Counter(end, port, What.HELD)
-        wanted, zero = (build.insert(i32_constant(number)).result for number in (op.count, 0))
-        lacking = build.insert(integer_op("arith.subi", wanted, values[held])).results[0]
-        missing = build.insert(integer_op("arith.maxsi", lacking, zero, flags=None)).results[0]
+        build, held = Emitter.before(op), Counter(end, port, What.HELD)
+        wanted, zero = (build.constant(number) for number in (op.count, 0))
+        lacking = build.value(arith.SubiOp(wanted, values[held]))
+        missing = build.value(arith.MaxSIOp(lacking, zero))
         locks = _storage(op, end).locks
         if locks:
             amount = missing
             if end.repeat_count is not None and end.repeat_count > 1:
-                repeats = build.insert(i32_constant(end.repeat_count)).result
-                amount = build.insert(integer_op("arith.muli", missing, repeats)).results[0]
+                repeats = build.constant(end.repeat_count)
+                amount = build.value(arith.MuliOp(missing, repeats))
             lock = pair_of(locks).empty if port is ObjectFifoPort.Produce else pair_of(locks).full
             build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, amount))
-        values[held] = build.insert(integer_op("arith.addi", values[held], missing)).results[0]
+        values[held] = build.value(arith.AddiOp(values[held], missing))
 
     def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
         oldest, held = (Counter(end, port, what) for what in What)
-        build, locks = building_before(op), _storage(op, end).locks
+        build, locks = Emitter.before(op), _storage(op, end).locks
         if not self.uses_semaphores:
             if oldest not in values:
                 fail_op(op, "objectFifo release has no corresponding acquire on this tile")
             self._use_each(op, values[oldest], LockAction.Release)
         else:
             repeats = end.repeat_count or 1
-            amount = build.insert(i32_constant(op.count * repeats)).result
+            amount = build.constant(op.count * repeats)
             if locks:
                 lock = pair_of(locks).full if port is ObjectFifoPort.Produce else pair_of(locks).empty
                 build.insert(UseLockOp(lock.result, LockAction.Release, amount))
-            count = amount if repeats == 1 else build.insert(i32_constant(op.count)).result
-            values[held] = build.insert(integer_op("arith.subi", values[held], count)).results[0]
+            count = amount if repeats == 1 else build.constant(op.count)
+            values[held] = build.value(arith.SubiOp(values[held], count))
         if oldest in values:
             values[oldest] = _advance(build, values[oldest], op.count, end.ring)
 
@@ -146,11 +144,11 @@ class CoreLowering:
         if not locks:
             return
         is_full = (port is ObjectFifoPort.Produce) == (action is LockAction.Release)
-        build = building_before(op)
-        chosen = build.insert(cast_op("arith.index_cast", oldest, INDEX)).results[0]
+        build = Emitter.before(op)
+        chosen = build.value(arith.IndexCastOp(oldest, INDEX))
         for number in range(op.count * (end.repeat_count or 1)):
-            lock = build.insert(_choose(chosen, locks, number, op)).results[0]
-            value = build.insert(i32_constant(int(is_full))).result
+            lock = build.value(_choose(chosen, locks, number, op))
+            value = build.constant(int(is_full))
             build.insert(UseLockOp(lock, action, value))
 
     def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
@@ -158,9 +156,9 @@ class CoreLowering:
         assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
         end, port = self.keys[acquire]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
-        build = building_before(op)
-        oldest = build.insert(cast_op("arith.index_cast", values[Counter(end, port, What.OLDEST)], INDEX)).results[0]
-        chosen = build.insert(_choose(oldest, buffers, op.index.value.data, op)).results[0]
+        build = Emitter.before(op)
+        oldest = build.value(arith.IndexCastOp(values[Counter(end, port, What.OLDEST)], INDEX))
+        chosen = build.value(_choose(oldest, buffers, op.index.value.data, op))
         op.output.replace_all_uses_with(chosen)
 
 
@@ -171,27 +169,29 @@ def _storage(op: Access, end: End) -> Storage:
     return storage
 
 
-def _advance(build: Builder, oldest: SSAValue, count: int, ring: int) -> SSAValue:
+def _advance(build: Emitter, oldest: SSAValue, count: int, ring: int) -> SSAValue:
     """Go `count` buffers further round a ring."""
-    size, step = (build.insert(i32_constant(number)).result for number in (ring, count))
-    sum = build.insert(integer_op("arith.addi", oldest, step)).results[0]
-    is_round = build.insert(cmpi(SIGNED_AT_LEAST, sum, size, i1)).results[0]
+    size, step = (build.constant(number) for number in (ring, count))
+    sum = build.value(arith.AddiOp(oldest, step))
+    is_round = build.value(arith.CmpiOp(sum, size, SIGNED_AT_LEAST))
     if count == 1:  # then it can only be back at the first one
-        wrapped: SSAValue = build.insert(i32_constant(0)).result
+        wrapped: SSAValue = build.constant(0)
     else:
-        wrapped = build.insert(integer_op("arith.subi", sum, size)).results[0]
-    return build.insert(select(is_round, wrapped, sum)).results[0]
+        wrapped = build.value(arith.SubiOp(sum, size))
+    return build.value(arith.SelectOp(is_round, wrapped, sum))
 
 
 def _choose(number: SSAValue, choices: Sequence[SSAValue], offset: int, at: Operation) -> Operation:
     """The one of several values that comes `offset` behind the one with a number that is known at run time."""
     turned = [choices[(offset + case) % len(choices)] for case in range(len(choices))]
-    regions = [Region(Block([create("scf.yield", [value])])) for value in (turned[0], *turned)]
+    regions = [Region(Block([scf.YieldOp.create(operands=[value])])) for value in (turned[0], *turned)]
     for region in regions:
         for op in region.block.ops:
             op.location = at.location
     cases = DenseArrayBase.from_list(i64, range(len(choices)))
-    return create("scf.index_switch", [number], [choices[0].type], {"cases": cases}, regions=regions)
+    return scf.IndexSwitchOp.create(
+        operands=[number], result_types=[choices[0].type], properties={"cases": cases}, regions=regions
+    )
 
 
 def _erase(op: Access) -> None:

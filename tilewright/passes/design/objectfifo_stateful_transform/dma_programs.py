@@ -30,7 +30,7 @@ from tilewright.ir.create import append_operation, insert_operation
 from tilewright.ir.diagnostics import fail, fail_op, op_text
 from tilewright.passes.design.objectfifo_stateful_transform.chains import Chain, Descriptor, LockUse
 from tilewright.passes.design.objectfifo_stateful_transform.ends import End
-from tilewright.rewrite.emitter import i32_constant
+from tilewright.rewrite.emitter import constant_op
 
 BODIES: dict[TileType, type[DmaBody]] = {
     TileType.CoreTile: MemOp,
@@ -153,7 +153,7 @@ def _operations(
 
 
 def _use(use: LockUse) -> Iterator[Operation]:
-    value = i32_constant(use.value)
+    value = constant_op(use.value)
     yield value
     yield UseLockOp.create(operands=[use.lock, value.result], properties={"action": enum_to_attr(use.action)})
 

@@ -14,7 +14,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.place_tiles.placers import Placement, anneal, place_sequentially
 from tilewright.rewrite.device_tiles import tile_at
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 
 
 class Placer(StrEnum):
@@ -49,7 +49,7 @@ class PlaceTilesPass(Pass):
             logical.erase()
         for fifo, place in placement.storage:
             allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(op, *place).result)
-            building(InsertPoint.after(fifo), fifo.location).insert(allocate)
+            Emitter(InsertPoint.after(fifo), fifo.location).insert(allocate)
 
     def _find_places(self, device: DeviceOp) -> Placement:
         if self.placer is Placer.ANNEALING:

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
+from tilewright.dialects import memref
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.locks import LockOp
@@ -26,8 +27,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.passes.design.standard_lowering.core_intrinsics import Intrinsics
 from tilewright.passes.design.standard_lowering.core_operations import patterns_for
-from tilewright.rewrite.folding.building import create
-from tilewright.rewrite.insertion import building
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
 
 ALIGNMENT_BYTES = 32
@@ -126,7 +126,7 @@ def _make_global(module: ModuleOp, device: DeviceOp, buffer: BufferOp, takes: Ch
     }
     if buffer.initial_value is not None and takes(buffer.place):
         properties["initial_value"] = buffer.initial_value
-    made = create("memref.global", properties=properties)
+    made = memref.GlobalOp.create(properties=properties)
     made.location = buffer.location
     _insert_at_start(module, [made])
     for use in list(buffer.buffer.uses):
@@ -137,10 +137,14 @@ def _make_global(module: ModuleOp, device: DeviceOp, buffer: BufferOp, takes: Ch
 
 
 def _get_global(buffer: BufferOp, name: StringAttr, user: Operation, index: int) -> None:
-    build, type = building(InsertPoint.before(user), buffer.location), buffer.buffer.type
-    found = build.insert(create("memref.get_global", (), [type], {"name": SymbolRefAttr(name)}))
+    build, type = Emitter(InsertPoint.before(user), buffer.location), buffer.buffer.type
+    found = build.insert(memref.GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)}))
     alignment = IntegerAttr(ALIGNMENT_BYTES, i32)
-    build.insert(create("memref.assume_alignment", found.results, [type], {"alignment": alignment}))
+    build.insert(
+        memref.AssumeAlignmentOp.create(
+            operands=found.results, result_types=[type], properties={"alignment": alignment}
+        )
+    )
     user.operands[index] = found.results[0]
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import Float32Type, IntegerAttr, i32
+from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from tilewright.device import Arch, LockAction
+from tilewright.dialects import arith, vector
 from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
 from tilewright.dialects.aie.core import DebugOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.passes.design.standard_lowering.core_intrinsics import DEBUG, Intrinsics
-from tilewright.rewrite.folding.building import cast_op, create, insert_value, integer_op
-from tilewright.rewrite.folding.constants import make_constant
+from tilewright.rewrite.emitter import constant_op
 
 Lowering: TypeAlias = "Callable[[Any, PatternRewriter, Intrinsics], SSAValue | None]"
 """Puts calls where the rewriter stands and gives what replaces the operation's result, if it has one."""
@@ -38,15 +38,15 @@ def patterns_for(arch: Arch) -> Mapping[type[Operation], RewritePattern]:
 
 
 def _number(rewriter: PatternRewriter, value: int) -> SSAValue:
-    return insert_value(rewriter, make_constant(IntegerAttr(value, i32)))
+    return rewriter.insert(constant_op(value, i32)).results[0]
 
 
 def _lower_use_lock(op: UseLockOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
     """Locks of the second generation count: a negative value says that more will do."""
-    lock = insert_value(rewriter, cast_op("arith.index_cast", op.lock, i32))
+    lock = rewriter.insert(arith.IndexCastOp(op.lock, i32)).results[0]
     value = op.value
     if op.lock_action is LockAction.AcquireGreaterEqual:
-        value = insert_value(rewriter, integer_op("arith.subi", _number(rewriter, 0), value))
+        value = rewriter.insert(arith.SubiOp(_number(rewriter, 0), value)).results[0]
     name = "acquire" if op.is_acquire else "release"
     rewriter.insert(intrinsics.call(op, f"lock.{name}.reg" if _is_first(intrinsics) else name, [lock, value]))
 
@@ -92,7 +92,11 @@ def _lower_get_cascade(op: GetCascadeOp, rewriter: PatternRewriter, intrinsics: 
 
 def _as_type(value: SSAValue, type: Attribute, rewriter: PatternRewriter) -> SSAValue:
     """The same bits as a vector of another type."""
-    return value if value.type == type else insert_value(rewriter, create("vector.bitcast", [value], [type]))
+    return (
+        value
+        if value.type == type
+        else rewriter.insert(vector.BitcastOp.create(operands=[value], result_types=[type])).results[0]
+    )
 
 
 def _lower_event(op: EventOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:

@@ -23,9 +23,9 @@ from tilewright.passes.sequence.dma_tasks_to_npu.task_checks import (
 )
 from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
 from tilewright.passes.sequence.limit_checks import Guards
+from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
-from tilewright.rewrite.folding import patterns_of
 from tilewright.rewrite.legalization import convert
 
 
@@ -47,7 +47,7 @@ class StartTaskToPushQueue(RewritePattern):
         task = op.configuration if op.bd_id is None else find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
-        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
         rewriter.replace(
@@ -84,7 +84,7 @@ class AwaitTaskToSync(RewritePattern):
         if not task.issues_token:
             remedy = "Consider adding attribute `issue_token=true` here."
             fail_op(op, "Cannot wait on a BD that is not configured to issue a token.", (task, remedy))
-        place, emit = place_of(task, op), Emitter(rewriter, self.constants)
+        place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         rewriter.replace(op, wait_for_token(emit, place, task.dma_direction, task.channel.value.data))
 
 
@@ -161,7 +161,9 @@ class ConfigureTaskToWriteBd(RewritePattern):
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following = link_descriptors(op, descriptors)
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, Emitter(rewriter, self.constants), self.guards).write(following.get(bd))
+            TaskDescriptor(op, bd, place, Emitter(rewriter, constants=self.constants), self.guards).write(
+                following.get(bd)
+            )
         rewriter.erase(op)
 
 

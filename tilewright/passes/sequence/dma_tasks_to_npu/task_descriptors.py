@@ -189,7 +189,7 @@ class TaskDescriptor:
         descriptor = UpstreamDescriptor(self.model, self.place, self.bd_id)
         place = self.place._asdict()
         if (bd_id := known(self.bd_id)) is not None:
-            emit.emit(NpuWriteBdOp(**fields, **place, bd_id=bd_id))
+            emit.insert(NpuWriteBdOp(**fields, **place, bd_id=bd_id))
         else:
             descriptor.write_template(emit, descriptor_words(self.model, {**fields, **place}))
         length = emit.number(self._explicit_length())
@@ -232,7 +232,7 @@ class TaskDescriptor:
             offset_bytes = self._offset_bytes(part.offset_bytes)
             check_argument_part(self.checks, part, offset_bytes, transfer, self.element_bytes)
             offset = emit.number(offset_bytes)
-        emit.emit(NpuAddressPatchOp(register, part.argument.index, offset, runtime_register))
+        emit.insert(NpuAddressPatchOp(register, part.argument.index, offset, runtime_register))
 
     def _runtime_register(self) -> SSAValue | None:
         """The register with the address, where the number of the descriptor is not known."""
@@ -254,12 +254,12 @@ class TaskDescriptor:
         offset_bytes: Number = bd.offset_bytes if transfer is None else self._checked_buffer_offset(transfer)
         address = self.numbers.add(buffer.address_bytes + self._window(buffer), offset_bytes)
         if self.model.is_shim_noc(*self.place):
-            emit.emit(NpuWrite32Op(target, emit.number(address)))
+            emit.insert(NpuWrite32Op(target, emit.number(address)))
             return
         field = CoreBd.address if self.model.is_core_tile(*self.place) else MemTileBd.address
         self.checks.within(address, 0, WORD_BYTES * field.limits[-1], "address of the transfer")
         words = self.numbers.multiply(self.numbers.divide(address, WORD_BYTES), 1 << field.lo)
-        emit.emit(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
+        emit.insert(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
 
     def _checked_buffer_offset(self, transfer: Transfer) -> Number:
         offset_bytes = self._offset_bytes(0)

@@ -38,8 +38,8 @@ from tilewright.passes.sequence.lower_dynamic_bd_pool.pooled_tasks import (
     handed_on,
 )
 from tilewright.passes.sequence.used_descriptors import used_descriptors
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import is_defined_in, only_block, recreate, terminator
-from tilewright.rewrite.insertion import building_before
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class _PooledSequence:
             return
         place, _, _ = channel_of(op)
         check_descriptors(op)
-        build, pool = building_before(op), self.pool_of(op)
+        build, pool = Emitter.before(op), self.pool_of(op)
         ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
@@ -163,7 +163,7 @@ class _PooledSequence:
                 *lower_first(op.task),
             )
         self.check_freed_once(op)
-        build = building_before(op)
+        build = Emitter.before(op)
         place, _, _ = channel_of(task.example)
         for id in reversed(task.ids):
             build.insert(DmaBdPoolPushOp(place, id, *self.pool_of(task.example)))
@@ -252,7 +252,7 @@ class _PooledSequence:
             return {}
         ids = [id for task in operands.values() for id in task.ids]
         types = [*(result.type for result in op.results), *(i32 for task in results.values() for _ in task.ids)]
-        new = building_before(op).insert(recreate(op, operands=[*op.operands, *ids], result_types=types))
+        new = Emitter.before(op).insert(recreate(op, operands=[*op.operands, *ids], result_types=types))
         added = iter(new.results[len(op.results) :])
         given = {k: handed_on(task, [next(added) for _ in task.ids]) for k, task in results.items()}
         self.tasks.update((new.results[position], task) for position, task in given.items())

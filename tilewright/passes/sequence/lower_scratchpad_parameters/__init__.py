@@ -41,8 +41,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import shown
 from tilewright.outputs import write_file
 from tilewright.passes.sequence.lower_scratchpad_parameters.scratchpad_reads import Entry, lower_reads
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter, constant_op
 
 ENTRY_BYTES = 4
 DONE = BoolAttr.from_bool(False)
@@ -128,7 +127,7 @@ def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]
     for sequence in ops:
         if isinstance(sequence, RuntimeSequenceOp):
             if _must_synchronize(sequence, uses_parameters and bool(parameters)):
-                at_start = building(InsertPoint.at_start(sequence.body.block), sequence.location)
+                at_start = Emitter.at_start(sequence.body.block, sequence.location)
                 at_start.insert(SyncScratchpadParametersFromHostOp())
                 sequence.emit_parameter_sync_preamble = DONE
             _lower_synchronizations(sequence, len(parameters), entries, locks)
@@ -145,11 +144,11 @@ def _wait_for_parameters(core: CoreOp) -> SSAValue:
     """Have a core begin by waiting for a new lock."""
     tile = core.tile_like
     assert tile is not None, "the verifier asks for a tile"
-    lock = building(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0))
+    lock = Emitter(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0))
     first = core.body.first_block
     assert first is not None, "the verifier asks for a body"
-    build = building(InsertPoint.at_start(first), core.location)
-    one = build.insert(i32_constant(1))
+    build = Emitter.at_start(first, core.location)
+    one = build.insert(constant_op(1))
     build.insert(UseLockOp(lock.result, LockAction.Acquire, one.result))
     core.emit_parameter_sync_preamble = DONE
     return lock.result
@@ -168,15 +167,16 @@ def _lower_synchronizations(
     """Have the firmware fill the buffers of the cores, and let the cores go on."""
     markers = [op for op in sequence.walk() if isinstance(op, SyncScratchpadParametersFromHostOp)]
     for marker in markers:
-        build = building_before(marker)
+        build = Emitter.before(marker)
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
             build.insert(NpuCreateScratchpadOp(ENTRY_BYTES * parameters))
         for index, buffer in entries:
-            address, zero = (build.insert(i32_constant(0)).result for _ in range(2))
+            address, zero = (build.constant(0) for _ in range(2))
             clear = NpuWrite32Op(address, zero)  # the firmware adds to what is there
             update = NpuUpdateFromScratchpadOp(StateTableFunction.incr, 0, state_table_idx=index, address=0)
             clear.buffer = update.buffer = SymbolRefAttr(buffer)
-            build.insert([clear, update])
+            build.insert(clear)
+            build.insert(update)
         for lock in locks:
             build.insert(SetLockOp(lock, 1))
         Rewriter.erase_op(marker)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerAttr, IntegerType, MemRefType, i16, i32
+from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, MemRefType, i16, i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, memref
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.lookup import parent_of_type, symbol_name
@@ -18,10 +18,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.scratchpad import ReadScratchpadParameterOp, ScratchpadParameterOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import quoted
-from tilewright.rewrite.emitter import i32_constant
-from tilewright.rewrite.folding.building import cast_op, create
-from tilewright.rewrite.folding.constants import make_constant
-from tilewright.rewrite.insertion import building, building_before
+from tilewright.rewrite.emitter import Emitter
 
 BUFFER = MemRefType(i32, [2])  # the firmware writes pairs of words
 SHIFT = 2  # it forces the low bits of the first word to zero, so the host shifts what it passes
@@ -47,7 +44,7 @@ def lower_reads(
             prefix = f"__param_{parameter}_{tile.place.column}_{tile.place.row}_"
             name = next(name for number in numbers if (name := f"{prefix}{number}") not in names)
             buffer = BufferOp(tile.result, BUFFER, name)
-            buffers[parameter, tile] = building(InsertPoint.after(tile), read.location).insert(buffer)
+            buffers[parameter, tile] = Emitter(InsertPoint.after(tile), read.location).insert(buffer)
             index = parameters[parameter].state_table_idx
             assert index is not None, "every parameter has been given an entry"
             entries.append(Entry(index.value.data, name))
@@ -64,17 +61,17 @@ def _tile_of(read: ReadScratchpadParameterOp) -> TileOp:
 
 
 def _lower_read(read: ReadScratchpadParameterOp, buffer: BufferOp) -> None:
-    build = building_before(read)
-    zero = build.insert(make_constant(IntegerAttr(0, IndexType()))).results[0]
-    loaded = build.insert(create("memref.load", [buffer.buffer, zero], [i32])).results[0]
-    shift = build.insert(i32_constant(SHIFT)).result
-    value: SSAValue = build.insert(arith.ShRUIOp(loaded, shift)).result
+    build = Emitter.before(read)
+    zero = build.constant(0, IndexType())
+    loaded = build.value(memref.LoadOp.create(operands=[buffer.buffer, zero], result_types=[i32]))
+    shift = build.constant(SHIFT)
+    value: SSAValue = build.value(arith.ShRUIOp(loaded, shift))
     match read.result.type:
         case IntegerType() as type if type.bitwidth < 32:
-            value = build.insert(cast_op("arith.trunci", value, type)).results[0]
+            value = build.value(arith.TruncIOp(value, type))
         case BFloat16Type() as type:
-            half = build.insert(cast_op("arith.trunci", value, i16)).results[0]
-            value = build.insert(cast_op("arith.bitcast", half, type)).results[0]
+            half = build.value(arith.TruncIOp(value, i16))
+            value = build.value(arith.BitcastOp(half, type))
         case type if type == i32:
             pass
         case type:

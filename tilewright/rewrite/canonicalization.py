@@ -1,0 +1,134 @@
+"""How operations fold, and the patterns that bring them to canonical form: MLIR's, dialect by dialect.
+
+Each dialect in `DIALECTS` has a module here that gives two tables by operation name: `FOLDERS`, functions that say what
+an operation is equal to, and `PATTERNS`, functions that rewrite it. For these dialects the tables are all there is; an
+operation of any other dialect speaks for itself, with xDSL's `HasFolder` and `HasCanonicalizationPatternsTrait`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import ub
+from xdsl.dialects.builtin import Signedness, UnregisteredOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder
+
+from tilewright.dialects import index
+from tilewright.rewrite.effects import facts_of
+from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.folding.constants import (
+    I1,
+    INDEX,
+    as_dense,
+    as_integer_type,
+    as_scalar,
+    constant_of,
+)
+
+__all__ = ["Folder", "PatternFunction", "constant_of", "fold", "materialize", "patterns_of"]
+
+Folder: TypeAlias = Callable[[Any], "Sequence[SSAValue | Attribute] | None"]
+"""Gives one replacement for each result, none at all if it changed the operation in place, None if it did nothing."""
+PatternFunction: TypeAlias = Callable[[Any, PatternRewriter], None]
+
+DIALECTS = {"affine", "air", "airrt", "arith", "cf", "index", "memref", "scf", "vector"}
+
+IDEMPOTENT = {"arith.andi", "arith.ori"}
+"""`f(x, x)` is `x`."""
+
+
+class FunctionPattern(RewritePattern):
+    """A function as a pattern, called by its name."""
+
+    def __init__(self, function: PatternFunction):
+        self.function = function
+        self.name = function.__name__
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        self.function(op, rewriter)
+
+
+class _Rules:
+    """What there is to do for one kind of operation."""
+
+    __slots__ = ("folder", "patterns")
+
+    def __init__(self, op: type[Operation]):
+        dialect = op.name.partition(".")[0]
+        if issubclass(op, UnregisteredOp):
+            self.folder, self.patterns = None, ()
+        elif dialect in DIALECTS:
+            module = import_module(f"tilewright.rewrite.folding.{dialect}")
+            self.folder: Folder | None = module.FOLDERS.get(op.name)
+            functions: Sequence[PatternFunction] = module.PATTERNS.get(op.name, ())
+            self.patterns: tuple[RewritePattern, ...] = tuple(map(FunctionPattern, functions))
+        else:
+            self.folder = _own_folder if op.has_trait(HasFolder) else None
+            trait = op.get_trait(HasCanonicalizationPatternsTrait)
+            self.patterns = trait.get_patterns(op) if trait is not None else ()
+
+
+def _own_folder(op: Operation) -> Sequence[SSAValue | Attribute] | None:
+    folder = op.get_trait(HasFolder)
+    return (folder.fold(op) if folder is not None else None) or None
+
+
+_rules: dict[type[Operation], _Rules] = {}
+
+
+def _rules_of(op: Operation) -> _Rules:
+    cls = type(op)
+    found = _rules.get(cls)
+    if found is None:
+        found = _Rules(cls)
+        if not isinstance(op, UnregisteredOp):
+            _rules[cls] = found
+    return found
+
+
+def patterns_of(op: Operation) -> Sequence[RewritePattern]:
+    """The canonicalization patterns for `op`, in the order to try them."""
+    return _rules_of(op).patterns
+
+
+def fold(op: Operation) -> Sequence[SSAValue | Attribute] | None:
+    """What `op` folds to: one replacement for each result, nothing if it was changed in place, None if it stays."""
+    folder = _rules_of(op).folder
+    folded = folder(op) if folder is not None else None
+    if not folded and facts_of(op).commutative and _constants_to_the_right(op):
+        return ()
+    if not folded and op.name in IDEMPOTENT and op.operands[0] is op.operands[1]:
+        return (op.operands[0],)
+    return folded
+
+
+def _constants_to_the_right(op: Operation) -> bool:
+    operands = tuple(op.operands)
+    is_constant = [facts_of(v.owner).constant if isinstance(v.owner, Operation) else False for v in operands]
+    if is_constant == sorted(is_constant):
+        return False
+    variables = [v for v, constant in zip(operands, is_constant, strict=True) if not constant]
+    constants = [v for v, constant in zip(operands, is_constant, strict=True) if constant]
+    op.operands = (*variables, *constants)
+    return True
+
+
+def materialize(op: Operation, value: Attribute, type: Attribute) -> Operation | None:
+    """A constant operation for `value`, from the dialect of `op`; None if `value` is no constant of that type."""
+    if value.name == "ub.poison":
+        return ub.PoisonOp.create(result_types=[type], properties={"value": value})
+    if (as_scalar(value) is None and as_dense(value) is None) or cast(Any, value).type != type:
+        return None
+    if op.name.startswith("index."):
+        if type not in (INDEX, I1):
+            return None
+        kind = index.ConstantOp if type == INDEX else index.BoolConstantOp
+        return kind.create(result_types=[type], properties={"value": value})
+    integer = as_integer_type(type)
+    if integer is not None and integer.signedness.data is not Signedness.SIGNLESS:
+        return None
+    return constant_op(value)
