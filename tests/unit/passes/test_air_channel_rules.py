@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 from xdsl.dialects.builtin import UnknownLoc
-from xdsl.ir import BlockGroup
+from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelLink, ChannelWorld
@@ -32,7 +32,7 @@ NOBODY = cast(ChannelEnd, None)
 
 def emitted(rule: RankRule, element: tuple[int, ...], ranks: int) -> int | None:
     """What the code of a rule computes."""
-    emitter = Emitter.at_end(BlockGroup(), UnknownLoc())
+    emitter = Emitter.at_end(Block(), UnknownLoc())
     indices = [emitter.index(index) for index in element]
     return evaluate(rule.emit(emitter, indices, emitter.index(ranks)), {})
 
