@@ -16,7 +16,7 @@ KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 VERSION = "gfx_target_version"
 TOOL_SECONDS = 20
 _ASK_DRIVER = """
-from tilewright.gpu.cuda.driver import open_driver
+from tilewright.gpu.cuda import open_driver
 driver = open_driver()
 print(driver.chip(driver.handle("cuDeviceGet", 0)))
 """
