@@ -25,7 +25,8 @@ from tilewright.gpu.device import (
 )
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
 from tilewright.gpu.host.launcher import run_ranks
-from tilewright.gpu.host.outcome import RankReport, RunResult
+from tilewright.gpu.host.outcome import AirRunResult as RunResult
+from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.program import HostProgram, host_program
 from tilewright.gpu.host.rank import RankJob
 from tilewright.gpu.host.supervisor import Show
@@ -42,9 +43,9 @@ from tilewright.tracebacks import at_user_line
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
 
 DEFAULT_CHIPS = {"emulator": DEFAULT_AMD, "cuda": DEFAULT_NVIDIA, "hip": DEFAULT_AMD}
-"""What programs are lowered for where nobody says it, by backend."""
+"""What programs are lowered for by default, by backend."""
 DEFAULT_WAVES = {Vendor.NVIDIA: 64}
-"""Lanes of a wave where nobody says it: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
+"""Lanes of a wave by default: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
 MOST_LANES = 1024
 MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
@@ -54,7 +55,7 @@ KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
 
 
 def default_chip(backend: str) -> str:
-    """The chip to lower for where nobody says it: that of this machine's GPU if the program shall run on it."""
+    """The chip to lower for by default: that of this machine's GPU if the program shall run on it."""
     found = nvidia_chip() if backend == "cuda" else amd_chip() if backend == "hip" else None
     try:
         return DEFAULT_CHIPS[backend] if found is None else compatible_chip(found)
@@ -239,7 +240,7 @@ class AirProgram:
 
 
 class _Quoting:
-    """Errors inside of it take the program's text along, for whoever shows them."""
+    """Errors inside of it take the program's text along, for what shows them."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text

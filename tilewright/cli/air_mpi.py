@@ -91,7 +91,7 @@ def _open_mpi() -> Any:
 
 def _be_a_rank(program: AirProgram, args: Namespace) -> int:
     from tilewright.gpu.host.mpi import abort, run_mpi_rank
-    from tilewright.gpu.host.outcome import RunResult
+    from tilewright.gpu.host.outcome import AirRunResult
 
     mpi = _open_mpi()
     world_size(program, mpi.COMM_WORLD.size)
@@ -101,7 +101,7 @@ def _be_a_rank(program: AirProgram, args: Namespace) -> int:
         _explain(report, mpi.COMM_WORLD.size, program)
         abort(mpi, 1)
     elif args.out is not None:
-        save_buffers(Path(args.out), job.program.entry, RunResult([report], "", 0.0))
+        save_buffers(Path(args.out), job.program.entry, AirRunResult([report], "", 0.0))
     return report.status
 
 

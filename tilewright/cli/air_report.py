@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import show_diagnostics
 
 if TYPE_CHECKING:
-    from tilewright.gpu.host.outcome import DiagnosticRecord, RankReport, RunResult
+    from tilewright.gpu.host.outcome import AirRunResult, DiagnosticRecord, RankReport
     from tilewright.gpu.host.rank import RankJob
 
 
@@ -32,14 +32,14 @@ class Printer:
         if not self.quiet:
             print(f"[rank {rank:{self.width}}] {text}" if self.prefix else text, flush=True)
 
-    def all(self, result: RunResult) -> None:
+    def all(self, result: AirRunResult) -> None:
         """What each rank printed, one after the other."""
         for rank in result.ranks:
             for text in rank.output.splitlines():
                 self.line(rank.rank, text)
 
 
-def report(result: RunResult, sources: Mapping[str, str], as_json: bool, verbose: bool = False) -> int:
+def report(result: AirRunResult, sources: Mapping[str, str], as_json: bool, verbose: bool = False) -> int:
     """Say what failed, on stderr; gives the exit status."""
     show_diagnostics(result.diagnostics(), sources)
     for rank in result.failed:
@@ -55,7 +55,7 @@ def report(result: RunResult, sources: Mapping[str, str], as_json: bool, verbose
     return result.status
 
 
-def outcome(result: RunResult) -> dict[str, Any]:
+def outcome(result: AirRunResult) -> dict[str, Any]:
     """A run for machines."""
     return {
         "status": result.status,

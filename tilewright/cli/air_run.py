@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tilewright.air import AirProgram
     from tilewright.gpu.host.arguments import Argument
-    from tilewright.gpu.host.outcome import RunResult
+    from tilewright.gpu.host.outcome import AirRunResult
     from tilewright.gpu.host.rank import RankJob
 
 LAUNCHERS = "local", "mpi"
@@ -161,7 +161,7 @@ def _value(name: str, type: Any, spec: str | None) -> Argument:
     return number_text("--arg", name, spec)
 
 
-def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
+def save_buffers(directory: Path, entry: FuncOp, result: AirRunResult) -> None:
     """Buffers of rank 0 go into the directory itself, those of others into folders of their own."""
     from tilewright.cli.files import write_folder
     from tilewright.dialects.memref.types import is_ranked

@@ -1,4 +1,4 @@
-"""Which GPU this machine has, by the name that compilers know it by. Needs nothing but Python."""
+"""GPUs of this machine, by the names that compilers know them by. Needs nothing but Python."""
 
 from __future__ import annotations
 

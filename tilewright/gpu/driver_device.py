@@ -40,7 +40,7 @@ class DriverError(Error):
     """A driver cannot do what it was asked."""
 
     remedies: ClassVar[Mapping[int, str]]
-    """What the driver's numbers mean to somebody who runs a program."""
+    """What the driver's numbers mean for a program."""
 
     def __init__(self, function: str, code: int, text: str, log: str = ""):
         parts = f"{function}: {text} ({code})", self.remedies.get(code), log

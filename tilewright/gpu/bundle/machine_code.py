@@ -20,7 +20,7 @@ READ_EXECUTE = 1 | 4
 SHT_NOBITS = 8
 MACHINES = {elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "aarch64"}
 FAR_JUMPS = {
-    elf.EM_X86_64: bytes.fromhex("ff2502000000 0000"),  # jmp [rip + 2], and two bytes that nobody executes
+    elf.EM_X86_64: bytes.fromhex("ff2502000000 0000"),  # jmp [rip + 2], and two bytes that are never executed
     elf.EM_AARCH64: bytes.fromhex("50000058 00021fd6"),  # ldr x16, #8; br x16
 }
 """Code that goes to the address behind it."""

@@ -1,4 +1,4 @@
-"""What a bundle says about itself, in bundle.json."""
+"""Manifest of a bundle: everything but the code itself, in bundle.json."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from tilewright.gpu.device import (
 from tilewright.gpu.driver_device import LoadableCode
 from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
-from tilewright.gpu.host.runtime import Exited, HostRuntime, arguments_at
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
 from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor
 from tilewright.outputs import array_files, write_files
 
@@ -152,7 +152,7 @@ class Located(DeviceError):
     """An error whose text begins with the place in the source where the host asked for what failed."""
 
 
-class BundleRuntime(HostRuntime):
+class BundleRuntime(NativeRuntime):
     """The runtime of a bundle: errors name the places that its manifest lists."""
 
     def __init__(self, folder: Path, manifest: Manifest, world: World, device: Any, context: HostContext):

@@ -1,4 +1,4 @@
-"""What an entry is called with: NumPy arrays and numbers, checked, and in the form that native code takes."""
+"""Arguments of an entry: NumPy arrays and numbers, checked, and in the form that native code takes."""
 
 from __future__ import annotations
 

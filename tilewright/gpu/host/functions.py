@@ -65,7 +65,7 @@ class _Attributes(ir.FunctionAttributes):
 
 
 class HostBody(Body):
-    """One function. Its loops may run as long as they like: who waits for it has a clock."""
+    """One function. Its loops may run as long as they like: the process that waits for it has a clock."""
 
     def __init__(
         self, unit: HostUnit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
@@ -75,7 +75,7 @@ class HostBody(Body):
         self.host, self.op_at_work = unit, op
 
     def pause(self, often: bool) -> None:
-        """Nobody else runs in this process."""
+        """Nothing else runs in this process."""
 
     def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:
         """Stop at what is undefined: by zero, or where the quotient does not fit."""

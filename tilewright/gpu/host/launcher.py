@@ -10,7 +10,7 @@ from functools import partial
 from tilewright.errors import Error
 from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import HostContext
-from tilewright.gpu.host.outcome import FAILED, DiagnosticRecord, Ending, RankReport, RunResult
+from tilewright.gpu.host.outcome import FAILED, AirRunResult, DiagnosticRecord, Ending, RankReport
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
 from tilewright.gpu.host.program import HostProgram
 from tilewright.gpu.host.rank import Given, RankJob, backend_named, run_rank, share_arguments
@@ -21,7 +21,7 @@ BAD_ACCESSES = [-signal.Signals[name] for name in ("SIGSEGV", "SIGBUS") if name 
 """Exit codes of processes that accessed memory which they do not have."""
 
 
-def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> RunResult:
+def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> AirRunResult:
     """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
     if not hasattr(os, "fork"):
         raise Error("AIR programs run on copies of this process, which this system cannot make; run them on Linux")
@@ -39,7 +39,7 @@ def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, sh
     for report, given in zip(reports, arguments, strict=True):
         report.output = gathering.output.of_rank(report.rank)
         report.arrays = [value.array for value in given if isinstance(value, SharedArray)]
-    return RunResult(reports, gathering.output.all, time.perf_counter() - begin)
+    return AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
 
 
 def _work(job: RankJob, arguments: Given, world: LocalWorld, context: HostContext) -> RankReport:

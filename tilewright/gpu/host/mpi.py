@@ -86,7 +86,7 @@ class MpiWorld:
         self._windows, self._reserved = [], []
 
     def _reserve(self, size_bytes: int) -> int:
-        """Addresses that nothing else has and that nobody can access: they stand for memory of another machine."""
+        """Addresses that nothing else has and that cannot be accessed: they stand for memory of another machine."""
         try:
             mapping = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_WRITE)
         except OSError as error:
@@ -119,7 +119,7 @@ class WindowMemory:
         self.window.Flush(rank)
 
     def update(self, address: int, size_bytes: int, change: Callable[[bytes], bytes]) -> bytes:
-        """Whoever updates a rank's heap holds its lock. (Open MPI 4 crashes in `Compare_and_swap` by `osc/rdma`.)"""
+        """An update of a rank's heap holds its lock. (Open MPI 4 crashes in `Compare_and_swap` by `osc/rdma`.)"""
         rank, _ = self._place(address, size_bytes)
         self.turns.Lock(rank, self.mpi.LOCK_EXCLUSIVE)
         try:

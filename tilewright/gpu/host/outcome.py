@@ -1,4 +1,4 @@
-"""What became of a run: one report for each rank, in a form that travels between processes."""
+"""Outcome of a run: one report for each rank, in a form that travels between processes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RankReport:
 
 
 @dataclass(repr=False)
-class RunResult:
+class AirRunResult:
     """How all ranks ended."""
 
     ranks: list[RankReport]

@@ -107,7 +107,7 @@ def _settle(parent: int, output: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
-    faulthandler.disable()  # who started this process says what became of it
+    faulthandler.disable()  # the parent says what became of this process
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before that was settled

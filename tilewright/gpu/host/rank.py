@@ -38,7 +38,7 @@ from tilewright.gpu.host.arguments import (
 from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, DiagnosticRecord, Ending, RankReport
 from tilewright.gpu.host.program import HostProgram, parameter_bytes
-from tilewright.gpu.host.runtime import Exited, HostRuntime, arguments_at
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
@@ -144,7 +144,7 @@ def _internal(error: Exception) -> DiagnosticRecord:
     return DiagnosticRecord(str(Severity.ERROR), text, None)
 
 
-class ProgramRuntime(HostRuntime):
+class ProgramRuntime(NativeRuntime):
     """The runtime of a program that was compiled in this process: errors name operations of its module."""
 
     def __init__(self, program: HostProgram, world: World, device: GpuDevice, context: HostContext):

@@ -35,7 +35,7 @@ class Exited(Exception):
         super().__init__(f"exit({status})")
 
 
-class HostRuntime(ABC):
+class NativeRuntime(ABC):
     """What a program on one rank finds behind the names that it calls."""
 
     def __init__(self, world: World, device: GpuDevice, context: HostContext):
@@ -196,7 +196,7 @@ class DeviceMemory:
         self.device.fill(address, (value % (1 << 8 * width)).to_bytes(width, "little"), count)
 
     def _check(self, address: int, size_bytes: int, what: str) -> None:
-        """An address that nobody allocated is one of the host's, of which nothing is known, but it is not null."""
+        """An address that was not allocated is one of the host's, of which nothing is known, but it is not null."""
         if address == 0:
             raise DeviceError(f"{what} a null pointer")
         number = bisect_right(self._starts, address) - 1
@@ -270,8 +270,8 @@ class SymmetricHeap:
         """Wait for all ranks, and compare what they allocated."""
         sizes = b"".join(size.to_bytes(8, "little") for size in self._allocated)
         with self.device.waiting():
-            everybody = self.world.exchange(sizes)
-        for numbers in zip(*([data[i : i + 8] for i in range(0, len(data), 8)] for data in everybody), strict=False):
+            of_ranks = self.world.exchange(sizes)
+        for numbers in zip(*([data[i : i + 8] for i in range(0, len(data), 8)] for data in of_ranks), strict=False):
             sizes_here = [int.from_bytes(number, "little") for number in numbers]
             self._compare(sizes_here, "ranks allocate different sizes on the symmetric heap")
 

@@ -241,4 +241,4 @@ class RankOutput:
         return "".join(f"{line}\n" for _, line in self._lines)
 
     def of_rank(self, rank: int) -> str:
-        return "".join(f"{line}\n" for who, line in self._lines if who == rank)
+        return "".join(f"{line}\n" for other, line in self._lines if other == rank)

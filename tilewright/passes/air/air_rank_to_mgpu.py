@@ -1,4 +1,4 @@
-"""Makes ranks processes: each asks the runtime who it is and runs the body once."""
+"""Makes ranks processes: each asks the runtime which one it is and runs the body once."""
 
 from __future__ import annotations
 

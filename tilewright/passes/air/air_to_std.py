@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith
+from tilewright.dialects.aie.lookup import ancestors
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelOp
@@ -63,12 +64,7 @@ def _lower(op: Operation) -> None:
 
 def _is_on_device(op: Operation) -> bool:
     """Whether a segment or herd does this: it goes with the body."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, SegmentOp | HerdOp):
-            return True
-        parent = parent.parent_op()
-    return False
+    return any(isinstance(parent, SegmentOp | HerdOp) for parent in ancestors(op))
 
 
 def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attributes: dict[str, Attribute]) -> None:

@@ -267,9 +267,9 @@ def _constant(emitter: Emitter, number: int) -> SSAValue:
 
 def _lane(emitter: Emitter) -> SSAValue:
     """The lanes below this one, counted in both halves of the wave."""
-    everyone, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
-    low = emitter.value(rocdl.MbcntLoOp.create(operands=(everyone, zero), result_types=[i32]))
-    return emitter.value(rocdl.MbcntHiOp.create(operands=(everyone, low), result_types=[i32]))
+    all_lanes, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
+    low = emitter.value(rocdl.MbcntLoOp.create(operands=(all_lanes, zero), result_types=[i32]))
+    return emitter.value(rocdl.MbcntHiOp.create(operands=(all_lanes, low), result_types=[i32]))
 
 
 def _lane_id(emitter: Emitter, op: Operation) -> list[SSAValue]:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import GPU_TARGETS, GpuTarget, Vendor
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
@@ -62,9 +63,7 @@ def check_messages_are_lowered(rank: RankOp) -> None:
 
 def enclosing_function(rank: RankOp) -> FuncOp:
     """The function whose host code starts a rank."""
-    parent = rank.parent_op()
-    while parent is not None and not isinstance(parent, FuncOp):
-        parent = parent.parent_op()
+    parent = parent_of_type(rank, FuncOp)
     if parent is None:
         fail_op(rank, "must be inside a func.func, which becomes the program of each process")
     return parent

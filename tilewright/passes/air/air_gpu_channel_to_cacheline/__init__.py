@@ -12,7 +12,9 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.gpu.kernels import CONTAINER
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
@@ -29,7 +31,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     stated_protocol,
 )
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import ChannelMemory, Transfers
-from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import enclosing_rank
 from tilewright.passes.air.hierarchies import enclosing_function, find_target, wave_size_of
 from tilewright.rewrite.effects import is_unused
 
@@ -113,6 +114,6 @@ def _bundle(channel: ChannelOp, ends: list[ChannelEnd]) -> Bundle:
 
 
 def _function_of(bundle: Bundle) -> FuncOp:
-    rank = enclosing_rank(bundle.ends[0])
+    rank = parent_of_type(bundle.ends[0], RankOp)
     assert rank is not None, "the verifier wants ends of these channels in ranks"
     return enclosing_function(rank)

@@ -23,8 +23,10 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects import arith, memref
 from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
+from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.dialects.gpu.attributes import ShuffleMode
 from tilewright.dialects.gpu.ids import LaneIdOp
@@ -34,7 +36,6 @@ from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, refuse_rank
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import enclosing_herd
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import group_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import Transfers, blocking
 from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import possible_ranks, rank_of
@@ -53,7 +54,7 @@ def is_line_in_place(bundle: Bundle) -> bool:
     if not all(access.is_whole and _is_line(access.memref.type) for access in accesses):
         return False
     put, get = (buffer_behind(access.memref) for access in accesses)
-    return put is get and all(enclosing_herd(end) is not None for end in bundle.ends)
+    return put is get and all(parent_of_type(end, HerdOp) is not None for end in bundle.ends)
 
 
 def _is_line(type: Attribute) -> bool:
@@ -93,7 +94,7 @@ def _ranks_text(end: ChannelEnd) -> str:
 
 def _expand(end: ChannelEnd, own: int, peer: int, transfers: Transfers) -> None:
     """Move the line where the put or get stands; one wave of the herd does it."""
-    herd, buffer = enclosing_herd(end), end.access(end.SIDE).memref
+    herd, buffer = parent_of_type(end, HerdOp), end.access(end.SIDE).memref
     bases = transfers.bases_at(end)
     group = group_of(herd, False, transfers.wave_size)
 

@@ -1,6 +1,6 @@
 """The links of a bundle of channels: for each channel, the rank that puts and the rank that gets.
 
-Links follow from who comes to the ends of a channel. In a world whose size is known when the program is compiled, that
+Links follow from the visits of the ends of a channel. In a world whose size is known when the program is compiled, that
 is found out for this world; otherwise for a number of sizes, and those for which puts and gets match are kept. A
 broadcast then reaches as many receivers as there are ranks.
 """
@@ -35,7 +35,7 @@ ROLES = {"put": ("producer", "puts into"), "get": ("consumer", "gets from")}
 
 @dataclass(frozen=True)
 class ChannelLink:
-    """Who is at the two ends of one channel."""
+    """The ranks at the two ends of one channel."""
 
     producer: int
     consumer: int
@@ -175,7 +175,7 @@ class _Side:
         self.times[element] = None if before is None or visit.times is None else before + visit.times
 
     def _check_order(self, end: ChannelEnd, visit: Visit, element: Element) -> None:
-        """All who come to a channel on a rank come one after the other."""
+        """All workers that come to a channel on a rank come one after the other."""
         others = self._workers.setdefault(element, {})
         for workers, other in others.items():
             if are_unordered(workers, visit.workers):

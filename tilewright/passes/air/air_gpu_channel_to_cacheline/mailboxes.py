@@ -1,4 +1,4 @@
-"""Where messages lie: memory of a channel on the symmetric heap, the same on every rank.
+"""Mailboxes of messages: memory of a channel on the symmetric heap, the same on every rank.
 
 A rank that receives has a slot for each of its channels, and one that sends has too. All counters begin at 0 and count
 messages; each has a line of its own, so that ranks do not disturb each other.

@@ -9,9 +9,10 @@ from math import prod
 from typing import Protocol
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from tilewright.dialects import arith
+from tilewright.dialects.aie.lookup import ancestors, parent_of_type
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.ir.diagnostics import fail_op
@@ -19,7 +20,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle, Cha
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_BYTES, Mailbox, find_slots
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message, check_match
 from tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_line import check_fits
-from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element, enclosing_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Element
 from tilewright.passes.air.hierarchies import enclosing_function
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
@@ -124,19 +125,9 @@ def _check_indices(bundle: Bundle, end: ChannelEnd) -> None:
         )
 
 
-def enclosing_herd(end: ChannelEnd) -> HerdOp | None:
-    parent = end.parent_op()
-    while parent is not None and not isinstance(parent, HerdOp):
-        parent = parent.parent_op()
-    return parent
-
-
 def _check_place(end: ChannelEnd) -> None:
     """A transfer is done by a kernel."""
-    parent: Operation | None = end.parent_op()
-    while parent is not None and not isinstance(parent, LaunchOp | SegmentOp | HerdOp):
-        parent = parent.parent_op()
-    if parent is None:
+    if not any(isinstance(parent, LaunchOp | SegmentOp | HerdOp) for parent in ancestors(end)):
         fail_op(
             end,
             "must be enclosed by an air.herd op for the cacheline lowering",
@@ -146,7 +137,7 @@ def _check_place(end: ChannelEnd) -> None:
 
 def _common_rank(bundle: Bundle) -> RankOp:
     """A rank that has ends of a channel; if there are others, they are of the same world and in the same function."""
-    ranks = list(dict.fromkeys(enclosing_rank(end) for end in bundle.ends))
+    ranks = list(dict.fromkeys(parent_of_type(end, RankOp) for end in bundle.ends))
     first = ranks[0]
     assert first is not None
     for other in ranks[1:]:

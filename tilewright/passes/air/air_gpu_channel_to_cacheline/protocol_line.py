@@ -5,7 +5,7 @@
           in the last word the number of the message       say that the line is free: it is in registers
 
 Nothing orders the payload before the flag but that a line is stored, moved and loaded as one. Devices do so, memory
-models do not promise it: whoever chooses this protocol does so knowingly.
+models do not promise it: this protocol is chosen knowingly.
 """
 
 from __future__ import annotations

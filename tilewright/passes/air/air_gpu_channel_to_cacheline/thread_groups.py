@@ -139,7 +139,7 @@ class BlockGroup:
 
 
 def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> ThreadGroup:
-    """Who transfers in a herd, or outside of one; `is_for_each` if processing elements transfer for themselves."""
+    """The threads that transfer in a herd, or outside of one; `is_for_each` if each processing element has its own."""
     if herd is None:
         return BlockGroup(wave_size)
     if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):

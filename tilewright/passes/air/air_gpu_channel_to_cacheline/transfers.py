@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
@@ -12,20 +13,21 @@ from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import arith
 from tilewright.dialects._strides import Strided
+from tilewright.dialects.aie.lookup import ancestors, parent_of_type
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.dialects.air.levels import RankOp
+from tilewright.dialects.air.levels import HerdOp, RankOp
 from tilewright.dialects.air.types import SYMMETRIC_HEAP, TOKEN, is_symmetric
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_line, protocol_ordered
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import ChannelEndpoint, HeapAccess, address_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, ChannelPlan, enclosing_herd
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import LINE, ChannelPlan
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup, WaveGroup, group_of
-from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits, enclosing_rank
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import Visits
 from tilewright.passes.air.runtime_calls import (
     BARRIER,
     GET_WORLD_SIZE,
@@ -62,9 +64,7 @@ class Transfers:
 
     def bases_at(self, end: ChannelEnd) -> SSAValue:
         """The table of heaps: the program's own where it passes one to the kernel, else ours."""
-        parent = end.parent_op()
-        while parent is not None and not isinstance(parent, Hierarchy):
-            parent = parent.parent_op()
+        parent = parent_of_type(end, Hierarchy)
         given = [value for value in parent.kernel_arguments if holds_bases(value)] if parent is not None else []
         return given[0] if len(given) == 1 else self._arguments.reach(self.memory.bases, end)
 
@@ -73,7 +73,7 @@ class Transfers:
         _spread(emitter, plan, end, ranks, lambda inner, element: self._exchange(inner, plan, end, element, group))
 
     def _group(self, end: ChannelEnd) -> ThreadGroup:
-        group = group_of(enclosing_herd(end), Visits(end).depends_on_element, self.wave_size)
+        group = group_of(parent_of_type(end, HerdOp), Visits(end).depends_on_element, self.wave_size)
         if Message(end).is_private and not isinstance(group, WaveGroup):
             fail_op(
                 end,
@@ -116,7 +116,7 @@ class Transfers:
 
     def _place_at(self, end: ChannelEnd, plan: ChannelPlan, emitter: Emitter) -> tuple[SSAValue, SSAValue]:
         """The number of the rank, and how many there are."""
-        rank = enclosing_rank(end)
+        rank = parent_of_type(end, RankOp)
         assert rank is not None
         if rank not in self._places:
             self._places[rank] = _numbers(rank)
@@ -188,13 +188,8 @@ class KernelArguments:
         """What `value` is called at `op`, which is somewhere inside of where it is defined."""
         home = value.owner.parent_region() if isinstance(value.owner, Operation) else value.owner.parent
         assert home is not None
-        levels: list[Hierarchy] = []
-        parent = op.parent_op()
-        while parent is not None and not _contains(parent, home):
-            if isinstance(parent, Hierarchy):
-                levels.append(parent)
-            parent = parent.parent_op()
-        for level in reversed(levels):
+        inside = takewhile(lambda parent: not _contains(parent, home), ancestors(op))
+        for level in reversed([parent for parent in inside if isinstance(parent, Hierarchy)]):
             value = self._inside(level, value)
         return value
 

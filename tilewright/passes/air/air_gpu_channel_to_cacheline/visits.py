@@ -1,4 +1,4 @@
-"""Who comes to an end of a channel: which ranks, for which channel of a bundle, and how often."""
+"""Visits of an end of a channel: which ranks come there, for which channel of a bundle, and how often."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, Region, SSAValue
 
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp
@@ -60,7 +61,7 @@ class Visits:
     """Goes through all ranks, and all turns of the loops that matter, of one end."""
 
     def __init__(self, end: ChannelEnd):
-        rank = enclosing_rank(end)
+        rank = parent_of_type(end, RankOp)
         assert rank is not None, "the verifier wants ends of these channels in ranks"
         self.end, self.rank = end, rank
         self._path = list(_path(rank, end))
@@ -244,7 +245,7 @@ def rank_of(op: Operation) -> int | None:
 
 def possible_ranks(op: Operation) -> list[int] | None:
     """The ranks that `op` runs on as far as the conditions around it tell; None in a world of unknown size."""
-    rank = enclosing_rank(op)
+    rank = parent_of_type(op, RankOp)
     if rank is None:
         return None
     conditions = list(_conditions(op, rank))
@@ -260,13 +261,6 @@ def points(sizes: Sequence[int]) -> Iterator[tuple[int, Point]]:
     """The ranks of a world, by their numbers and their places; the first dimension counts fastest."""
     for number, place in enumerate(product(*(range(size) for size in reversed(sizes)))):
         yield number, place[::-1]
-
-
-def enclosing_rank(op: Operation) -> RankOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, RankOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _conditions(op: Operation, rank: RankOp) -> Iterator[tuple[SSAValue, bool]]:

@@ -31,7 +31,6 @@ from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
     band_of,
     check_option,
     is_given,
-    launch_around,
     shim_loops,
     sizes_for,
     tile_band,
@@ -98,7 +97,7 @@ class AirOptShimDmaBdsPass(Pass):
         tiled = set[Operation | None]()
         for root in loops:
             sizes = sizes_for(root, self.shim_dma_tile_sizes, self.empty_tile)
-            launch = launch_around(root)
+            launch = parent_of_type(root, LaunchOp)
             if sizes is not None and tile_band(root, sizes):
                 tiled.add(launch)
         return tiled
@@ -187,14 +186,14 @@ def _is_free(op: ChannelEnd, coupled: set[ChannelOp]) -> bool:
 def coupled_channels(function: Operation) -> set[ChannelOp]:
     """Channels whose data gets, directly or from channel to channel, into a herd that gets from a broadcast too."""
     gets = [(op, channel) for op in function.walk() if isinstance(op, ChannelGetOp) and (channel := op.channel)]
-    in_step = {_herd(op) for op, channel in gets if channel.broadcast_shape is not None} - {None}
+    in_step = {parent_of_type(op, HerdOp) for op, channel in gets if channel.broadcast_shape is not None} - {None}
     feeders: dict[ChannelOp, set[ChannelOp]] = defaultdict(set)
     for op, channel in gets:
         for use in op.buffer("dst").uses:
             onward = use.operation.channel if isinstance(use.operation, ChannelPutOp) else None
             if onward is not None:
                 feeders[onward].add(channel)
-    pending = [channel for op, channel in gets if _herd(op) in in_step]
+    pending = [channel for op, channel in gets if parent_of_type(op, HerdOp) in in_step]
     found = set[ChannelOp]()
     while pending:
         channel = pending.pop()
@@ -202,13 +201,6 @@ def coupled_channels(function: Operation) -> set[ChannelOp]:
             found.add(channel)
             pending += feeders[channel]
     return found
-
-
-def _herd(op: Operation) -> HerdOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, HerdOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def explain(planned: Planned, model: DeviceModel) -> None:

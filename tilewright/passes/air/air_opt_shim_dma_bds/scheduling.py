@@ -156,7 +156,7 @@ def _asynchronous(op: Transfer) -> Transfer:
 
 
 def _forget_tokens(transfers: Sequence[Transfer]) -> None:
-    """Nobody waits for transfers but the waits of the plan."""
+    """Only the waits of the plan wait for transfers."""
     for op in transfers:
         op.set_dependencies([])
     for op in transfers:
@@ -250,8 +250,8 @@ class StepPlace(NamedTuple):
 def in_step(moves: Sequence[Move]) -> list[int]:
     """The transfers by how much of its data their channel has moved before; each channel keeps its own order.
 
-    Whoever takes data from several channels takes it at one pace: a channel that ran far ahead would wait for data of
-    others, and the host, waiting for that channel, would never start those.
+    A core that takes data from several channels takes it at one pace: a channel that ran far ahead would wait for data
+    of others, and the host, waiting for that channel, would never start those.
     """
     totals: dict[ShimChannel, int] = defaultdict(int)
     for move in moves:

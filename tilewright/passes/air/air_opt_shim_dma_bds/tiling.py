@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
 from tilewright.dialects.air.types import TOKEN
@@ -155,7 +156,7 @@ def sizes_for(root: scf.ForOp, option: Sequence[int], empty: EmptyTile) -> Seque
     """The size of a tile at each level of a band, None to leave it whole."""
     if option:
         return None if option[0] == 0 else option
-    launch = launch_around(root)
+    launch = parent_of_type(root, LaunchOp)
     given = None if launch is None else launch.attributes.get(ATTRIBUTE)
     if launch is not None and given is not None:
         return _sizes_of_launch(launch, cast("DenseArrayBase[IntegerType]", given).get_values(), root)
@@ -175,10 +176,3 @@ def _sizes_of_launch(launch: LaunchOp, sizes: Sequence[int], root: scf.ForOp) ->
     if any(size <= 0 for size in sizes):
         fail_op(launch, f"{ATTRIBUTE} values must be > 0 (use single-value [0] for the skip-tile sentinel)")
     return list(sizes) * len(band_of(root)) if len(sizes) == 1 else sizes
-
-
-def launch_around(op: Operation) -> LaunchOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, LaunchOp):
-        parent = parent.parent_op()
-    return parent

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects import arith
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
@@ -208,10 +209,7 @@ def _is_private(copy: DmaMemcpyNdOp) -> bool:
     """Whether each thread copies for itself: in a herd, or from or to its own memory."""
     if MemorySpace.L1 in (memory_space(copy.src.type), memory_space(copy.dst.type)):
         return True
-    parent = copy.parent_op()
-    while parent is not None and not isinstance(parent, HerdOp):
-        parent = parent.parent_op()
-    return parent is not None
+    return parent_of_type(copy, HerdOp) is not None
 
 
 def _next_with_effect(op: Operation) -> Operation | None:
@@ -297,7 +295,7 @@ def _check_control_flow(body: Region) -> None:
 
 
 def _drop_carried(body: Region) -> None:
-    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nobody uses."""
+    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nothing uses."""
     branches = [op for op in body.walk() if isinstance(op, scf.ForOp | scf.IfOp) and any(map(_is_token, op.results))]
     for op in branches:
         for region in op.regions:

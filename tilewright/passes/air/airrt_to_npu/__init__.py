@@ -360,7 +360,7 @@ def _without_events(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp) -> None:
 
 
 def _drop_arguments(block: Block, kept: Sequence[int]) -> None:
-    """Take events out of what a loop carries; who waits for one waits for nothing."""
+    """Take events out of what a loop carries; what waits for one waits for nothing."""
     build = Emitter.at_start(block, cast(Operation, block.first_op).location)
     for argument in list(block.args[1:])[::-1]:
         if argument.index - 1 not in kept:

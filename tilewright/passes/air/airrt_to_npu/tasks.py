@@ -17,7 +17,7 @@ from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
-from tilewright.dialects.aie.lookup import parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import ancestors, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
@@ -272,7 +272,7 @@ def _end_task(task: DmaConfigureTaskForOp, wait: Operation, device: DeviceOp) ->
 
 
 def is_awaited(op: Operation, default: bool) -> bool:
-    """Whether somebody waits for the end of a transfer: as its marker says, where it has one."""
+    """Whether a wait is for the end of a transfer: as its marker says, where it has one."""
     marker = op.attributes.get(AWAITED)
     return bool(marker.value.data) if isinstance(marker, IntegerAttr) else default
 
@@ -320,15 +320,10 @@ def _has_repeating_dmas(device: DeviceOp) -> bool:
 
 
 def _runs_once(op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, scf.ForOp | scf.WhileOp):
+    for parent in ancestors(op):
+        bounds = constant_bounds(parent) if isinstance(parent, affine.ForOp) else range(1)
+        if isinstance(parent, scf.ForOp | scf.WhileOp) or bounds is None or len(bounds) != 1:
             return False
-        if isinstance(parent, affine.ForOp):
-            bounds = constant_bounds(parent)
-            if bounds is None or len(bounds) != 1:
-                return False
-        parent = parent.parent_op()
     return True
 
 

@@ -21,9 +21,9 @@ from tilewright.passes.air.shim.loops import counted_loop, unroll_chain, unroll_
 from tilewright.passes.air.shim.patterns import (
     MAX_STRIDE,
     WORD_BITS,
-    HostBuffer,
     Limits,
     Pattern,
+    PatternBuffer,
     PatternDimension,
     buffer_of,
     canonical,
@@ -231,7 +231,7 @@ def _outer_dimension(dims: Pattern, loop: scf.ForOp, counting: Counting) -> Patt
     return PatternDimension(ZERO, counting.trips, stride)
 
 
-def _can_step(outer: PatternDimension, dims: Pattern, buffer: HostBuffer) -> bool:
+def _can_step(outer: PatternDimension, dims: Pattern, buffer: PatternBuffer) -> bool:
     """Whether a descriptor can count such steps, or the dimension joins the next one."""
     if -(-outer.stride * buffer.element_bits // WORD_BITS) <= MAX_STRIDE:
         return True

@@ -105,7 +105,7 @@ def _extent(launch: LaunchOp, number: int) -> int:
 
 
 def open_tokens(block: Block) -> list[SSAValue]:
-    """The tokens of a block that nobody waits for."""
+    """The tokens of a block that nothing waits for."""
     values = [*block.args, *(result for op in block.ops for result in op.results)]
     return [value for value in values if isinstance(value.type, AsyncTokenType) and value.first_use is None]
 

@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class HostBuffer:
+class PatternBuffer:
     """The memory that a pattern is about; the shape is None where it is not known."""
 
     shape: tuple[int, ...] | None
@@ -85,7 +85,7 @@ def is_row_major(dims: Sequence[PatternDimension]) -> bool:
     return True
 
 
-def canonical(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limits) -> Pattern:
+def canonical(dims: Sequence[PatternDimension], buffer: PatternBuffer, limits: Limits) -> Pattern:
     """The same elements in the same order, in as few dimensions as can be; empty for the whole buffer."""
     found = _without_units(_split(dims, buffer, limits), buffer)
     found = _merged(found, limits)
@@ -94,7 +94,7 @@ def canonical(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limi
     return found
 
 
-def _split(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limits) -> Pattern:
+def _split(dims: Sequence[PatternDimension], buffer: PatternBuffer, limits: Limits) -> Pattern:
     """No dimension larger than a descriptor can count, unless all is contiguous and needs no counting."""
     found = list(dims)
     index = len(found) - 1
@@ -107,7 +107,9 @@ def _split(dims: Sequence[PatternDimension], buffer: HostBuffer, limits: Limits)
     return found
 
 
-def _halves(dim: PatternDimension, buffer: HostBuffer, limit: int) -> tuple[PatternDimension, PatternDimension] | None:
+def _halves(
+    dim: PatternDimension, buffer: PatternBuffer, limit: int
+) -> tuple[PatternDimension, PatternDimension] | None:
     """A dimension as two; the inner one is the largest that fits, or else the smallest if the steps are too long."""
     if dim.size <= limit:
         return None
@@ -128,7 +130,7 @@ def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
     return next((factor for factor in range(start, 0, -multiple_of) if number % factor == 0), None)
 
 
-def _without_units(dims: Pattern, buffer: HostBuffer) -> Pattern:
+def _without_units(dims: Pattern, buffer: PatternBuffer) -> Pattern:
     """Without dimensions of one element, where their offset can be said in another one."""
     found = list(dims)
     units = [index for index, dim in enumerate(dims) if dim.size == 1]
@@ -197,12 +199,12 @@ def with_repeat_outermost(dims: Pattern) -> Pattern | None:
     return found
 
 
-def buffer_of(type: Attribute) -> HostBuffer:
+def buffer_of(type: Attribute) -> PatternBuffer:
     """What a memref type says of its memory."""
     memref = cast("MemRefType | UnrankedMemRefType", type)
     bits = width_of(memref.element_type) or WORD_BITS
     shape = tuple(memref.get_shape()) if isinstance(memref, MemRefType) else None
-    return HostBuffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
+    return PatternBuffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
 
 
 def pattern_of(op: ChannelEnd) -> Pattern | None:
