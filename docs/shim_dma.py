@@ -28,13 +28,11 @@ from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
 from tilewright.passes.air.air_shim_endpoints import AirShimEndpointsPass
 from tilewright.passes.air.air_to_std import AirToStdPass
 from tilewright.passes.air.airrt_to_npu import AirrtToNpuPass
-from tilewright.passes.air.shim.host_transfers import host_transfers
-from tilewright.passes.air.shim.markers import AWAITED
-from tilewright.passes.air.shim.shim_channels import key_of
+from tilewright.passes.air.shim.host_transfers import AWAITED, host_transfers, key_of
 from tilewright.passes.standard.canonicalize import CanonicalizePass
 
 PAGE = Path(__file__).parent / "shim_dma.md"

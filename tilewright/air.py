@@ -14,21 +14,28 @@ from xdsl.ir import Operation
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
 from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
-from tilewright.gpu.device import BACKENDS, DeviceError, DeviceOptions
+from tilewright.gpu.device import (
+    BACKENDS,
+    MOST_HEAP_BYTES,
+    MOST_RANKS,
+    DeviceError,
+    DeviceOptions,
+    checked_timeout,
+    whole_number,
+)
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
 from tilewright.gpu.host.launcher import run_ranks
-from tilewright.gpu.host.outcome import RankReport, RunResult
-from tilewright.gpu.host.output import Show
+from tilewright.gpu.host.outcome import AirRunResult as RunResult
+from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.program import HostProgram, host_program
-from tilewright.gpu.host.rank import Job
-from tilewright.gpu.pipeline import split_passes
-from tilewright.gpu.run_options import MOST_HEAP_BYTES, MOST_RANKS, checked_timeout, whole_number
+from tilewright.gpu.host.rank import RankJob
+from tilewright.gpu.host.supervisor import Show
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
 from tilewright.ir.verifier import verify
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.hierarchies import find_target, wave_size_of
 from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.support.tracebacks import at_user_line
@@ -36,17 +43,19 @@ from tilewright.support.tracebacks import at_user_line
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
 
 DEFAULT_CHIPS = {"emulator": DEFAULT_AMD, "cuda": DEFAULT_NVIDIA, "hip": DEFAULT_AMD}
-"""What programs are lowered for where nobody says it, by backend."""
+"""What programs are lowered for by default, by backend."""
 DEFAULT_WAVES = {Vendor.NVIDIA: 64}
-"""Lanes of a wave where nobody says it: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
+"""Lanes of a wave by default: programs are written for 64, so that on NVIDIA's GPUs a wave is two warps."""
 MOST_LANES = 1024
 MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
+KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
+"""What turns launches, segments and herds into kernels that stand in place."""
 
 
 def default_chip(backend: str) -> str:
-    """The chip to lower for where nobody says it: that of this machine's GPU if the program shall run on it."""
+    """The chip to lower for by default: that of this machine's GPU if the program shall run on it."""
     found = nvidia_chip() if backend == "cuda" else amd_chip() if backend == "hip" else None
     try:
         return DEFAULT_CHIPS[backend] if found is None else compatible_chip(found)
@@ -210,7 +219,7 @@ class AirProgram:
         heap_bytes: int | None = None,
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
-    ) -> Job:
+    ) -> RankJob:
         """Everything that ranks need to know to run, but for the arguments.
 
         `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed` and `settings` are as in `run`.
@@ -222,7 +231,7 @@ class AirProgram:
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
-        job = Job(host, (), backend, options)
+        job = RankJob(host, (), backend, options)
         job.prepare()
         return job
 
@@ -231,7 +240,7 @@ class AirProgram:
 
 
 class _Quoting:
-    """Errors inside of it take the program's text along, for whoever shows them."""
+    """Errors inside of it take the program's text along, for what shows them."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text
@@ -247,3 +256,19 @@ def _raise_errors(module: ModuleOp) -> None:
     errors = verify(module)
     if errors:
         raise CompileError(errors)
+
+
+def split_passes(target: GpuTarget, wave_size: int, heap_bytes: int | None = None) -> tuple[str, ...]:
+    """Passes, with their options, after which a program is host functions beside modules of kernels.
+
+    All of them leave alone what they have no business with, so one order serves every program.
+    """
+    heap = "" if heap_bytes is None else f"{{heap-size={heap_bytes}}}"
+    return (
+        f"air-gpu-channel-to-cacheline{{wave-size={wave_size}}}",
+        "air-symmetric-alloc-to-mgpu",
+        f"air-rank-to-mgpu{heap}",
+        "air-translate-to-llvm",
+        f"{KERNELS[target.vendor]}{{chip={target.chip} wave-size={wave_size}}}",
+        "air-gpu-outlining",
+    )

@@ -25,10 +25,9 @@ from messages import WEAKENED
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.gpu.bundle.manifest import read_manifest
-from tilewright.gpu.cuda.device import CudaDevice, open_cuda
-from tilewright.gpu.cuda.driver import CudaError
+from tilewright.gpu.cuda import CudaDevice, CudaError, open_cuda
 from tilewright.gpu.device import DeviceError, DeviceOptions, Size3
-from tilewright.gpu.loading import LoadableCode, Packed
+from tilewright.gpu.driver_device import LoadableCode, Packed
 from tilewright.native.kernel_facts import KernelFacts
 
 SAMPLES, CALLS = 5, 5

@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
     from tilewright.air import AirProgram, lanes_of
     from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
-    from tilewright.passes.air.targets import find_target
+    from tilewright.passes.air.hierarchies import find_target
 
     target = find_target(_native_chip() if args.target == NATIVE else args.target)
     args.wave_size = lanes_of(target, args.wave_size)
@@ -81,7 +81,7 @@ def _usage(text: str) -> CommandLineError:
 
 
 def _pass_names(target: GpuTarget) -> list[str]:
-    from tilewright.gpu.pipeline import split_passes
+    from tilewright.air import split_passes
 
     return [step.partition("{")[0] for step in split_passes(target, target.wave_size)]
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from tilewright.air import AirProgram
     from tilewright.gpu.host.arguments import Argument
-    from tilewright.gpu.host.outcome import Message, RankReport, RunResult
-    from tilewright.gpu.host.rank import Job
+    from tilewright.gpu.host.outcome import AirRunResult, DiagnosticRecord, RankReport
+    from tilewright.gpu.host.rank import RankJob
 
 LAUNCHERS = "local", "mpi"
 WORLD_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"
@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from tilewright.cli.programs import source_name
     from tilewright.errors import ArgumentError
-    from tilewright.gpu.run_options import checked_timeout
+    from tilewright.gpu.device import checked_timeout
 
     try:
         args.timeout = checked_timeout(args.timeout)
@@ -117,7 +117,7 @@ def world_size(program: AirProgram, wanted: int | None) -> int:
         raise usage(str(error)) from error
 
 
-def make_job(program: AirProgram, args: Namespace) -> Job:
+def make_job(program: AirProgram, args: Namespace) -> RankJob:
     """What all ranks run, with the arguments that the command line gives."""
     from tilewright.cli.run_values import pairs
     from tilewright.gpu.host.arguments import ArgumentError
@@ -171,7 +171,7 @@ def _value(name: str, type: Any, spec: str | None) -> Argument:
     return number_text("--arg", name, spec)
 
 
-def save_buffers(directory: Path, entry: FuncOp, result: RunResult) -> None:
+def save_buffers(directory: Path, entry: FuncOp, result: AirRunResult) -> None:
     """Buffers of rank 0 go into the directory itself, those of others into folders of their own."""
     from tilewright.dialects.memref.types import is_ranked
     from tilewright.gpu.host.arguments import argument_names
@@ -198,7 +198,7 @@ class RankPrinter:
         self.ranks, self.prefix, self.quiet = ranks, prefix, quiet
         self.width = len(str(ranks - 1))
 
-    def announce(self, job: Job) -> None:
+    def announce(self, job: RankJob) -> None:
         """Say what is going to run."""
         entry, options = job.program.entry.sym_name.data, job.options
         where = f"{job.backend}, {options.target.chip} with waves of {options.wave_size} lanes"
@@ -209,14 +209,14 @@ class RankPrinter:
         if not self.quiet:
             print(f"[rank {rank:{self.width}}] {text}" if self.prefix else text, flush=True)
 
-    def all(self, result: RunResult) -> None:
+    def all(self, result: AirRunResult) -> None:
         """What each rank printed, one after the other."""
         for rank in result.ranks:
             for text in rank.output.splitlines():
                 self.line(rank.rank, text)
 
 
-def report(result: RunResult, sources: Mapping[str, str], as_json: bool, verbose: bool = False) -> int:
+def report(result: AirRunResult, sources: Mapping[str, str], as_json: bool, verbose: bool = False) -> int:
     """Say what failed, on stderr; gives the exit status."""
     show_diagnostics(result.diagnostics(), sources)
     for rank in result.failed:
@@ -232,7 +232,7 @@ def report(result: RunResult, sources: Mapping[str, str], as_json: bool, verbose
     return result.status
 
 
-def outcome(result: RunResult) -> dict[str, Any]:
+def outcome(result: AirRunResult) -> dict[str, Any]:
     """A run for machines."""
     return {
         "status": result.status,
@@ -254,7 +254,7 @@ def _rank(rank: RankReport) -> dict[str, Any]:
     }
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: DiagnosticRecord) -> dict[str, Any]:
     place = dict(zip(("file", "line", "column"), message.position, strict=True)) if message.position else {}
     notes = {"notes": [_message(note) for note in message.notes]} if message.notes else {}
     return {"message": message.text, **place, **notes}
@@ -305,7 +305,7 @@ def _end(mpirun: subprocess.Popen[bytes]) -> None:
 
 
 def _check_mpi() -> None:
-    from tilewright.gpu.host.mpi_world import NoMpi, check_mpi
+    from tilewright.gpu.host.mpi import NoMpi, check_mpi
 
     try:
         check_mpi()
@@ -314,7 +314,7 @@ def _check_mpi() -> None:
 
 
 def _open_mpi() -> Any:
-    from tilewright.gpu.host.mpi_world import NoMpi, open_mpi
+    from tilewright.gpu.host.mpi import NoMpi, open_mpi
 
     try:
         return open_mpi()
@@ -323,8 +323,8 @@ def _open_mpi() -> Any:
 
 
 def _be_a_rank(program: AirProgram, args: Namespace) -> int:
-    from tilewright.gpu.host.mpi_rank import abort, run_mpi_rank
-    from tilewright.gpu.host.outcome import RunResult
+    from tilewright.gpu.host.mpi import abort, run_mpi_rank
+    from tilewright.gpu.host.outcome import AirRunResult
 
     mpi = _open_mpi()
     world_size(program, mpi.COMM_WORLD.size)
@@ -334,7 +334,7 @@ def _be_a_rank(program: AirProgram, args: Namespace) -> int:
         _explain(report, mpi.COMM_WORLD.size, program)
         abort(mpi, 1)
     elif args.out is not None:
-        save_buffers(Path(args.out), job.program.entry, RunResult([report], "", 0.0))
+        save_buffers(Path(args.out), job.program.entry, AirRunResult([report], "", 0.0))
     return report.status
 
 

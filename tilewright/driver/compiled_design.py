@@ -94,7 +94,7 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
 def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
     """Functions of AIR programs become sequences of the device that they use."""
     if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-        from tilewright.passes.air.shim.pipeline import lower_host_programs
+        from tilewright.passes.host_programs import lower_host_programs
 
         lower_host_programs(ctx, module)
 

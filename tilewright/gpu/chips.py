@@ -1,4 +1,4 @@
-"""Which GPU this machine has, by the name that compilers know it by. Needs nothing but Python."""
+"""GPUs of this machine, by the names that compilers know them by. Needs nothing but Python."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 VERSION = "gfx_target_version"
 TOOL_SECONDS = 20
 _ASK_DRIVER = """
-from tilewright.gpu.cuda.driver import open_driver
+from tilewright.gpu.cuda import open_driver
 driver = open_driver()
-print(driver.chip(driver.number("cuDeviceGet", 0)))
+print(driver.chip(driver.handle("cuDeviceGet", 0)))
 """
 
 

@@ -1,20 +1,27 @@
-"""What host programs ask of a GPU, be it emulated or real, and what a GPU of one rank may ask of the other ranks."""
+"""Interface of a GPU, be it emulated or real, to host programs, and of the ranks of a run to a GPU."""
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from tilewright.device.gpu_targets import GpuTarget
-from tilewright.errors import Error
+from tilewright.errors import ArgumentError, Error
 
 if TYPE_CHECKING:  # what runs compiled programs has no compiler beside it
     from xdsl.dialects.builtin import LocationAttr
 
     from tilewright.dialects.gpu.kernels import GPUModuleOp
+
+MOST_RANKS = 256
+MOST_HEAP_BYTES = 1 << 46
+"""Of the symmetric heap of one rank: more does not fit into the addresses of a process beside those of others."""
+MOST_SECONDS = 1e9
 
 
 class Size3(NamedTuple):
@@ -25,7 +32,7 @@ class Size3(NamedTuple):
     z: int = 1
 
 
-class Kernel(Protocol):
+class LoadedKernel(Protocol):
     """A kernel that is ready to be launched; what else it holds is its device's business."""
 
     @property
@@ -35,7 +42,7 @@ class Kernel(Protocol):
 class KernelModule(Protocol):
     """Kernels that were loaded together."""
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> LoadedKernel:
         """The kernel of that name; KeyError if there is none."""
         ...
 
@@ -127,7 +134,7 @@ class DeviceOptions:
     """Texts of the program's files, for messages."""
 
 
-class Device(Protocol):
+class GpuDevice(Protocol):
     """A GPU that belongs to one rank's process. Pointers are addresses of this process."""
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
@@ -153,7 +160,7 @@ class Device(Protocol):
 
     def launch(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: Size3,
         block: Size3,
         shared_bytes: int,
@@ -187,8 +194,31 @@ class Device(Protocol):
         ...
 
 
-OpenDevice = Callable[[World, DeviceOptions], Device]
+OpenDevice = Callable[[World, DeviceOptions], GpuDevice]
 """What each backend offers as `open_device`; collective over all ranks."""
 
 BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda", "hip": "tilewright.gpu.hip"}
 """Modules that have an `open_device`, by the backend's name."""
+
+
+def whole_number(what: str, value: object, low: int, high: int) -> int:
+    """A number from `low` to `high`; `ArgumentError` if it is another, or none."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(cast(int, value))
+    except TypeError:
+        raise ArgumentError(f"{what} takes a whole number from {low} to {high}, got {value!r}") from None
+    if not low <= number <= high:
+        raise ArgumentError(f"{what} takes a whole number from {low} to {high}, got {number}")
+    return number
+
+
+def checked_timeout(value: object) -> float | None:
+    """Seconds, or None for no limit; `ArgumentError` for anything that no clock ever shows."""
+    if value is None:
+        return None
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not 0 < number <= MOST_SECONDS:
+        raise ArgumentError(f"timeout takes seconds, more than 0 and at most {MOST_SECONDS:.0e}, got {value!r}")
+    return number

@@ -6,14 +6,17 @@ HIP has CUDA's functions under names of its own, with the same parameters. Needs
 from __future__ import annotations
 
 import ctypes
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from tilewright.device.gpu_targets import GpuTarget
+from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
-from tilewright.gpu.loading import LoadableCode, Packed, check_launch
 from tilewright.native.kernel_facts import KernelFacts
 
 if TYPE_CHECKING:
@@ -27,22 +30,55 @@ LAZY_PEER_ACCESS = 1
 """CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS and hipIpcMemLazyEnablePeerAccess."""
 
 
-class Library(Protocol):
-    """A driver's functions by name. Calls that fail raise the driver's error."""
+class IpcHandle(ctypes.Structure):
+    """Names an allocation to other processes: CUipcMemHandle and hipIpcMemHandle_t, both 64 opaque bytes."""
 
-    def call(self, name: str, *arguments: Any) -> None: ...
+    _fields_ = [("reserved", ctypes.c_char * 64)]
+
+
+class DriverError(Error):
+    """A driver cannot do what it was asked."""
+
+    remedies: ClassVar[Mapping[int, str]]
+    """What the driver's numbers mean for a program."""
+
+    def __init__(self, function: str, code: int, text: str, log: str = ""):
+        parts = f"{function}: {text} ({code})", self.remedies.get(code), log
+        super().__init__("; ".join(part for part in parts if part))
+        self.code = code
+
+
+class DriverLibrary(ABC):
+    """A driver's functions by name. Calls that fail raise `DriverError`."""
+
+    signatures: ClassVar[Mapping[str, Sequence[Any]]]
+
+    def __init__(self, library: ctypes.CDLL):
+        self._library = library
+
+    @abstractmethod
+    def error(self, name: str, code: int, log: str) -> DriverError:
+        """What a function that gave `code` is to raise."""
+
+    def call(self, name: str, *arguments: Any, log: ctypes.Array[ctypes.c_char] | None = None) -> None:
+        """Call a function of the table; `log` is where it may explain a failure."""
+        function = getattr(self._library, name)
+        function.argtypes = self.signatures[name]
+        code = function(*arguments)
+        if code:
+            raise self.error(name, code, "" if log is None else log.value.decode(errors="replace").strip())
 
     def handle(self, name: str, *arguments: Any) -> int:
-        """What a function writes through its first parameter."""
-        ...
+        """What a function writes through its first parameter: a handle, an address or a number."""
+        found = self.signatures[name][0]._type_()
+        self.call(name, ctypes.byref(found), *arguments)
+        return found.value or 0
 
 
 @dataclass(frozen=True)
 class Functions:
     """What a driver calls its functions, and where it differs."""
 
-    error: type[Exception]
-    ipc_handle: type[ctypes.Structure]
     allocate: str
     allocate_shared: str
     free: str
@@ -81,11 +117,11 @@ class DriverModule:
         return self.kernels[name]
 
 
-_Library = TypeVar("_Library", bound=Library)
+_Library = TypeVar("_Library", bound=DriverLibrary)
 
 
 class DriverDevice(ABC, Generic[_Library]):
-    """Implements `tilewright.gpu.device.Device`. Launches, copies and fills happen one after the other."""
+    """Implements `tilewright.gpu.device.GpuDevice`. Launches, copies and fills happen one after the other."""
 
     functions: ClassVar[Functions]
 
@@ -112,7 +148,7 @@ class DriverDevice(ABC, Generic[_Library]):
     def _explained(self, what: str) -> Generator[None]:
         try:
             yield
-        except self.functions.error as error:
+        except DriverError as error:
             raise DeviceError(f"cannot {what}: {error}") from error
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
@@ -164,7 +200,7 @@ class DriverDevice(ABC, Generic[_Library]):
     ) -> None:
         assert isinstance(kernel, DriverKernel), "kernels of this device are launched on it"
         check_launch(kernel.facts, block, shared_bytes, arguments, self.options.target, self.options.wave_size)
-        packed = Packed(arguments)
+        packed = PackedArguments(arguments)
         with self._explained(f"launch @{kernel.name}"):
             asked = self._asked_bytes(kernel, shared_bytes)
             self.driver.call(self.functions.launch, kernel.handle, *grid, *block, asked, None, packed.places, None)
@@ -192,13 +228,13 @@ class DriverDevice(ABC, Generic[_Library]):
 
     def _mapped(self, own: int) -> list[int]:
         """The heaps of all ranks in this process's addresses."""
-        handle = self.functions.ipc_handle()
+        handle = IpcHandle()
         self.driver.call(self.functions.share, ctypes.byref(handle), own)
         handles = self.world.exchange(bytes(handle))
         return [own if rank == self.world.rank else self._open(data) for rank, data in enumerate(handles)]
 
     def _open(self, handle: bytes) -> int:
-        found = self.functions.ipc_handle.from_buffer_copy(handle)
+        found = IpcHandle.from_buffer_copy(handle)
         return self.driver.handle(self.functions.open_shared, found, LAZY_PEER_ACCESS)
 
     def drop_heap(self, heap: Heap) -> None:
@@ -221,3 +257,75 @@ class DriverDevice(ABC, Generic[_Library]):
         with self._explained("close the GPU"):
             for module in self._modules:
                 self.driver.call(self.functions.unload, module)
+
+
+@dataclass(frozen=True)
+class LoadableCode:
+    """PTX or a code object, and the kernels in it."""
+
+    data: bytes
+    kernels: tuple[KernelFacts, ...]
+
+
+def check_launch(
+    facts: KernelFacts, block: Size3, shared_bytes: int, arguments: Sequence[bytes], target: GpuTarget, wave_size: int
+) -> None:
+    """Refuse what the GPU would refuse, or do wrong, with words that help."""
+    name, threads = f"@{facts.name}", prod(block)
+    sizes = tuple(map(len, arguments))
+    if sizes != facts.parameters:
+        raise DeviceError(f"{name} takes parameters of {facts.parameters} bytes and is given {sizes}")
+    if facts.block is not None and facts.block != tuple(block):
+        raise DeviceError(f"{name} was compiled for blocks of {_shown(facts.block)} threads, not {_shown(block)}")
+    if threads > target.max_block_threads:
+        raise DeviceError(
+            f"{name} is launched with {threads} threads per block; {target.chip} has at most {target.max_block_threads}"
+        )
+    if facts.waves is not None and threads > facts.waves * wave_size:
+        raise DeviceError(
+            f"{name} exchanges values in waves of {wave_size} lanes, of which a block of {target.chip} can have "
+            f"{facts.waves}; it is launched with {threads} threads: use smaller blocks, or --wave-size "
+            f"{target.wave_size}"
+        )
+    needed = facts.shared_bytes + shared_bytes
+    if needed > target.shared_bytes:
+        raise DeviceError(
+            f"{name} needs {needed} bytes of shared memory; a block of {target.chip} has {target.shared_bytes}"
+        )
+
+
+class PackedArguments:
+    """Arguments of a launch as drivers take them: an array of the places where they are."""
+
+    def __init__(self, arguments: Sequence[bytes]):
+        self._buffers = [ctypes.create_string_buffer(data, len(data)) for data in arguments]
+        self.places = (ctypes.c_void_p * max(len(self._buffers), 1))(*map(ctypes.addressof, self._buffers))
+
+
+def check_settings(name: str, options: DeviceOptions) -> None:
+    """Refuse settings that devices with drivers do not know."""
+    unknown = set(options.settings) - {SHARE}
+    if unknown:
+        raise DeviceError(f"{name} has no setting {', '.join(sorted(unknown))}; there is {SHARE}")
+
+
+def choose_gpu(world: World, count: int, options: DeviceOptions) -> int:
+    """The number of the GPU of a rank: one for each, or one for several if that is asked for."""
+    if world.size > count:
+        shared = f"{world.size} ranks and {count} GPU{'s' if count > 1 else ''}"
+        if options.settings.get(SHARE) != "yes":
+            raise DeviceError(
+                f"{shared}: ranks on one GPU do not talk over the links between GPUs, so that a pass says less; "
+                f"run them all the same with --set {SHARE}=yes"
+            )
+        if world.rank == 0:
+            print(f"{shared}: ranks share a GPU, nothing is said about links between GPUs", file=sys.stderr, flush=True)
+    return world.rank % count
+
+
+SHARE = "share-gpu"
+"""The setting that lets several ranks use the same GPU."""
+
+
+def _shown(size: Sequence[int]) -> str:
+    return " x ".join(map(str, size))

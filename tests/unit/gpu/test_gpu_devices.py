@@ -8,13 +8,11 @@ import pytest
 from stand_in import built, needs_compiler
 
 from tilewright.device.gpu_targets import GPU_TARGETS
+from tilewright.gpu.cuda import CudaDevice, NoDriver, open_cuda, open_driver
 from tilewright.gpu.cuda import open_device as open_cuda_device
-from tilewright.gpu.cuda.device import CudaDevice, open_cuda
-from tilewright.gpu.cuda.driver import NoDriver, open_driver
 from tilewright.gpu.device import DeviceError, DeviceOptions, Size3
-from tilewright.gpu.hip.device import HipDevice, open_hip
-from tilewright.gpu.hip.library import NoRuntime, open_library
-from tilewright.gpu.loading import LoadableCode
+from tilewright.gpu.driver_device import LoadableCode
+from tilewright.gpu.hip import HipDevice, NoRuntime, open_hip, open_library
 from tilewright.native.kernel_facts import KernelFacts
 
 pytestmark = needs_compiler

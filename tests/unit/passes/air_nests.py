@@ -25,13 +25,11 @@ from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move, Start, Step
 from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import size_of
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
 from tilewright.passes.air.air_shim_endpoints import AirShimEndpointsPass
 from tilewright.passes.air.air_to_std import AirToStdPass
 from tilewright.passes.air.airrt_to_npu import AirrtToNpuPass
-from tilewright.passes.air.shim.host_transfers import host_access, host_transfers
-from tilewright.passes.air.shim.markers import AWAITED
-from tilewright.passes.air.shim.shim_channels import ShimChannels, key_of
+from tilewright.passes.air.shim.host_transfers import AWAITED, ShimChannels, host_access, host_transfers, key_of
 from tilewright.passes.standard.canonicalize import CanonicalizePass
 from tilewright.rewrite.folding.strided_views import known_int
 

@@ -11,26 +11,26 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Link, World
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_rules import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelLink, ChannelWorld
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     Always,
     Around,
     FromTheEnd,
     Listed,
     Numbered,
     Paired,
-    Rule,
+    RankRule,
     Sample,
     find_rule,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
 from tilewright.passes.air.evaluation import evaluate
 from tilewright.rewrite.emitter import Emitter
 
 NOBODY = cast(ChannelEnd, None)
 
 
-def emitted(rule: Rule, element: tuple[int, ...], ranks: int) -> int | None:
+def emitted(rule: RankRule, element: tuple[int, ...], ranks: int) -> int | None:
     """What the code of a rule computes."""
     emitter = Emitter.at_end(Block(), UnknownLoc())
     indices = [emitter.index(index) for index in element]
@@ -50,7 +50,7 @@ def emitted(rule: Rule, element: tuple[int, ...], ranks: int) -> int | None:
         pytest.param(lambda n, i, j: (i * i + j) % n, [3], Listed, id="no rule at all"),
     ],
 )
-def test_a_rule_holds_for_all_channels(rank: Callable[..., int], worlds: list[int], expected: type[Rule]):
+def test_a_rule_holds_for_all_channels(rank: Callable[..., int], worlds: list[int], expected: type[RankRule]):
     samples = [Sample(n, (i, j), rank(n, i, j)) for n in worlds for i, j in product(range(n), repeat=2)]
     rule = find_rule(NOBODY, samples, (max(worlds),) * 2)
     assert isinstance(rule, expected)
@@ -66,7 +66,7 @@ def test_a_place_on_a_grid_is_a_number():
 
 def test_a_rank_has_no_more_slots_than_it_has_channels():
     """In an exchange of all with all a receiver tells its channels apart by the sender, and the other way round."""
-    links = {(source, target): Link(source, target) for source, target in product(range(4), repeat=2)}
-    world = World((4,), links)
+    links = {(source, target): ChannelLink(source, target) for source, target in product(range(4), repeat=2)}
+    world = ChannelWorld((4,), links)
     assert find_slots([world], (4, 4), "consumer").dimensions == (0,)
     assert find_slots([world], (4, 4), "producer").dimensions == (1,)

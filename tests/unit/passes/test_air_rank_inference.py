@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import rank_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import rank_of
 
 
 def inferred(sizes: str, body: str) -> int | None:

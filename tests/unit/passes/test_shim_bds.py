@@ -16,8 +16,8 @@ from tilewright.device.timing import timing_of
 from tilewright.driver.compiled_design import compile_text
 from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-from tilewright.passes.air.air_opt_shim_dma_bds.cost import Cost, Start, cost_of, in_tiles
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import PlanCost, Start, cost_of, in_tiles
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
 from tilewright.passes.air.air_shim_endpoints import AirShimEndpointsPass
 
 CASES = int(os.environ.get("TILEWRIGHT_NESTS", "6"))
@@ -51,13 +51,13 @@ def test_the_model_agrees_with_the_simulator():
     assert abs(_run(CASCADE) - modelled) < 0.02 * modelled
 
 
-def _chosen(nest: Nest) -> Cost:
+def _chosen(nest: Nest) -> PlanCost:
     """What the plan in the program costs, waits and all."""
     moves, steps = plan_in(folded(nest, empty=EmptyTile.AUTO))
     return cost_of(moves, steps, timing_of(model(DEVICE).arch))
 
 
-def _tiled(nest: Nest, sizes: Sequence[int], must_fit: bool = True) -> Cost | None:
+def _tiled(nest: Nest, sizes: Sequence[int], must_fit: bool = True) -> PlanCost | None:
     """What tiles of a size would cost; None if a queue would overflow."""
     moves, ends = moves_of(folded(nest, *sizes))
     ends = [*ends, len(moves)] if not ends or ends[-1] != len(moves) else ends

@@ -20,7 +20,7 @@ READ_EXECUTE = 1 | 4
 SHT_NOBITS = 8
 MACHINES = {elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "aarch64"}
 FAR_JUMPS = {
-    elf.EM_X86_64: bytes.fromhex("ff2502000000 0000"),  # jmp [rip + 2], and two bytes that nobody executes
+    elf.EM_X86_64: bytes.fromhex("ff2502000000 0000"),  # jmp [rip + 2], and two bytes that are never executed
     elf.EM_AARCH64: bytes.fromhex("50000058 00021fd6"),  # ldr x16, #8; br x16
 }
 """Code that goes to the address behind it."""
@@ -28,7 +28,7 @@ JUMP_BYTES = 16
 
 
 @dataclass
-class MachineCode:
+class LoadedObject:
     """Functions at addresses that are good as long as this object lives."""
 
     addresses: Mapping[str, int]
@@ -38,7 +38,7 @@ class MachineCode:
         return self.addresses[name]
 
 
-def load_object(data: bytes) -> MachineCode:
+def load_object(data: bytes) -> LoadedObject:
     """Put an object into memory; `DeviceError` if it is for another machine or refers to what there is not."""
     source = elf.read_object(data)
     wanted = MACHINES.get(source.machine, f"ELF machine {source.machine}")
@@ -54,7 +54,7 @@ class _Loader:
         self.places: dict[int, int] = {}
         self.jumps: dict[str, int] = {}
 
-    def load(self) -> MachineCode:
+    def load(self) -> LoadedObject:
         writable = [section for section in self.kept if section.flags & elf.SHF_WRITE]
         fixed = [section for section in self.kept if not section.flags & elf.SHF_WRITE]
         used = {relocation.symbol for section in self.kept for relocation in section.relocations}
@@ -73,7 +73,7 @@ class _Loader:
         if ctypes.CDLL(None).mprotect(ctypes.c_void_p(base), ctypes.c_size_t(fixed_bytes), READ_EXECUTE):
             raise DeviceError("the system does not let this process run code that it has loaded")
         defined = {s.name: base + self._offset(s) for s in self.source.symbols if s.name and s.section in self.places}
-        return MachineCode(defined, memory)
+        return LoadedObject(defined, memory)
 
     def _place(self, sections: list[ObjectSection], start: int) -> int:
         for section in sections:

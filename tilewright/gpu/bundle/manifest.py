@@ -1,4 +1,4 @@
-"""What a bundle says about itself, in bundle.json."""
+"""Manifest of a bundle: everything but the code itself, in bundle.json."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Trap:
+class TrapEntry:
     """What may go wrong at a place of the host's code; `text` has room for three numbers."""
 
     site: Site
@@ -38,7 +38,7 @@ class Trap:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchEntry:
     """A kernel that the host launches, and the bytes of its parameters."""
 
     module: str
@@ -47,7 +47,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class EntryParameter:
     """An argument of the entry: an array, or a number if it has no shape."""
 
     name: str
@@ -60,7 +60,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleEntry:
     """Kernels that are loaded together from a file."""
 
     name: str
@@ -86,13 +86,13 @@ class Manifest:
     host: str
     """The machine that the host's object is for, as Linux calls it."""
     context_bytes: int
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[EntryParameter, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
-    """Functions of the runtime that the host calls, in the order of the context, with their letters."""
+    """Functions of the runtime that the host calls, in the order of the context, with their type codes."""
     sites: tuple[Site, ...] = ()
-    traps: tuple[Trap, ...] = ()
-    launches: tuple[Launch, ...] = ()
-    modules: tuple[Module, ...] = field(default=())
+    traps: tuple[TrapEntry, ...] = ()
+    launches: tuple[LaunchEntry, ...] = ()
+    modules: tuple[ModuleEntry, ...] = field(default=())
 
     def text(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
@@ -120,20 +120,20 @@ def _site(entry: dict[str, Any]) -> Site:
     return Site(**entry)
 
 
-def _trap(entry: dict[str, Any]) -> Trap:
-    return Trap(_site(entry["site"]), entry["text"])
+def _trap(entry: dict[str, Any]) -> TrapEntry:
+    return TrapEntry(_site(entry["site"]), entry["text"])
 
 
-def _launch(entry: dict[str, Any]) -> Launch:
-    return Launch(entry["module"], entry["kernel"], tuple(entry["parameters"]))
+def _launch(entry: dict[str, Any]) -> LaunchEntry:
+    return LaunchEntry(entry["module"], entry["kernel"], tuple(entry["parameters"]))
 
 
-def _parameter(entry: dict[str, Any]) -> Parameter:
-    return Parameter(entry["name"], entry["type"], _optional(entry["shape"]), tuple(entry["dynamic_strides"]))
+def _parameter(entry: dict[str, Any]) -> EntryParameter:
+    return EntryParameter(entry["name"], entry["type"], _optional(entry["shape"]), tuple(entry["dynamic_strides"]))
 
 
-def _module(entry: dict[str, Any]) -> Module:
-    return Module(entry["name"], entry["file"], tuple(_kernel(kernel) for kernel in entry["kernels"]))
+def _module(entry: dict[str, Any]) -> ModuleEntry:
+    return ModuleEntry(entry["name"], entry["file"], tuple(_kernel(kernel) for kernel in entry["kernels"]))
 
 
 def _kernel(entry: dict[str, Any]) -> KernelFacts:

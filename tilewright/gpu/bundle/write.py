@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, IndexType, IntegerType, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -16,10 +15,18 @@ from xdsl.ir import Attribute, Operation
 import tilewright
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.bundle.manifest import FILE, HOST_OBJECT, Launch, Manifest, Module, Parameter, Site, Trap
-from tilewright.gpu.host.program import START, HostProgram
+from tilewright.gpu.bundle.manifest import (
+    FILE,
+    HOST_OBJECT,
+    EntryParameter,
+    LaunchEntry,
+    Manifest,
+    ModuleEntry,
+    Site,
+    TrapEntry,
+)
+from tilewright.gpu.host.program import START, HostProgram, parameter_bytes
 from tilewright.ir.diagnostics import file_position
-from tilewright.native.aggregates import flattened_types
 from tilewright.native.functions import types_of_parts
 from tilewright.native.gpu_code import GpuCode
 from tilewright.native.host import library_triple, object_code
@@ -29,42 +36,26 @@ RUNTIME, RUNNER = "runtime.zip", "run.py"
 BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
 """Those that each bundle has."""
 RUNTIME_MODULES = (
+    "device/gpu_targets",
     "errors",
     "file_names",
-    "outputs",
-    "device/gpu_targets",
-    "gpu/run_options",
-    "gpu/bundle/arguments",
     "gpu/bundle/machine_code",
     "gpu/bundle/manifest",
-    "gpu/bundle/rank",
     "gpu/bundle/run",
-    "gpu/cuda/__init__",
-    "gpu/cuda/device",
-    "gpu/cuda/driver",
+    "gpu/cuda",
     "gpu/device",
     "gpu/driver_device",
-    "gpu/hip/__init__",
-    "gpu/hip/device",
-    "gpu/hip/library",
+    "gpu/hip",
     "gpu/host/context",
-    "gpu/host/gathering",
-    "gpu/host/heap",
-    "gpu/host/letters",
-    "gpu/host/local_world",
-    "gpu/host/memory",
-    "gpu/host/output",
     "gpu/host/printing",
-    "gpu/host/prints",
     "gpu/host/processes",
-    "gpu/host/sample_matrices",
-    "gpu/host/slots",
-    "gpu/host/streams",
-    "gpu/loading",
+    "gpu/host/runtime",
+    "gpu/host/supervisor",
     "native/context_layout",
     "native/elf",
     "native/kernel_facts",
     "native/relocations",
+    "outputs",
 )
 """What runs a bundle: parts of this package that need NumPy and nothing else."""
 PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/"
@@ -126,11 +117,11 @@ def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, r
         host=platform.machine(),
         context_bytes=program.context_bytes,
         parameters=tuple(_parameters(entry)),
-        calls=tuple((name, signature.letters) for name, signature in program.calls.items()),
+        calls=tuple((name, signature.codes) for name, signature in program.calls.items()),
         sites=tuple(_site(op) for op in program.sites),
-        traps=tuple(Trap(_site(trap.operation), trap.text) for trap in program.traps),
+        traps=tuple(TrapEntry(_site(trap.operation), trap.text) for trap in program.traps),
         launches=tuple(_launch(op) for op in program.launches),
-        modules=tuple(Module(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
+        modules=tuple(ModuleEntry(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
     )
 
 
@@ -139,30 +130,23 @@ def _site(op: Operation) -> Site:
     return Site(op.name, "" if position is None else ":".join(map(str, position)))
 
 
-def _launch(op: LaunchFuncOp) -> Launch:
-    types = [part for operand in op.kernel_operands for part in flattened_types(operand.type)]
-    return Launch(op.kernel.root_reference.data, op.kernel_name, tuple(_bytes(type) for type in types))
+def _launch(op: LaunchFuncOp) -> LaunchEntry:
+    return LaunchEntry(op.kernel.root_reference.data, op.kernel_name, tuple(parameter_bytes(op)))
 
 
-def _bytes(type: ir.Type) -> int:
-    if isinstance(type, ir.IntType):
-        return -(-type.width // 8)
-    return {"half": 2, "float": 4}.get(str(type), 8)
-
-
-def _parameters(entry: FuncOp) -> list[Parameter]:
+def _parameters(entry: FuncOp) -> list[EntryParameter]:
     arguments = entry.body.blocks[0].args
     return [
         _parameter(argument.name_hint or f"arg{number}", argument.type) for number, argument in enumerate(arguments)
     ]
 
 
-def _parameter(name: str, type: Attribute) -> Parameter:
+def _parameter(name: str, type: Attribute) -> EntryParameter:
     if not is_ranked(type):
-        return Parameter(name, _numpy_name(type))
+        return EntryParameter(name, _numpy_name(type))
     shape = tuple(-1 if size == DYNAMIC_INDEX else size for size in type.get_shape())
     dynamic = tuple(number for number, stride in enumerate(strides_of(type)) if stride is None)
-    return Parameter(name, _numpy_name(type.element_type), shape, dynamic)
+    return EntryParameter(name, _numpy_name(type.element_type), shape, dynamic)
 
 
 def _numpy_name(type: Attribute) -> str:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
-from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.limits import check_kernel, check_launch, resident_blocks, spilled_bytes
@@ -25,7 +25,6 @@ from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.shared_turns import Shared
 from tilewright.gpu.emulator.turns import Alone, Free, Turns
 from tilewright.gpu.emulator.values import Register
-from tilewright.gpu.run_options import whole_number
 from tilewright.ir.diagnostics import DiagnosedError
 
 DEFAULT_MEMORY_BYTES, MOST_MEMORY_BYTES = 1 << 30, 1 << 46

@@ -1,6 +1,7 @@
-"""The memory through which Python and the native code of a program tell each other what happens.
+"""Memory through which Python and the native code of a program tell each other what happens, and functions in it.
 
-It may be shared with another process, which can then tell what became of a program that is no more.
+It may be shared with another process, which can then tell what became of a program that is no more. Needs nothing but
+Python.
 """
 
 from __future__ import annotations
@@ -9,12 +10,28 @@ import ctypes
 import mmap
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from tilewright.gpu.host.slots import BUSY, FUNCTIONS, SITE, STOPPED
-from tilewright.native.context_layout import CODE, DETAIL, SLOT_BYTES
+from tilewright.native.context_layout import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
+
+STOPPED = 1
+"""The code of a context whose program was ended by the runtime: it ran into an error, or `exit` was called."""
+SITE, BUSY, FUNCTIONS = HEADER_BYTES, HEADER_BYTES + SLOT_BYTES, HEADER_BYTES + 2 * SLOT_BYTES
+"""Where the context says which call of the runtime was the last, whether it is under way, and where functions are."""
+TYPES: dict[str, Any] = {
+    "p": ctypes.c_uint64,
+    "l": ctypes.c_int64,
+    "i": ctypes.c_int32,
+    "b": ctypes.c_int32,
+    "h": ctypes.c_int32,
+    "f": ctypes.c_float,
+    "d": ctypes.c_double,
+    "v": None,
+}
+"""What stands for each type code of `CSignature`."""
 
 
-class Context:
+class HostContext:
     """The context of one run."""
 
     def __init__(self, size_bytes: int):
@@ -59,3 +76,8 @@ class Context:
         self._slots[BUSY // SLOT_BYTES] = 1
         yield
         self._slots[BUSY // SLOT_BYTES] = 0
+
+
+def pointer_maker(codes: str) -> Any:
+    """What makes a pointer out of a Python function; `codes` are `result(parameters)`."""
+    return ctypes.CFUNCTYPE(TYPES[codes[0]], *(TYPES[code] for code in codes[2:-1]))

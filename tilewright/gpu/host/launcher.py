@@ -9,31 +9,29 @@ from functools import partial
 
 from tilewright.errors import Error
 from tilewright.gpu.host.arguments import SharedArray
-from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.gathering import Gathering
-from tilewright.gpu.host.local_world import LocalWorld
-from tilewright.gpu.host.outcome import FAILED, Ending, Message, RankReport, RunResult
-from tilewright.gpu.host.output import RankOutput, Show
-from tilewright.gpu.host.processes import RankProcess
+from tilewright.gpu.host.context import HostContext
+from tilewright.gpu.host.outcome import FAILED, AirRunResult, DiagnosticRecord, Ending, RankReport
+from tilewright.gpu.host.processes import LocalWorld, RankProcess
 from tilewright.gpu.host.program import HostProgram
-from tilewright.gpu.host.rank import Given, Job, backend_named, run_rank, share_arguments
+from tilewright.gpu.host.rank import Given, RankJob, backend_named, run_rank, share_arguments
+from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor, Show
 from tilewright.ir.diagnostics import Diagnostic, Severity
 
 BAD_ACCESSES = [-signal.Signals[name] for name in ("SIGSEGV", "SIGBUS") if name in signal.Signals.__members__]
 """Exit codes of processes that accessed memory which they do not have."""
 
 
-def run_ranks(job: Job, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> RunResult:
+def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> AirRunResult:
     """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
     if not hasattr(os, "fork"):
         raise Error("AIR programs run on copies of this process, which this system cannot make; run them on Linux")
     job.program.prepare()
     backend_named(job.backend)  # imported once, before processes part
     begin, arguments = time.perf_counter(), [share_arguments(job) for _ in range(ranks)]
-    gathering = Gathering(RankOutput(ranks, show), partial(_lost, job.program), lambda report: report.status != 0)
+    gathering = RankSupervisor(RankOutput(ranks, show), partial(_lost, job.program), lambda report: report.status != 0)
     try:
         for rank, given in enumerate(arguments):
-            gathering.start(rank, partial(_work, job, given), Context(job.program.context_bytes))
+            gathering.start(rank, partial(_work, job, given), HostContext(job.program.context_bytes))
         gathering.wait(timeout_seconds)
     finally:
         gathering.close()
@@ -41,10 +39,10 @@ def run_ranks(job: Job, ranks: int, timeout_seconds: float | None = None, show: 
     for report, given in zip(reports, arguments, strict=True):
         report.output = gathering.output.of_rank(report.rank)
         report.arrays = [value.array for value in given if isinstance(value, SharedArray)]
-    return RunResult(reports, gathering.output.all, time.perf_counter() - begin)
+    return AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
 
 
-def _work(job: Job, arguments: Given, world: LocalWorld, context: Context) -> RankReport:
+def _work(job: RankJob, arguments: Given, world: LocalWorld, context: HostContext) -> RankReport:
     return run_rank(job, world, context, arguments)
 
 
@@ -59,4 +57,4 @@ def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence:
             None, "host code accessed memory that is not there, or on a real GPU not the host's: check its pointers"
         )
     ending = Ending.HANG if process.was_killed else Ending.FAULT
-    return RankReport(process.rank, FAILED, [Message.of(error)], ending, is_consequence=is_consequence)
+    return RankReport(process.rank, FAILED, [DiagnosticRecord.of(error)], ending, is_consequence=is_consequence)

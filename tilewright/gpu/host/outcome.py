@@ -1,4 +1,4 @@
-"""What became of a run: one report for each rank, in a form that travels between processes."""
+"""Outcome of a run: one report for each rank, in a form that travels between processes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MOST_SHOWN = 8
 
 
 @dataclass
-class Message:
+class DiagnosticRecord:
     """A diagnostic without the program that it is about."""
 
     severity: str
     text: str
     position: tuple[str, int, int] | None
-    notes: list[Message] = field(default_factory=list["Message"])
+    notes: list[DiagnosticRecord] = field(default_factory=list["DiagnosticRecord"])
 
     @classmethod
-    def of(cls, diagnostic: Diagnostic) -> Message:
+    def of(cls, diagnostic: Diagnostic) -> DiagnosticRecord:
         notes = [cls.of(note) for note in diagnostic.notes]
         return cls(str(diagnostic.severity), diagnostic.text, file_position(diagnostic.location), notes)
 
@@ -59,7 +59,7 @@ class RankReport:
 
     rank: int
     status: int = 0
-    messages: list[Message] = field(default_factory=list[Message])
+    messages: list[DiagnosticRecord] = field(default_factory=list[DiagnosticRecord])
     """What was wrong, if the program itself did not end it."""
     ending: Ending = Ending.FAULT
     """Of which kind that was."""
@@ -85,7 +85,7 @@ class RankReport:
 
 
 @dataclass(repr=False)
-class RunResult:
+class AirRunResult:
     """How all ranks ended."""
 
     ranks: list[RankReport]

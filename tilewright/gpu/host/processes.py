@@ -1,4 +1,4 @@
-"""Processes that run ranks: how one is started, what it inherits, and how it is ended.
+"""Processes that run ranks: the start and the end of one, and its place among the others.
 
 Other threads may be at work when a process parts from this one, and are not there in the copy: what they held stays
 locked. So a rank makes no machine code, frees nothing that was there before, and keeps no file that is not its own.
@@ -9,15 +9,18 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import gc
+import mmap
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 
-from tilewright.gpu.host.context import Context
+from tilewright.gpu.device import DeviceError, Heap, RankLost
+from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.printing import flush_all, print_lines_at_once
 
 PARENT_DEATH_SIGNAL = 1
@@ -34,7 +37,7 @@ class RankProcess:
     connection: Connection
     output: int
     """What it prints comes from here."""
-    context: Context
+    context: HostContext
     exit_code: int | None = None
     """As the system has it, negative after a signal; None while it runs."""
     was_killed: bool = False
@@ -104,7 +107,7 @@ def _settle(parent: int, output: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
-    faulthandler.disable()  # who started this process says what became of it
+    faulthandler.disable()  # the parent says what became of this process
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before that was settled
@@ -114,3 +117,72 @@ def _settle(parent: int, output: int) -> None:
     os.dup2(output, STDERR)
     sys.stdout, sys.stderr = (open(file, "w", closefd=False, buffering=1) for file in (STDOUT, STDERR))  # noqa: SIM115
     print_lines_at_once()
+
+
+@dataclass(frozen=True)
+class ExchangeRequest:
+    """A rank has come to a place where all meet, with bytes for the others."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ExchangeResult:
+    """All have come; the bytes of each."""
+
+    data: list[bytes]
+
+
+@dataclass(frozen=True)
+class ExchangeFailure:
+    """Not all will come; why."""
+
+    text: str
+
+
+class LocalWorld:
+    """One rank's place among the processes."""
+
+    def __init__(self, rank: int, size: int, folder: Path, connection: Connection, heap_files: Sequence[int]):
+        self.rank, self.size = rank, size
+        self.folder: Path | None = folder
+        self._connection = connection
+        self._heap_files = heap_files
+        self._mappings: list[mmap.mmap] = []
+
+    def barrier(self) -> None:
+        self.exchange(b"")
+
+    def exchange(self, data: bytes) -> list[bytes]:
+        if self.size == 1:
+            return [data]
+        self._connection.send(ExchangeRequest(data))
+        match self._connection.recv():
+            case ExchangeResult(data=found):
+                return found
+            case ExchangeFailure(text=text):
+                raise RankLost(text)
+            case other:
+                raise AssertionError(f"a rank gets no {other!r}")
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        """Files without names, one for each rank, which all map."""
+        try:
+            os.ftruncate(self._heap_files[self.rank], 0)  # clears what an earlier heap left
+            os.ftruncate(self._heap_files[self.rank], size_bytes)
+            self.barrier()
+            self._mappings = [mmap.mmap(file, size_bytes) for file in self._heap_files]
+        except OSError as error:
+            raise DeviceError(f"no symmetric heap of {size_bytes} bytes: {error.strerror}") from error
+        return Heap(size_bytes, tuple(_address(mapping) for mapping in self._mappings))
+
+    def drop_heap(self, heap: Heap) -> None:
+        """The memory goes back to the system; nothing of this process points there any more."""
+        self.barrier()
+        os.ftruncate(self._heap_files[self.rank], 0)
+        self._mappings = []
+        self.barrier()
+
+
+def _address(mapping: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))

@@ -1,4 +1,4 @@
-"""What one rank does: opens its device, calls the entry, and reports how that ended."""
+"""One rank of a run: opens its device, calls the entry, and reports the end of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,23 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from xdsl.dialects.builtin import LocationAttr
+
+from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.device import BACKENDS, Device, DeviceError, DeviceOptions, OpenDevice, RankLost, World
+from tilewright.gpu.device import (
+    BACKENDS,
+    DeviceError,
+    DeviceOptions,
+    GpuDevice,
+    KernelModule,
+    LoadedKernel,
+    OpenDevice,
+    RankLost,
+    Size3,
+    World,
+)
 from tilewright.gpu.host.arguments import (
     Argument,
     SharedArray,
@@ -20,17 +35,18 @@ from tilewright.gpu.host.arguments import (
     scalar_bits,
     scalar_value,
 )
-from tilewright.gpu.host.context import Context
-from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, Ending, Message, RankReport
-from tilewright.gpu.host.program import HostProgram
-from tilewright.gpu.host.runtime import Exited, Runtime
-from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of
-from tilewright.ir.run_errors import Hang
+from tilewright.gpu.host.context import HostContext
+from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, DiagnosticRecord, Ending, RankReport
+from tilewright.gpu.host.program import HostProgram, parameter_bytes
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
+from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
+from tilewright.ir.run_errors import Fault, Hang
+from tilewright.ir.symbols import symbol_in
 from tilewright.native.functions import types_of_parts
 
 
 @dataclass
-class Job:
+class RankJob:
     """What all ranks run."""
 
     program: HostProgram
@@ -44,7 +60,7 @@ class Job:
         if prepare is not None:
             prepare(self.program.kernels(), self.options)
 
-    def with_arguments(self, arguments: Sequence[object]) -> Job:
+    def with_arguments(self, arguments: Sequence[object]) -> RankJob:
         """The same with these arguments; `ArgumentError` if they do not fit the entry."""
         return replace(self, arguments=checked_arguments(self.program, arguments))
 
@@ -52,7 +68,7 @@ class Job:
 Given = Sequence[SharedArray | int | float]
 
 
-def share_arguments(job: Job) -> list[SharedArray | int | float]:
+def share_arguments(job: RankJob) -> list[SharedArray | int | float]:
     """The arguments of one rank: copies of all arrays."""
     return [value if isinstance(value, int | float) else SharedArray.of(value) for value in job.arguments]
 
@@ -65,7 +81,7 @@ def backend_named(name: str) -> OpenDevice:
     return import_module(home).open_device
 
 
-def run_rank(job: Job, world: World, context: Context, arguments: Given) -> RankReport:
+def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given) -> RankReport:
     """Run the entry here; gives a report whatever happens."""
     report = RankReport(world.rank)
     try:
@@ -78,11 +94,11 @@ def run_rank(job: Job, world: World, context: Context, arguments: Given) -> Rank
     except Exited as error:
         report.status = error.status % 256
     except DiagnosedError as error:
-        report.status, report.messages = FAILED, [Message.of(diagnostic) for diagnostic in error.diagnostics]
+        report.status, report.messages = FAILED, [DiagnosticRecord.of(diagnostic) for diagnostic in error.diagnostics]
         report.is_consequence, report.ending = isinstance(error.__cause__, RankLost), _ending(error)
     except (DeviceError, RankLost) as error:
         location = location_of(job.program.entry)
-        report.status, report.messages = FAILED, [Message.of(Diagnostic(Severity.ERROR, str(error), location))]
+        report.status, report.messages = FAILED, [DiagnosticRecord.of(Diagnostic(Severity.ERROR, str(error), location))]
         report.is_consequence = isinstance(error, RankLost)
         report.ending = Ending.HANG if report.is_consequence else Ending.FAULT
     except Exception as error:
@@ -97,11 +113,13 @@ def _ending(error: DiagnosedError) -> Ending:
     return Ending.COMPILE if isinstance(error, CompileError) else Ending.FAULT
 
 
-def _call_entry(job: Job, world: World, device: Device, context: Context, arguments: Given, report: RankReport) -> None:
+def _call_entry(
+    job: RankJob, world: World, device: GpuDevice, context: HostContext, arguments: Given, report: RankReport
+) -> None:
     program = job.program
-    runtime = Runtime(program, world, device, context)
+    runtime = ProgramRuntime(program, world, device, context)
     types = program.entry.function_type
-    placed = [_placed(runtime, value) if isinstance(value, SharedArray) else 0 for value in arguments]
+    placed = [runtime.place(value.array) if isinstance(value, SharedArray) else 0 for value in arguments]
     parts = list[int]()
     for type, value, address in zip(types.inputs, arguments, placed, strict=True):
         if isinstance(value, SharedArray):
@@ -109,25 +127,66 @@ def _call_entry(job: Job, world: World, device: Device, context: Context, argume
             parts += array_parts(type, value.array, address)
         else:
             parts.append(scalar_bits(type, value))
-    bits = runtime.run(parts, len(types_of_parts(types.outputs)))
+    bits = runtime.run(program.start, parts, len(types_of_parts(types.outputs)))
     for value, address in zip(arguments, placed, strict=True):
         if isinstance(value, SharedArray):
-            runtime.memory.copy(value.address, address, value.array.nbytes)
+            runtime.take_back(value.array, address)
     report.values = [scalar_value(type, number) for type, number in zip(types.outputs, bits, strict=False)]
     report.status = exit_status(program.entry, report.values)
 
 
-def _placed(runtime: Runtime, value: SharedArray) -> int:
-    """Where a copy of an array is that host and device may access."""
-    address = runtime.memory.allocate(value.array.nbytes, 0, 1)
-    runtime.memory.copy(address, value.address, value.array.nbytes)
-    return address
-
-
-def _internal(error: Exception) -> Message:
+def _internal(error: Exception) -> DiagnosticRecord:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
     text = f"internal error: {where}{type(error).__name__}: {error}"
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
         text += "\n" + "".join(traceback.format_exception(error))
-    return Message(str(Severity.ERROR), text, None)
+    return DiagnosticRecord(str(Severity.ERROR), text, None)
+
+
+class ProgramRuntime(NativeRuntime):
+    """The runtime of a program that was compiled in this process: errors name operations of its module."""
+
+    def __init__(self, program: HostProgram, world: World, device: GpuDevice, context: HostContext):
+        super().__init__(world, device, context)
+        self.program = program
+        self._modules: dict[str, KernelModule] = {}
+        self._launches = [self._prepared(launch) for launch in program.launches]
+        self.publish((name, signature.codes) for name, signature in program.calls.items())
+
+    def trapped(self) -> Exception:
+        trap = self.program.traps[self.context.trap]
+        return Fault(op_text(trap.operation, trap.text.format(*self.context.details)), trap.location)
+
+    def located(self, error: BaseException) -> BaseException:
+        match error:
+            case DeviceError() | RankLost() | MemoryError() | OverflowError():
+                op = self.program.sites[self.context.site]
+                text = str(error) if isinstance(error, DeviceError | RankLost) else "needs more memory than there is"
+                located = Fault(op_text(op, text), op.location)
+                located.__cause__ = error
+                return located
+            case _:
+                return error
+
+    def _prepared(self, launch: LaunchFuncOp) -> tuple[LoadedKernel, list[int], LocationAttr]:
+        """The kernel of a launch, the bytes of its flattened parameters, and its place in the source."""
+        name = launch.kernel.root_reference.data
+        if name not in self._modules:
+            found = symbol_in(self.program.module, name)
+            assert isinstance(found, GPUModuleOp), "the verifier looked for it"
+            self._modules[name] = self.device.load(found)
+        return self._modules[name].kernel(launch.kernel_name), parameter_bytes(launch), launch.location
+
+    def launch(self, number: int, *sizes_and_arguments: int) -> None:
+        *sizes, shared, arguments = sizes_and_arguments
+        kernel, widths, where = self._launches[number]
+        grid, block = Size3(*sizes[:3]), Size3(*sizes[3:])
+        if min(*grid, *block) <= 0:
+            raise DeviceError(f"launches a grid of {_shown(grid)} blocks of {_shown(block)} threads")
+        self.device.launch(kernel, grid, block, shared, arguments_at(arguments, widths), where)
+        self.device.synchronize()
+
+
+def _shown(size: Size3) -> str:
+    return " x ".join(map(str, size))

@@ -12,8 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.bodies import inline_body, replace_token, wait_before
-from tilewright.passes.air.rank_checks import check_messages_are_lowered
+from tilewright.passes.air.hierarchies import check_messages_are_lowered, inline_body, replace_token, wait_before
 from tilewright.rewrite.emitter import Emitter
 
 

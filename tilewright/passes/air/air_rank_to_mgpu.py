@@ -1,4 +1,4 @@
-"""Makes ranks processes: each asks the runtime who it is and runs the body once."""
+"""Makes ranks processes: each asks the runtime which one it is and runs the body once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.bodies import inline_body, wait_before
-from tilewright.passes.air.rank_checks import check_messages_are_lowered, enclosing_function
+from tilewright.passes.air.hierarchies import check_messages_are_lowered, enclosing_function, inline_body, wait_before
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
 from tilewright.rewrite.emitter import Emitter
 

@@ -25,8 +25,7 @@ from tilewright.dialects.airrt.loading import SegmentLoadOp
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.shim.host_transfers import host_transfers
-from tilewright.passes.air.shim.shim_channels import ShimChannel, ShimChannels
+from tilewright.passes.air.shim.host_transfers import ShimChannel, ShimChannels, host_transfers
 
 BUFFER_WORDS = 1024
 SEGMENT = "endpoints"

@@ -12,7 +12,7 @@ from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import EmptyTile
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import EmptyTile
 from tilewright.passes.air.shim.host_transfers import host_transfers
 
 

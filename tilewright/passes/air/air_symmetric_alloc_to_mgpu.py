@@ -15,8 +15,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.descriptors import wrap_pointer
-from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare
+from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare, wrap_pointer
 from tilewright.rewrite.emitter import Emitter
 
 INDEX_BYTES = 8

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith
+from tilewright.dialects.aie.lookup import ancestors
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelOp
@@ -20,11 +21,11 @@ from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.dialects.airrt import events, loading, transfers
 from tilewright.dialects.airrt.events import EVENT
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.bodies import inline_body
-from tilewright.passes.air.shim.accesses import buffer_of
+from tilewright.passes.air.hierarchies import inline_body
 from tilewright.passes.air.shim.host_transfers import host_access, host_side
 from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch
-from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.passes.air.shim.loops import innermost_first
+from tilewright.passes.air.shim.patterns import buffer_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.strided_views import known_int
@@ -63,12 +64,7 @@ def _lower(op: Operation) -> None:
 
 def _is_on_device(op: Operation) -> bool:
     """Whether a segment or herd does this: it goes with the body."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, SegmentOp | HerdOp):
-            return True
-        parent = parent.parent_op()
-    return False
+    return any(isinstance(parent, SegmentOp | HerdOp) for parent in ancestors(op))
 
 
 def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attributes: dict[str, Attribute]) -> None:

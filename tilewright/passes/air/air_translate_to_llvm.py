@@ -16,7 +16,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.descriptors import POINTER, wrap_pointer
+from tilewright.passes.air.runtime_calls import POINTER, wrap_pointer
 from tilewright.rewrite.emitter import Emitter
 
 

@@ -1,18 +1,33 @@
-"""Calls of the runtime library by name, declared where they are first needed."""
+"""Calls of the runtime library by name, and the memory it gives as memrefs in the llvm dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, i1, i32, i64
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnrealizedConversionCastOp,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects._strides import Strided
+from tilewright.dialects.llvm import PoisonOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import number_attr
 
 POINTER = LLVMPointerType()
 
@@ -52,3 +67,40 @@ def declare(module: ModuleOp, *functions: RuntimeFunction) -> None:
 
 def call(emitter: Emitter, function: RuntimeFunction, arguments: Sequence[SSAValue] = ()) -> Sequence[SSAValue]:
     return emitter.insert(CallOp(function.name, arguments, function.outputs)).results
+
+
+def descriptor_type(pointer: Attribute, rank: int) -> LLVMStructType:
+    """Allocated and aligned pointer, offset, sizes, strides; memrefs of rank 0 have no sizes and strides."""
+    arrays = [LLVMArrayType(rank, i64)] * 2 if rank else []
+    return LLVMStructType(StringAttr(""), ArrayAttr([pointer, pointer, i64, *arrays]))
+
+
+def wrap_pointer(
+    emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided, sizes: Sequence[SSAValue] = ()
+) -> SSAValue:
+    """The memory at `pointer` as a memref; strides and offset are known, and the shape but for `sizes`."""
+    shape = type.get_shape()
+    struct = descriptor_type(pointer.type, len(shape))
+    descriptor = emitter.value(PoisonOp.create(result_types=[struct]))
+    for field in (0, 1):
+        descriptor = inserted(emitter, descriptor, pointer, [field])
+    fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
+    given = iter(sizes)
+    for dimension, (size, stride) in enumerate(zip(shape, form.strides, strict=True)):
+        fields += [([3, dimension], next(given) if size == DYNAMIC_INDEX else size), ([4, dimension], stride)]
+    for position, number in fields:
+        assert number is not None, "only what is known is wrapped"
+        value = number if isinstance(number, SSAValue) else _number(emitter, number)
+        descriptor = inserted(emitter, descriptor, value, position)
+    cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
+    return emitter.value(cast)
+
+
+def _number(emitter: Emitter, number: int) -> SSAValue:
+    return emitter.value(llvm.ConstantOp.create(result_types=[i64], properties={"value": number_attr(number, i64)}))
+
+
+def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:
+    """A descriptor with one of its fields set."""
+    where: dict[str, Attribute] = {"position": DenseArrayBase.from_list(i64, position)}
+    return emitter.value(llvm.InsertValueOp.create(operands=(into, value), result_types=[into.type], properties=where))

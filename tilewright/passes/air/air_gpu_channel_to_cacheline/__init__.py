@@ -12,27 +12,26 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.gpu.kernels import CONTAINER
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_links import Bundle
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_memory import ChannelMemory
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_plans import (
+from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
+from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_WORDS
+from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     LINE,
     ORDERED,
     PROTOCOLS,
-    Plan,
+    ChannelPlan,
     make_plan,
     stated_protocol,
 )
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_transfers import Transfers
-from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
-from tilewright.passes.air.air_gpu_channel_to_cacheline.rank_inference import enclosing_rank
-from tilewright.passes.air.rank_checks import enclosing_function
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import ChannelMemory, Transfers
+from tilewright.passes.air.hierarchies import enclosing_function, find_target, wave_size_of
 from tilewright.rewrite.effects import is_unused
 
 
@@ -63,7 +62,7 @@ class AirGpuChannelToCachelinePass(Pass):
         in_place = [bundle for bundle in bundles if not protocols[bundle] and is_line_in_place(bundle)]
         if (in_place or LINE in protocols.values()) and wave_size < LINE_WORDS:
             fail(None, f"wave-size must be at least {LINE_WORDS}, a lane for each word of a line; got {wave_size}")
-        plans: list[Plan] = []
+        plans: list[ChannelPlan] = []
         size_bytes = 0
         for bundle in bundles:
             if bundle not in in_place:
@@ -115,6 +114,6 @@ def _bundle(channel: ChannelOp, ends: list[ChannelEnd]) -> Bundle:
 
 
 def _function_of(bundle: Bundle) -> FuncOp:
-    rank = enclosing_rank(bundle.ends[0])
+    rank = parent_of_type(bundle.ends[0], RankOp)
     assert rank is not None, "the verifier wants ends of these channels in ranks"
     return enclosing_function(rank)

@@ -5,7 +5,7 @@
           in the last word the number of the message       say that the line is free: it is in registers
 
 Nothing orders the payload before the flag but that a line is stored, moved and loaded as one. Devices do so, memory
-models do not promise it: whoever chooses this protocol does so knowingly.
+models do not promise it: this protocol is chosen knowingly.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.gpu.attributes import ShuffleMode
 from tilewright.dialects.gpu.lanes import ShuffleOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_gpu_channel_to_cacheline.cacheline import FLAG, LINE_WORDS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import lane_id
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.wave_fence import wave_fence
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS, ChannelEndpoint
+from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id, wave_fence
 from tilewright.rewrite.emitter import Emitter
 
 WORD_BYTES, WORD_BITS = 4, 32
@@ -54,19 +52,19 @@ def _remedy(end: ChannelEnd) -> list[tuple[ChannelEnd, str]]:
     return [(end, 'choose protocol "ordered", which moves messages of any size')]
 
 
-def put(emitter: Emitter, end: Endpoint) -> None:
+def put(emitter: Emitter, end: ChannelEndpoint) -> None:
     end.group.meet(emitter)
     end.group.lead_wave(emitter, lambda inner: _send(inner, end))
     end.group.rejoin(emitter)
 
 
-def get(emitter: Emitter, end: Endpoint, wave_size: int) -> None:
+def get(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
     end.group.meet(emitter)
     end.group.lead_wave(emitter, lambda inner: _receive(inner, end, wave_size))
     end.group.meet(emitter)
 
 
-def _send(emitter: Emitter, end: Endpoint) -> None:
+def _send(emitter: Emitter, end: ChannelEndpoint) -> None:
     lane = lane_id(emitter)
     number = end.sent(emitter)
     end.wait_for_room(emitter, number, Ordering.monotonic)
@@ -82,7 +80,7 @@ def _send(emitter: Emitter, end: Endpoint) -> None:
     emitter.when(_is_first(emitter, lane), lambda inner: end.count_sent(inner, _counted(inner, number)))
 
 
-def _receive(emitter: Emitter, end: Endpoint, wave_size: int) -> None:
+def _receive(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
     lane = lane_id(emitter)
     number = end.received(emitter)
     place, stamp = end.place(emitter, number), _stamp(emitter, number)
@@ -135,7 +133,7 @@ def _bits_type(message: Message) -> IntegerType:
     return IntegerType(8 * message.element_bytes)
 
 
-def _packed(emitter: Emitter, end: Endpoint, lane: SSAValue) -> SSAValue:
+def _packed(emitter: Emitter, end: ChannelEndpoint, lane: SSAValue) -> SSAValue:
     """The word of the payload that a lane stores: several elements, one, or half of one."""
     message = end.message
     if message.element_bytes == 2 * WORD_BYTES:
@@ -167,7 +165,7 @@ def _bits(emitter: Emitter, message: Message, number: SSAValue) -> SSAValue:
     return emitter.choose(is_there, type, read, lambda inner: inner.constant(0, type))
 
 
-def _unpack(emitter: Emitter, end: Endpoint, word: SSAValue, lane: SSAValue, wave_size: int) -> None:
+def _unpack(emitter: Emitter, end: ChannelEndpoint, word: SSAValue, lane: SSAValue, wave_size: int) -> None:
     """Store the elements: each lane some of them, or every lane all into a buffer of its own."""
     length = end.message.length
     assert length is not None

@@ -8,27 +8,31 @@ put   wait until the place is free (acquire)     get   wait until the message is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_endpoints import Endpoint
-from tilewright.passes.air.air_gpu_channel_to_cacheline.channel_groups import lead
-from tilewright.passes.air.air_gpu_channel_to_cacheline.shared_copies import Copy, share
+from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import ChannelEndpoint
+from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import ThreadGroup, lead
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import scalar_int
+
+AT_ONCE = 8
+"""Elements that a thread loads before it stores the first: so many loads are on their way at a time."""
 
 
-def put(emitter: Emitter, end: Endpoint) -> None:
+def put(emitter: Emitter, end: ChannelEndpoint) -> None:
     _in_parts(emitter, end, lambda inner, first, count: _put_part(inner, end, first, count))
 
 
-def get(emitter: Emitter, end: Endpoint) -> None:
+def get(emitter: Emitter, end: ChannelEndpoint) -> None:
     _in_parts(emitter, end, lambda inner, first, count: _get_part(inner, end, first, count))
 
 
-def _in_parts(emitter: Emitter, end: Endpoint, move: Callable[[Emitter, SSAValue, SSAValue], None]) -> None:
+def _in_parts(emitter: Emitter, end: ChannelEndpoint, move: Callable[[Emitter, SSAValue, SSAValue], None]) -> None:
     """One message; if its length is known at run time only, as many as it takes, each as long as a place."""
     message, zero = end.message, emitter.index(0)
     total = message.total(emitter)
@@ -44,13 +48,13 @@ def _in_parts(emitter: Emitter, end: Endpoint, move: Callable[[Emitter, SSAValue
     emitter.loop(zero, total, room, part)
 
 
-def _put_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue) -> None:
+def _put_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SSAValue) -> None:
     end.group.meet(emitter)
     number = end.sent(emitter)
     end.wait_for_room(emitter, number, Ordering.acquire)
     place = end.place(emitter, number)
 
-    copy = Copy(
+    copy = ElementCopy(
         lambda inner, at: end.message.load(inner, inner.folded_sum(first, at)),
         lambda inner, at, value: end.peer.store(inner, value, _element(inner, end, place, at)),
     )
@@ -65,7 +69,7 @@ def _put_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     lead(end.group, emitter, finish)
 
 
-def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue) -> None:
+def _get_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SSAValue) -> None:
     end.group.meet(emitter)
     number = end.received(emitter)
     if end.mailbox.has_spare:
@@ -74,7 +78,7 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     emitter.spin(lambda inner: inner.compare("eq", end.own.load(inner, counter, i64, Ordering.acquire), number))
     place = end.place(emitter, number)
 
-    copy = Copy(
+    copy = ElementCopy(
         lambda inner, at: end.own.load(inner, _element(inner, end, place, at), end.message.wire),
         lambda inner, at, value: end.message.store(inner, inner.folded_sum(first, at), value),
     )
@@ -93,6 +97,43 @@ def _get_part(emitter: Emitter, end: Endpoint, first: SSAValue, count: SSAValue)
     lead(end.group, emitter, finish)
 
 
-def _element(emitter: Emitter, end: Endpoint, place: SSAValue, number: SSAValue) -> SSAValue:
+def _element(emitter: Emitter, end: ChannelEndpoint, place: SSAValue, number: SSAValue) -> SSAValue:
     """Where an element of a message lies."""
     return emitter.folded_sum(place, emitter.folded_product(number, emitter.index(end.message.element_bytes)))
+
+
+@dataclass(frozen=True)
+class ElementCopy:
+    """How an element is moved, by its number."""
+
+    load: Callable[[Emitter, SSAValue], SSAValue]
+    store: Callable[[Emitter, SSAValue, SSAValue], None]
+
+    def move(self, emitter: Emitter, number: SSAValue) -> None:
+        self.store(emitter, number, self.load(emitter, number))
+
+
+def share(emitter: Emitter, group: ThreadGroup, count: SSAValue, copy: ElementCopy) -> None:
+    """Have the threads of a group copy `count` elements."""
+    first, threads = group.number(emitter), group.count(emitter)
+    if _is_worth_it(count, threads):
+        stride = emitter.folded_product(threads, emitter.index(AT_ONCE))
+        whole = emitter.folded_product(emitter.value(arith.DivUIOp(count, stride)), stride)
+        emitter.loop(first, whole, stride, lambda inner, start: _move_several(inner, start, threads, copy))
+        first = emitter.folded_sum(whole, first)
+    emitter.loop(first, count, threads, copy.move)
+
+
+def _is_worth_it(count: SSAValue, threads: SSAValue) -> bool:
+    """Whether there may be enough elements for each thread to move several at once."""
+    elements, workers = scalar_int(count), scalar_int(threads)
+    return elements is None or elements >= AT_ONCE * (workers or 1)
+
+
+def _move_several(emitter: Emitter, start: SSAValue, threads: SSAValue, copy: ElementCopy) -> None:
+    numbers = [start]
+    for _ in range(AT_ONCE - 1):
+        numbers.append(emitter.folded_sum(numbers[-1], threads))
+    values = [copy.load(emitter, number) for number in numbers]
+    for number, value in zip(numbers, values, strict=True):
+        copy.store(emitter, number, value)

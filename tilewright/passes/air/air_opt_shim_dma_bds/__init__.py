@@ -9,41 +9,42 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation
 
 from tilewright import device
 from tilewright.device import Arch, DeviceModel, TileId
+from tilewright.device.timing import timing_of
 from tilewright.dialects.aie.dma import ShimDmaOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of
-from tilewright.dialects.air.channels import ChannelOp
-from tilewright.dialects.air.levels import LaunchOp
-from tilewright.ir.diagnostics import fail_op
+from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.air.levels import HerdOp, LaunchOp
+from tilewright.dialects.air.types import MemorySpace, memory_space
+from tilewright.ir.diagnostics import emit_remark, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.air_opt_shim_dma_bds.explaining import explain
-from tilewright.passes.air.air_opt_shim_dma_bds.pacing import PRESERVE, coupled_channels, keep_order
-from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Scheduler
-from tilewright.passes.air.air_opt_shim_dma_bds.tile_sizes import (
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles
+from tilewright.passes.air.air_opt_shim_dma_bds.isolation import isolate
+from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Planned, TransferScheduler
+from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
     EmptyTile,
+    band_of,
     check_option,
     is_given,
-    launch_around,
+    shim_loops,
     sizes_for,
+    tile_band,
 )
-from tilewright.passes.air.air_opt_shim_dma_bds.tiling import band_of, shim_loops, tile_band
-from tilewright.passes.air.shim.draining import drain, hand_on_tokens
-from tilewright.passes.air.shim.folding_stage import Rest, fold_region, isolate
-from tilewright.passes.air.shim.host_transfers import host_transfers
-from tilewright.passes.air.shim.launches import launches_in, serialize_launch
+from tilewright.passes.air.shim.folding import Rest, counting_of, fold_region
+from tilewright.passes.air.shim.host_transfers import ShimChannel, ShimChannels, host_transfers
+from tilewright.passes.air.shim.launches import drain, hand_on_tokens, launches_in, serialize_launch
 from tilewright.passes.air.shim.patterns import Limits
-from tilewright.passes.air.shim.shim_channels import ShimChannels
-from tilewright.passes.air.shim.wrapping import counting_of
 from tilewright.rewrite.folding.regions import only_block
 
 SHIM = Limits(dims=4, size=1023, repeats_outermost=True)
 LINEAR_SHIM = Limits(dims=1, repeats_outermost=True)
 """A shim of the first generation knows one dimension."""
+PRESERVE = "air.preserve_shim_dma_order"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class AirOptShimDmaBdsPass(Pass):
         tiled = set[Operation | None]()
         for root in loops:
             sizes = sizes_for(root, self.shim_dma_tile_sizes, self.empty_tile)
-            launch = launch_around(root)
+            launch = parent_of_type(root, LaunchOp)
             if sizes is not None and tile_band(root, sizes):
                 tiled.add(launch)
         return tiled
@@ -106,7 +107,7 @@ class AirOptShimDmaBdsPass(Pass):
     ) -> set[Block]:
         """Plan each launch that does not say itself how it is tiled, or the function if there is none."""
         module = parent_of_type(function, ModuleOp) or function
-        scheduler = Scheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
+        scheduler = TransferScheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
         launches = launches_in(function)
         blocks = [launch.block for launch in launches if launch not in tiled and _is_planned(launch)]
         if not launches:
@@ -167,3 +168,60 @@ def _fold(function: Operation, limits: Limits, rest: Rest) -> None:
         if rest is not Rest.KEEP:
             isolate(op)
         fold_region(op, limits, rest)
+
+
+def keep_order(launch: LaunchOp, coupled: set[ChannelOp]) -> None:
+    """Mark the transfers of a launch, but not what the host sends to herds that no broadcast reaches."""
+    for op in launch.walk():
+        if isinstance(op, ChannelEnd) and not _is_free(op, coupled):
+            op.attributes[PRESERVE] = UnitAttr()
+
+
+def _is_free(op: ChannelEnd, coupled: set[ChannelOp]) -> bool:
+    is_feed = isinstance(op, ChannelPutOp) and memory_space(op.buffer("src").type) == MemorySpace.L3
+    channel = op.channel
+    return is_feed and channel is not None and channel not in coupled
+
+
+def coupled_channels(function: Operation) -> set[ChannelOp]:
+    """Channels whose data gets, directly or from channel to channel, into a herd that gets from a broadcast too."""
+    gets = [(op, channel) for op in function.walk() if isinstance(op, ChannelGetOp) and (channel := op.channel)]
+    in_step = {parent_of_type(op, HerdOp) for op, channel in gets if channel.broadcast_shape is not None} - {None}
+    feeders: dict[ChannelOp, set[ChannelOp]] = defaultdict(set)
+    for op, channel in gets:
+        for use in op.buffer("dst").uses:
+            onward = use.operation.channel if isinstance(use.operation, ChannelPutOp) else None
+            if onward is not None:
+                feeders[onward].add(channel)
+    pending = [channel for op, channel in gets if parent_of_type(op, HerdOp) in in_step]
+    found = set[ChannelOp]()
+    while pending:
+        channel = pending.pop()
+        if channel not in found:
+            found.add(channel)
+            pending += feeders[channel]
+    return found
+
+
+def explain(planned: Planned, model: DeviceModel) -> None:
+    """A remark at the first transfer, with a note for each channel."""
+    first, moves, choice = planned.transfers[0], planned.moves, planned.choice
+    cost, policy = choice.cost, choice.policy
+    how = (
+        f"at most {policy.window} under way on a channel, the oldest {policy.group} waited for at a time"
+        if choice.waits_are_needed
+        else "all fit into queues and descriptors at once"
+    )
+    remark = emit_remark(
+        first,
+        f"{cost.descriptors} descriptors, {how}: {cost.operations} host operations, {cost.waits} waits, "
+        f"{cost.cycles} modelled cycles",
+    )
+    for channel, count in Counter(move.channel for move in moves).items():
+        remark.note(first, f"{channel_text(channel)} runs {count}")
+    one = cost_of(moves, in_tiles(moves, range(1, len(moves) + 1)), timing_of(model.arch))
+    remark.note(first, f"one at a time would take {one.operations} host operations and {one.cycles} modelled cycles")
+
+
+def channel_text(channel: ShimChannel) -> str:
+    return f"{channel.direction.name} {channel.number} of shim tile ({channel.tile.column}, {channel.tile.row})"

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import DeviceModel, TileId
+from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.air.accesses import Access, Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_opt_shim_dma_bds.choosing import Choice, NoRoom, choose, fit_at_once, room_for
-from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move
-from tilewright.passes.air.air_opt_shim_dma_bds.ordering import in_step, reads_first, reordered
-from tilewright.passes.air.shim.accesses import WORD_BITS, buffer_of, set_pattern
-from tilewright.passes.air.shim.cutting import DIMS, Span, TooManyPieces, Uncuttable, cut_repeats, cut_steps, cut_wraps
-from tilewright.passes.air.shim.draining import blocking_wait, open_tokens
-from tilewright.passes.air.shim.host_transfers import host_access, host_side, host_transfers
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Choice, Move, NoRoom, choose, fit_at_once, room_for
+from tilewright.passes.air.shim.cutting import (
+    DIMS,
+    AccessSpan,
+    TooManyPieces,
+    Uncuttable,
+    cut_repeats,
+    cut_steps,
+    cut_wraps,
+)
+from tilewright.passes.air.shim.host_transfers import (
+    AWAITED,
+    ShimChannel,
+    ShimChannels,
+    host_access,
+    host_side,
+    host_transfers,
+)
+from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
-from tilewright.passes.air.shim.markers import AWAITED
-from tilewright.passes.air.shim.patterns import Dimension
-from tilewright.passes.air.shim.shim_channels import ShimChannels
+from tilewright.passes.air.shim.patterns import WORD_BITS, PatternDimension, buffer_of, set_pattern
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import leaves_of
 from tilewright.rewrite.folding.regions import recreate
@@ -43,7 +56,7 @@ class Planned:
     choice: Choice
 
 
-class Scheduler:
+class TransferScheduler:
     """Plans the transfers of host code for one device."""
 
     def __init__(self, channels: ShimChannels, model: DeviceModel, reserved: Mapping[TileId, int]):
@@ -143,7 +156,7 @@ def _asynchronous(op: Transfer) -> Transfer:
 
 
 def _forget_tokens(transfers: Sequence[Transfer]) -> None:
-    """Nobody waits for transfers but the waits of the plan."""
+    """Only the waits of the plan wait for transfers."""
     for op in transfers:
         op.set_dependencies([])
     for op in transfers:
@@ -195,7 +208,7 @@ def _cut(op: ChannelEnd) -> None:
     for spans in pieces:
         copy = op.clone()
         Emitter.before(op).insert(copy)
-        set_pattern(copy, [Dimension(_linear(span.offset), span.size, span.stride) for span in spans])
+        set_pattern(copy, [PatternDimension(_linear(span.offset), span.size, span.stride) for span in spans])
         tokens += copy.results
     for result in op.results:
         join = Emitter.before(op).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
@@ -207,7 +220,7 @@ def _linear(offset: SSAValue | int) -> Linear:
     return Linear(offset) if isinstance(offset, int) else Linear(0, {offset: 1}, offset)
 
 
-def _pieces(op: ChannelEnd) -> list[list[Span]]:
+def _pieces(op: ChannelEnd) -> list[list[AccessSpan]]:
     access = op.access(op.SIDE)
     numbers = [[known_int(entry) for entry in entries] for entries in access.lists]
     is_known = not any(number is None for entries in numbers for number in entries)
@@ -217,10 +230,71 @@ def _pieces(op: ChannelEnd) -> list[list[Span]]:
         [*[filler] * (DIMS - len(entries)), *(number or 0 for number in entries)]
         for entries, filler in zip(numbers, (0, 1, 0), strict=True)
     )
-    spans = [Span(*span) for span in zip(offsets, sizes, strides, strict=True)]
+    spans = [AccessSpan(*span) for span in zip(offsets, sizes, strides, strict=True)]
     try:
         pieces = cut_wraps(spans, buffer_of(access.memref.type).alignment)
         shorter = [short for piece in pieces for short in cut_steps(piece) or [piece]]
         return [part for piece in shorter for part in cut_repeats(piece)]
     except (Uncuttable, TooManyPieces) as error:
         fail_op(op, str(error))
+
+
+class StepPlace(NamedTuple):
+    """Where in the order a transfer belongs; reads of host memory take longest to begin, so they go first."""
+
+    done: float
+    receives: bool
+    number: int
+
+
+def in_step(moves: Sequence[Move]) -> list[int]:
+    """The transfers by how much of its data their channel has moved before; each channel keeps its own order.
+
+    A core that takes data from several channels takes it at one pace: a channel that ran far ahead would wait for data
+    of others, and the host, waiting for that channel, would never start those.
+    """
+    totals: dict[ShimChannel, int] = defaultdict(int)
+    for move in moves:
+        totals[move.channel] += move.words * move.runs
+    done: dict[ShimChannel, int] = defaultdict(int)
+    place: list[StepPlace] = []
+    for number, move in enumerate(moves):
+        receives = move.channel.direction is DmaDirection.S2MM
+        place.append(StepPlace(done[move.channel] / max(1, totals[move.channel]), receives, number))
+        done[move.channel] += move.words * move.runs
+    return _sorted(moves, place)
+
+
+def reads_first(moves: Sequence[Move]) -> list[int]:
+    """What is read from host memory, then what is written."""
+    return sorted(range(len(moves)), key=lambda number: moves[number].channel.direction is DmaDirection.S2MM)
+
+
+def _sorted(moves: Sequence[Move], place: Sequence[StepPlace]) -> list[int]:
+    """By place, but each after what it needs and after those before it on its channel."""
+    waits = [0] * len(moves)
+    followers: dict[int, list[int]] = defaultdict(list)
+    last: dict[ShimChannel, int] = {}
+    for number, move in enumerate(moves):
+        before = {*move.after, *([last[move.channel]] if move.channel in last else [])}
+        for other in before:
+            followers[other].append(number)
+        waits[number] = len(before)
+        last[move.channel] = number
+    ready = [place[number] for number in range(len(moves)) if not waits[number]]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        number = heappop(ready).number
+        order.append(number)
+        for follower in followers[number]:
+            waits[follower] -= 1
+            if not waits[follower]:
+                heappush(ready, place[follower])
+    return order
+
+
+def reordered(moves: Sequence[Move], order: Sequence[int]) -> list[Move]:
+    """The transfers in another order."""
+    place = {number: new for new, number in enumerate(order)}
+    return [moves[number]._replace(after=tuple(place[source] for source in moves[number].after)) for number in order]

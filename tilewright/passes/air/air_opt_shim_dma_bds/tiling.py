@@ -1,26 +1,33 @@
-"""Loops over tiles of a band of loops: the loops over tiles are copied out, with a wait after each tile."""
+"""Tiles of a band of loops: how large they are, and copies of the band for each, with a wait after it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from math import prod
+from typing import cast
 
 from xdsl.dialects import scf
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.dialects.func import FuncOp
-from tilewright.passes.air.shim.chains import check_copies, copy_body, light_copy
-from tilewright.passes.air.shim.draining import blocking_wait
+from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.passes.air.shim.folding import Counting, counting_of
+from tilewright.passes.air.shim.launches import blocking_wait
+from tilewright.passes.air.shim.loops import check_copies, copy_body, light_copy
 from tilewright.passes.air.shim.patterns import largest_factor
-from tilewright.passes.air.shim.wrapping import Counting, counting_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block
+
+ATTRIBUTE = "air.shim_dma_tile_sizes"
 
 
 def shim_loops(function: Operation) -> list[scf.ForOp]:
@@ -123,3 +130,49 @@ def _copy_inner(
         return copy_body(body, arguments, build, known, light_copy)
     inner = levels[1].loop
     return _copy(levels[1:], starts[1:], known, [known.get(value, value) for value in inner.iter_args], build)
+
+
+class EmptyTile(StrEnum):
+    """What to do with a band for which no sizes are given."""
+
+    SKIP = "skip"
+    """Leave it whole, as upstream does."""
+    ONE = "one"
+    """Take every iteration for a tile, as upstream did for a while."""
+    AUTO = "auto"
+    """Choose by cost."""
+
+
+def check_option(function: Operation, sizes: Sequence[int]) -> None:
+    if 0 in sizes and len(sizes) > 1:
+        fail(
+            function,
+            "shim-dma-tile-sizes=0 is only valid as a single-value sentinel; got a list containing 0",
+            (None, "write shim-dma-tile-sizes=0 to tile nothing, or give a size of at least 1 for each loop"),
+        )
+
+
+def sizes_for(root: scf.ForOp, option: Sequence[int], empty: EmptyTile) -> Sequence[int] | None:
+    """The size of a tile at each level of a band, None to leave it whole."""
+    if option:
+        return None if option[0] == 0 else option
+    launch = parent_of_type(root, LaunchOp)
+    given = None if launch is None else launch.attributes.get(ATTRIBUTE)
+    if launch is not None and given is not None:
+        return _sizes_of_launch(launch, cast("DenseArrayBase[IntegerType]", given).get_values(), root)
+    return [1] * len(band_of(root)) if empty is EmptyTile.ONE else None
+
+
+def is_given(launch: LaunchOp) -> bool:
+    """Whether a launch says itself how large its tiles are."""
+    return ATTRIBUTE in launch.attributes
+
+
+def _sizes_of_launch(launch: LaunchOp, sizes: Sequence[int], root: scf.ForOp) -> Sequence[int] | None:
+    if not sizes:
+        fail_op(launch, f"{ATTRIBUTE} must not be empty", (launch, "give one size for all loops, or one for each"))
+    if list(sizes) == [0]:
+        return None
+    if any(size <= 0 for size in sizes):
+        fail_op(launch, f"{ATTRIBUTE} values must be > 0 (use single-value [0] for the skip-tile sentinel)")
+    return list(sizes) * len(band_of(root)) if len(sizes) == 1 else sizes

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.ir import Operation
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, Vendor
+from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
+from tilewright.dialects import arith
+from tilewright.dialects.aie.lookup import parent_of_type
+from tilewright.dialects.air.asynchronous import AsyncOp
+from tilewright.dialects.air.channels import ChannelEnd
+from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
+from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
+from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.dialects.air.types import AsyncTokenType, MemorySpace, memory_space
+from tilewright.dialects.gpu import launches as gpu
+from tilewright.dialects.gpu.lanes import BarrierOp
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.air_to_rocdl.kernel_body import KernelLowering
-from tilewright.passes.air.targets import find_target, wave_size_of
+from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
+from tilewright.passes.air.copy_loops import Workers, lower_copy
+from tilewright.passes.air.hierarchies import find_target, inline_body, replace_token, wait_before, wave_size_of
+from tilewright.rewrite.effects import is_memory_effect_free
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.air_tokens import buffer_behind
+from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.folding.regions import recreate
 
 
 @dataclass(frozen=True)
@@ -29,7 +47,7 @@ class AirToRocdlPass(Pass):
         target = find_target(self.chip, self.vendor)
         wave_size = wave_size_of(target, self.wave_size)
         for root in list(_outermost(op)):
-            KernelLowering(root, target, wave_size).run()
+            HierarchyLowering(root, target, wave_size).run()
 
 
 @dataclass(frozen=True)
@@ -49,3 +67,279 @@ def _outermost(op: Operation) -> Iterator[Hierarchy]:
                     yield inner
                 else:
                     yield from _outermost(inner)
+
+
+class HierarchyLowering:
+    """Turns one hierarchy into a `gpu.launch`."""
+
+    def __init__(self, root: Hierarchy, target: GpuTarget, wave_size: int):
+        self.root, self.target, self.wave_size = root, target, wave_size
+        _check_contents(root)
+        emitter = Emitter.before(root)
+        wait_before(root, emitter)
+        drop_tokens(root.regions[0])
+        herds = [op for op in root.walk() if isinstance(op, HerdOp)]
+        self._shape = BlockShape(root, herds, wave_size, target, emitter)
+        grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
+        launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes))
+        assert isinstance(launch, gpu.LaunchOp)
+        self.launch = launch
+
+    def run(self) -> None:
+        self._move_in()
+        segments = [op for op in self.launch.walk() if isinstance(op, SegmentOp)]
+        self._lower_shared_copies()
+        for herd in [op for op in self.launch.walk() if isinstance(op, HerdOp)]:
+            self._unwrap_herd(herd)
+        for segment in segments:
+            inline_body(segment, _zeros(segment))
+        for copy in [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp)]:
+            lower_copy(copy, None)
+            Rewriter.erase_op(copy)
+        attribute_buffers(self.launch, self.target)
+
+    def _move_in(self) -> None:
+        """The body of a launch is that of the kernel; anything else is in the kernel."""
+        root, end = self.root, self.launch.block.last_op
+        assert end is not None
+        replace_token(root)
+        root.set_dependencies([])
+        root.detach()
+        Rewriter.insert_op(root, InsertPoint.before(end))
+        if isinstance(root, LaunchOp):
+            dimensions = len(root.extents)
+            inline_body(root, self.launch.block_ids[:dimensions], self.launch.grid_dims[:dimensions])
+
+    def _lower_shared_copies(self) -> None:
+        """Copies outside of herds are done once, by all threads together, and are there when the next thing starts."""
+        copies = [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp) and not _is_private(op)]
+        for copy in copies:
+            lower_copy(copy, self._all_threads())
+            if not _is_followed_by_barrier(copy) and not _is_followed_by_copy(copy):
+                Emitter.before(copy).insert(BarrierOp.create())
+        for copy in copies:
+            Rewriter.erase_op(copy)
+
+    def _all_threads(self) -> Workers:
+        x, y, z = self.launch.thread_ids
+        width, height, depth = self.launch.block_dims
+
+        def number(emitter: Emitter) -> SSAValue:
+            rows = emitter.folded_sum(y, emitter.folded_product(height, z)) if self._has_depth else y
+            return emitter.folded_sum(x, emitter.folded_product(width, rows))
+
+        def count(emitter: Emitter) -> SSAValue:
+            plane = emitter.folded_product(width, height)
+            return emitter.folded_product(plane, depth) if self._has_depth else plane
+
+        return Workers(number, count)
+
+    @property
+    def _has_depth(self) -> bool:
+        return scalar_int(self.launch.block_size_z) != 1
+
+    def _unwrap_herd(self, herd: HerdOp) -> None:
+        """A processing element is a wave: its place is that of its threads, the lanes left out."""
+        emitter = Emitter.before(herd)
+        thread_x, thread_y, _ = self.launch.thread_ids
+        wave = emitter.value(arith.DivUIOp(thread_x, emitter.index(self.wave_size)))
+        ids = [wave, thread_y]
+        needs_barrier = _is_followed(herd) and not _ends_with_barrier(herd)
+        guards = [
+            emitter.compare("ult", identity, _size(herd, dimension, emitter))
+            for dimension, identity in enumerate(ids)
+            if self._shape.is_smaller(herd, dimension)
+        ]
+        if needs_barrier:
+            Rewriter.insert_op(_located(BarrierOp.create(), herd), InsertPoint.after(herd))
+        if guards:
+            _guard(herd, emitter, guards)
+        inline_body(herd, ids[: len(herd.extents)])
+
+
+def _check_contents(root: Hierarchy) -> None:
+    """What runs on the host, or on other devices, cannot be in a kernel."""
+    for op in root.walk():
+        if isinstance(op, RankOp):
+            fail_op(op, "is in a kernel, which runs on one device", (op, "run --air-rank-to-mgpu first"))
+        if isinstance(op, ChannelEnd):
+            fail_op(
+                op,
+                "moves data through a channel in a kernel",
+                (op, "run --air-gpu-channel-to-cacheline first if it is between ranks, else use air.dma_memcpy_nd"),
+            )
+
+
+def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
+    return herd.extents[dimension] if dimension < len(herd.extents) else emitter.index(1)
+
+
+def _located(op: Operation, source: Operation) -> Operation:
+    op.location = source.location
+    return op
+
+
+def _guard(herd: HerdOp, emitter: Emitter, guards: Sequence[SSAValue]) -> None:
+    """Let the waves that are processing elements of this herd run it, and no others."""
+    for op in herd.walk():
+        if isinstance(op, BarrierOp):
+            fail_op(
+                op,
+                "is reached by some of the waves only: another herd of this kernel is larger",
+                (herd, "make all herds of the launch the same size, or put the barrier after this herd"),
+            )
+    condition, *others = guards
+    for other in others:
+        condition = emitter.value(arith.AndIOp(condition, other))
+    guarded = emitter.when(condition, lambda inner: None)
+    assert guarded.last_op is not None
+    herd.detach()
+    Rewriter.insert_op(herd, InsertPoint.before(guarded.last_op))
+
+
+def _zeros(segment: SegmentOp) -> list[SSAValue]:
+    """The one point of a segment that is not unrolled."""
+    if any(scalar_int(size) != 1 for size in segment.extents):
+        fail_op(segment, "is unrolled; a block holds one segment", (segment, "make it a dimension of the launch"))
+    emitter = Emitter.before(segment)
+    return [emitter.index(0) for _ in segment.extents]
+
+
+def _is_private(copy: DmaMemcpyNdOp) -> bool:
+    """Whether each thread copies for itself: in a herd, or from or to its own memory."""
+    if MemorySpace.L1 in (memory_space(copy.src.type), memory_space(copy.dst.type)):
+        return True
+    return parent_of_type(copy, HerdOp) is not None
+
+
+def _next_with_effect(op: Operation) -> Operation | None:
+    """What comes after `op` in its block and touches memory, or ends the block."""
+    following = op.next_op
+    while following is not None and (is_memory_effect_free(following) or following.name == "memref.alloc"):
+        if following.next_op is None:
+            return following
+        following = following.next_op
+    return following
+
+
+def _is_followed_by_barrier(op: Operation) -> bool:
+    return isinstance(_next_with_effect(op), BarrierOp)
+
+
+def _is_followed_by_copy(copy: DmaMemcpyNdOp) -> bool:
+    """Whether another shared copy that has nothing to do with this one comes next, and the barrier after it will do."""
+    following = _next_with_effect(copy)
+    if not isinstance(following, DmaMemcpyNdOp) or _is_private(following):
+        return False
+    written = buffer_behind(copy.dst)
+    return written not in (buffer_behind(following.src), buffer_behind(following.dst))
+
+
+def _is_followed(herd: HerdOp) -> bool:
+    """Whether anything runs after a herd that may use what it has written."""
+    block: Block | None = herd.parent
+    op: Operation = herd
+    while block is not None:
+        following = op.next_op
+        while following is not None:
+            if not _is_end(following):
+                return not isinstance(following, BarrierOp)
+            following = following.next_op
+        parent = block.parent_op()
+        if parent is None or isinstance(parent, gpu.LaunchOp):
+            return False
+        if not isinstance(parent, SegmentOp):
+            return True
+        op, block = parent, parent.parent
+    return False
+
+
+def _is_end(op: Operation) -> bool:
+    return op.name in ("memref.dealloc", "air.segment_terminator", "gpu.terminator")
+
+
+def _ends_with_barrier(herd: HerdOp) -> bool:
+    end = herd.block.last_op
+    return end is not None and isinstance(end.prev_op, BarrierOp)
+
+
+def drop_tokens(body: Region) -> None:
+    """Make what is in a kernel block instead of giving tokens."""
+    _check_control_flow(body)
+    ops = [op for op in body.walk() if isinstance(op, AsyncOp)]
+    for op in ops:
+        op.set_dependencies([])
+    _drop_carried(body)
+    for op in ops:
+        if isinstance(op, ExecuteOp):
+            _inline(op)
+        elif isinstance(op, WaitAllOp):
+            Rewriter.erase_op(op)
+        elif op.token is not None:
+            _make_blocking(op)
+
+
+def _is_token(value: SSAValue) -> bool:
+    return isinstance(value.type, AsyncTokenType)
+
+
+def _check_control_flow(body: Region) -> None:
+    for op in body.walk():
+        known = isinstance(op, Hierarchy | ExecuteOp | scf.ForOp | scf.IfOp)
+        if op.regions and not known and any(map(_is_token, op.results)):
+            fail_op(
+                op,
+                "carries a token, which kernels cannot do",
+                (op, "write the kernel without async: its operations run in order anyway"),
+            )
+
+
+def _drop_carried(body: Region) -> None:
+    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nothing uses."""
+    branches = [op for op in body.walk() if isinstance(op, scf.ForOp | scf.IfOp) and any(map(_is_token, op.results))]
+    for op in branches:
+        for region in op.regions:
+            end = region.block.last_op if region.blocks else None
+            if end is not None:
+                end.operands = [value for value in end.operands if not _is_token(value)]
+    for op in branches:
+        op.operands = [value for value in op.operands if not _is_token(value)]
+    for op in branches:
+        _without_tokens(op)
+
+
+def _without_tokens(op: scf.ForOp | scf.IfOp) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in [argument for argument in block.args if _is_token(argument)]:
+                block.erase_arg(argument)
+    kept = [result for result in op.results if not _is_token(result)]
+    new = _inserted(recreate(op, result_types=[result.type for result in kept]), op)
+    for old, value in zip(kept, new.results, strict=True):
+        old.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+def _inserted(new: Operation, op: Operation) -> Operation:
+    new.location = op.location
+    Rewriter.insert_op(new, InsertPoint.before(op))
+    return new
+
+
+def _inline(op: ExecuteOp) -> None:
+    block = op.body.block
+    end = block.last_op
+    assert end is not None
+    for result, value in zip(op.values, list(end.operands), strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(end)
+    while block.first_op is not None:
+        moved = block.first_op
+        moved.detach()
+        Rewriter.insert_op(moved, InsertPoint.before(op))
+    Rewriter.erase_op(op)
+
+
+def _make_blocking(op: AsyncOp) -> None:
+    _inserted(recreate(op, result_types=[]), op)
+    Rewriter.erase_op(op)

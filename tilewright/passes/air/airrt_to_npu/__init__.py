@@ -2,41 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, SymbolRefAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsTerminator
 
+from tilewright.dialects import arith
+from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.attributes import UI32
+from tilewright.dialects.aiex.control import SetLockOp
+from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
-from tilewright.dialects.airrt.events import AllocOp, DeallocOp, WaitAllOp
+from tilewright.dialects.airrt.events import EVENT, AllocOp, DeallocOp, EventType, WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
-from tilewright.dialects.airrt.metadata import ModuleMetadataOp
+from tilewright.dialects.airrt.metadata import HerdMetadataOp, ModuleMetadataOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp, ReturnOp
+from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.airrt_to_npu import cleanup, ordering, pacing
-from tilewright.passes.air.airrt_to_npu.coalescing import coalesce_feeds
-from tilewright.passes.air.airrt_to_npu.launches import Launches, launches_of, number_waves
-from tilewright.passes.air.airrt_to_npu.limits import enforce_limits
-from tilewright.passes.air.airrt_to_npu.loads import load_herd
-from tilewright.passes.air.airrt_to_npu.main_device import add_reset_device, run_devices, run_only_device, sequences_in
-from tilewright.passes.air.airrt_to_npu.placement import devices_in, functions_in, place_functions
-from tilewright.passes.air.airrt_to_npu.transfers import transfer_to_task
-from tilewright.passes.air.airrt_to_npu.waits import end_of_launch, wait_for_channels, wait_for_tasks
-from tilewright.passes.air.shim.affine_loops import unroll_affine_loops
-from tilewright.passes.air.shim.chains import unroll_parallels
-from tilewright.passes.air.shim.markers import LAUNCH_END, LAUNCH_WAVE
-from tilewright.passes.air.shim.walking import innermost_first
+from tilewright.passes.air.airrt_to_npu import ordering
+from tilewright.passes.air.airrt_to_npu.devices import (
+    add_reset_device,
+    device_named,
+    devices_in,
+    functions_in,
+    place_functions,
+    run_devices,
+    run_only_device,
+    sequences_in,
+)
+from tilewright.passes.air.airrt_to_npu.limits import coalesce_feeds, enforce_limits
+from tilewright.passes.air.airrt_to_npu.tasks import (
+    Launches,
+    end_of_launch,
+    launches_of,
+    number_waves,
+    transfer_to_task,
+    wait_for_channels,
+    wait_for_tasks,
+)
+from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
+from tilewright.passes.air.shim.loops import innermost_first, unroll_affine_loops, unroll_parallels
+from tilewright.rewrite.canonicalization import patterns_of
+from tilewright.rewrite.driver import Config, rewrite_with
+from tilewright.rewrite.effects import Effect, effects_of
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.regions import only_block
+from tilewright.rewrite.folding.constants import int_width, scalar_int, width_of
+from tilewright.rewrite.folding.regions import only_block, recreate
 
 BECOMES_SEQUENCE = "airrt.dma_memcpy_nd", "aiex.npu.", "aiex.dma_"
+PLACE = "loc_x", "loc_y", "size_x", "size_y"
+HOST_DIALECTS = "airrt.", "aie.", "aiex."
+_FOLD = Config(fold=True, remove_dead=True)
 
 
 @dataclass(frozen=True)
@@ -92,7 +119,7 @@ class AirrtToNpuPass(Pass):
         _drop_rest(sequence)
         _buffers_to_arguments(cast(RuntimeSequenceOp, sequence))
         wait_for_tasks(sequence, device)
-        pacing.pace_in_step(sequence, device)
+        ordering.pace_in_step(sequence, device)
 
 
 def _is_load(op: Operation) -> bool:
@@ -101,14 +128,14 @@ def _is_load(op: Operation) -> bool:
 
 def _clean_up(module: ModuleOp) -> None:
     for function in functions_in(module):
-        cleanup.drop_device_computing(function)
-        cleanup.drop_idle_parallels(function)
+        drop_device_computing(function)
+        drop_idle_parallels(function)
         unroll_parallels(function)
         unroll_affine_loops(function)
-        cleanup.fold_counters(function)
-        cleanup.drop_carried_events(function)
+        fold_counters(function)
+        drop_carried_events(function)
     for device in devices_in(module):
-        cleanup.share_allocations(device)
+        share_allocations(device)
 
 
 def _to_sequence(function: FuncOp) -> RuntimeSequenceOp:
@@ -169,7 +196,7 @@ def _order(sequence: Operation, device: DeviceOp, launches: Launches) -> None:
         ordering.outputs_first(sequence, device)
     ordering.hoist_feeds(sequence)
     ordering.await_appends(sequence)
-    pacing.bound_bursts(sequence, device)
+    ordering.bound_bursts(sequence, device)
     ordering.repair_dominance(sequence)
     for op in sequence.walk():
         op.attributes.pop(LAUNCH_WAVE, None)
@@ -179,3 +206,173 @@ def _drop_runtime(module: ModuleOp) -> None:
     for op in list(module.walk()):
         if isinstance(op, ModuleMetadataOp | SegmentLoadOp | HerdLoadOp) and op.parent is not None:
             Rewriter.erase_op(op, safe_erase=False)
+
+
+def load_herd(op: HerdLoadOp, module: ModuleOp) -> None:
+    """Write the values that a herd is loaded with to each of its cores, and set the lock that they wait for."""
+    column, row, columns, rows = _place(op, module)
+    segment = op.attributes.get("segment_name")
+    name = getattr(segment, "data", None)
+    device = None if name is None else device_named(module, name)
+    build = Emitter.before(op)
+    for x in range(column, column + columns):
+        for y in range(row, row + rows):
+            _load_core(op, f"{x}_{y}", device, [device] if device else devices_in(module), build)
+    Rewriter.erase_op(op)
+
+
+def _place(op: HerdLoadOp, module: ModuleOp) -> list[int]:
+    for found in module.walk():
+        if isinstance(found, HerdMetadataOp) and found.sym_name == op.sym_name:
+            numbers = [found.attributes.get(name) for name in PLACE]
+            known = [number.value.data for number in numbers if isinstance(number, IntegerAttr)]
+            if len(known) == len(PLACE):
+                return known
+    fail_op(
+        op,
+        "airrt.herd_metadata missing or incomplete.",
+        (module, f"add an airrt.herd_metadata of this name with {', '.join(PLACE)}"),
+    )
+
+
+def _load_core(op: HerdLoadOp, place: str, device: DeviceOp | None, homes: list[DeviceOp], build: Emitter) -> None:
+    wave = op.attributes.get(LAUNCH_WAVE)
+
+    def insert(new: Operation) -> None:
+        if wave is not None:
+            new.attributes[LAUNCH_WAVE] = wave
+        build.insert(new)
+
+    buffer = f"__air_herd_rtp_{place}"
+    if any(home.lookup(buffer) is not None for home in homes):
+        for slot, value in enumerate(value for value in op.rtp if width_of(value.type) is not None):
+            word = _as_word(value, build)
+            if word is not None:
+                properties = {"buffer": SymbolRefAttr(buffer), "index": IntegerAttr(slot, UI32)}
+                insert(NpuWriteRTPOp.create(operands=[word], properties=properties))
+    lock = device.lookup(f"__air_herd_lock_{place}") if device is not None and op.rtp else None
+    if isinstance(lock, LockOp):
+        insert(SetLockOp(lock.result, 1))
+
+
+def _as_word(value: SSAValue, build: Emitter) -> SSAValue | None:
+    """An integer as the 32 bits that a parameter has; None for numbers that are no integers."""
+    if int_width(value.type) is None:
+        return None
+    number = scalar_int(value)
+    if number is not None:
+        return build.constant(number)
+    if isinstance(value.type, IndexType):
+        return build.value(arith.IndexCastOp(value, i32))
+    width = width_of(value.type) or 32
+    if width == 32:
+        return value
+    return build.value(arith.TruncIOp(value, i32) if width > 32 else arith.ExtUIOp(value, i32))
+
+
+def drop_device_computing(function: FuncOp) -> None:
+    """Keep what talks to the runtime or touches host memory, and what that needs."""
+    live = set[Operation]()
+    pending = [op for op in function.walk() if _is_root(op)]
+    while pending:
+        op = pending.pop()
+        if op in live or op is function:
+            continue
+        live.add(op)
+        pending += [value.owner for value in op.operands if isinstance(value.owner, Operation)]
+        parent = op.parent_op()
+        if parent is not None:
+            pending.append(parent)
+    for op in [found for found in innermost_first(function) if found not in live]:
+        if all(result.first_use is None for result in op.results):
+            Rewriter.erase_op(op)
+
+
+def _is_root(op: Operation) -> bool:
+    if op.name.startswith(HOST_DIALECTS) or op.has_trait(IsTerminator, value_if_unregistered=False):
+        return True
+    touches = effects_of(op) & (Effect.READ | Effect.WRITE | Effect.FREE)
+    return bool(touches) and any(_is_in_host_memory(value) for value in op.operands)
+
+
+def _is_in_host_memory(value: SSAValue) -> bool:
+    return memory_space(value.type) == MemorySpace.L3
+
+
+def drop_idle_parallels(op: Operation) -> None:
+    """Replace parallel loops that only join events."""
+    for loop in reversed([found for found in op.walk() if isinstance(found, scf.ParallelOp)]):
+        if not all(_only_joins(inner) for inner in loop.walk()):
+            continue
+        joined = Emitter.before(loop).insert(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))
+        for result in loop.results:
+            result.replace_all_uses_with(joined.results[0])
+        Rewriter.erase_op(loop)
+
+
+def _only_joins(op: Operation) -> bool:
+    is_end = op.has_trait(IsTerminator, value_if_unregistered=False)
+    return is_end or isinstance(op, WaitAllOp | scf.ParallelOp)
+
+
+def share_allocations(device: DeviceOp) -> None:
+    """Let transfers through one channel of one shim tile name it in one way."""
+    first: dict[object, str] = {}
+    names: dict[str, str] = {}
+    for op in device.body.ops:
+        if isinstance(op, ShimDmaAllocationOp):
+            name = op.sym_name.data
+            names[name] = first.setdefault((op.tile, op.direction, op.channel), name)
+    for op in device.walk():
+        if isinstance(op, DmaMemcpyNdOp) and op.metadata is not None:
+            name = op.metadata.root_reference.data
+            op.attributes["metadata"] = SymbolRefAttr(names.get(name, name))
+
+
+def drop_carried_events(op: Operation) -> None:
+    """Loops and branches do not hand on events: what waits after them waits for what it finds itself."""
+    for inner in list(innermost_first(op)):
+        is_carrier = isinstance(inner, scf.IfOp | scf.IndexSwitchOp | scf.ForOp)
+        if is_carrier and any(isinstance(result.type, EventType) for result in inner.results):
+            _without_events(inner)
+
+
+def _without_events(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp) -> None:
+    kept = [number for number, result in enumerate(op.results) if not isinstance(result.type, EventType)]
+    build = Emitter.before(op)
+    operands = list(op.operands)
+    if isinstance(op, scf.ForOp):
+        operands = [op.lb, op.ub, op.step, *(op.iter_args[number] for number in kept)]
+        _drop_arguments(only_block(op.body), kept)
+    for region in op.regions:
+        for block in region.blocks:
+            end = cast(Operation, block.last_op)
+            end.operands = [end.operands[number] for number in kept]
+    types = [op.results[number].type for number in kept]
+    new = build.insert(recreate(op, operands=operands, result_types=types))
+    ended = Emitter(InsertPoint.after(new), op.location)
+    for number, result in enumerate(op.results):
+        if number in kept:
+            result.replace_all_uses_with(new.results[kept.index(number)])
+        elif result.first_use is not None:
+            result.replace_all_uses_with(ended.value(WaitAllOp.create(result_types=[EVENT])))
+    Rewriter.erase_op(op)
+
+
+def _drop_arguments(block: Block, kept: Sequence[int]) -> None:
+    """Take events out of what a loop carries; what waits for one waits for nothing."""
+    build = Emitter.at_start(block, cast(Operation, block.first_op).location)
+    for argument in list(block.args[1:])[::-1]:
+        if argument.index - 1 not in kept:
+            if argument.first_use is not None:
+                argument.replace_all_uses_with(build.value(WaitAllOp.create(result_types=[EVENT])))
+            block.erase_arg(argument)
+
+
+def fold_counters(op: Operation) -> None:
+    """Compute what depends on the counters of loops that were copied out, and take the branches they choose."""
+    rewrite_with(op, _branch_patterns, _FOLD)
+
+
+def _branch_patterns(op: Operation) -> Sequence[RewritePattern]:
+    return patterns_of(op) if isinstance(op, scf.IndexSwitchOp) else ()

@@ -1,18 +1,23 @@
-"""Transfers that no shim descriptor can say are cut into ones that it can."""
+"""Transfers that descriptors can say: joined where they follow each other, cut where they are too long."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
 from tilewright.dialects.airrt.transfers import DIMS, DmaMemcpyNdOp, Entries
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.airrt_to_npu.waits import channel_wait
-from tilewright.passes.air.shim.accesses import buffer_of
-from tilewright.passes.air.shim.cutting import Span, Uncuttable, cut_steps, cut_wraps
+from tilewright.passes.air.airrt_to_npu.tasks import channel_wait, wave_of
+from tilewright.passes.air.shim.cutting import AccessSpan, Uncuttable, cut_steps, cut_wraps
+from tilewright.passes.air.shim.host_transfers import COALESCED, PRESERVE_ORDER
+from tilewright.passes.air.shim.linear import Linear, linear_of
+from tilewright.passes.air.shim.patterns import buffer_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import known_int
 
@@ -31,12 +36,12 @@ def _transfers(function: Operation) -> list[DmaMemcpyNdOp]:
     return [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp)]
 
 
-def _spans(op: DmaMemcpyNdOp) -> list[Span] | None:
+def _spans(op: DmaMemcpyNdOp) -> list[AccessSpan] | None:
     """The dimensions of a transfer; None if it has a size or stride that is not known."""
     sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
     offsets = [_number_or_value(entry) for entry in op.entries("offsets")]
     spans = [
-        Span(offset, size, stride)
+        AccessSpan(offset, size, stride)
         for offset, size, stride in zip(offsets, sizes, strides, strict=True)
         if size is not None and stride is not None
     ]
@@ -71,7 +76,7 @@ def _cut_steps(op: DmaMemcpyNdOp) -> bool:
     return True
 
 
-def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[Span]]) -> None:
+def _replace(op: DmaMemcpyNdOp, pieces: Sequence[Sequence[AccessSpan]]) -> None:
     for spans in pieces:
         new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
         offsets: Entries = [span.offset for span in spans]
@@ -90,3 +95,64 @@ def _wait_as_often(op: DmaMemcpyNdOp, count: int) -> None:
                 Emitter.before(after).insert(channel_wait(name))
             return
         after = after.next_op
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A transfer of elements that follow each other."""
+
+    op: DmaMemcpyNdOp
+    start: int
+    length: int
+    base: frozenset[tuple[SSAValue, int]]
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+
+def coalesce_feeds(function: Operation) -> None:
+    """Make longer transfers of those that keep their order, in each launch by itself."""
+    groups: dict[object, list[_Run]] = defaultdict(list)
+    for op in function.walk():
+        run = _run_of(op) if isinstance(op, DmaMemcpyNdOp) and PRESERVE_ORDER in op.attributes else None
+        if run is not None:
+            groups[wave_of(run.op), run.op.metadata, run.op.memref, run.base].append(run)
+    for runs in groups.values():
+        _join(runs)
+
+
+def _run_of(op: DmaMemcpyNdOp) -> _Run | None:
+    sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
+    if "packet" in op.attributes or sizes[:3] != [1, 1, 1] or sizes[3] is None or None in strides or strides[3] != 1:
+        return None
+    start = Linear(0)
+    for entry, stride in zip(op.entries("offsets"), strides, strict=True):
+        start = start + linear_of(entry) * (stride or 0)
+    return _Run(op, start.constant, sizes[3], frozenset(start.factors.items()))
+
+
+def _join(runs: Sequence[_Run]) -> None:
+    index = 0
+    while index < len(runs):
+        last = index
+        while last + 1 < len(runs) and runs[last + 1].start == runs[last].end:
+            last += 1
+        group = runs[index : last + 1]
+        first = group[0].op
+        if len(group) > 1 and (first.event is not None or all(run.op.event is None for run in group)):
+            _lengthen(group)
+        index = last + 1
+
+
+def _lengthen(group: Sequence[_Run]) -> None:
+    first = group[0].op
+    lengths = first.entries("lengths")
+    first.set_entries(
+        first.entries("offsets"), [*lengths[:3], group[-1].end - group[0].start], first.entries("strides")
+    )
+    first.attributes[COALESCED] = UnitAttr()
+    for run in group[1:]:
+        if run.op.event is not None and first.event is not None:
+            run.op.event.replace_all_uses_with(first.event)
+        Rewriter.erase_op(run.op)

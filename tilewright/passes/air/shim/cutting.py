@@ -21,7 +21,7 @@ MOST_PIECES = 100_000
 
 
 @dataclass(frozen=True)
-class Span:
+class AccessSpan:
     """One dimension with known size and stride; the offset counts strides."""
 
     offset: SSAValue | int
@@ -44,7 +44,7 @@ class Uncuttable(Exception):
         )
 
 
-def is_linear(spans: Sequence[Span]) -> bool:
+def is_linear(spans: Sequence[AccessSpan]) -> bool:
     """Whether an access is one run of elements, perhaps repeated as a whole."""
     body = list(spans)
     while body and (body[0].size == 1 or body[0].stride == 0):
@@ -59,7 +59,7 @@ def is_linear(spans: Sequence[Span]) -> bool:
     return True
 
 
-def cut_wraps(spans: Sequence[Span], alignment: int) -> list[list[Span]]:
+def cut_wraps(spans: Sequence[AccessSpan], alignment: int) -> list[list[AccessSpan]]:
     """Accesses none of which has too many elements in a dimension; `alignment` elements make a word."""
     fits = all(span.size < limit for span, limit in zip(spans, WRAP_LIMITS, strict=True))
     if fits or is_linear(spans):
@@ -75,7 +75,7 @@ def check_pieces(count: int) -> None:
         raise TooManyPieces(f"would be cut into {count} transfers; at most {MOST_PIECES} are made")
 
 
-def _split(spans: list[Span], alignment: int) -> list[Span]:
+def _split(spans: list[AccessSpan], alignment: int) -> list[AccessSpan]:
     """Two dimensions for each that is too large; one that has a single element makes room."""
     index = len(spans) - 1
     while index >= 0:
@@ -92,17 +92,17 @@ def _split(spans: list[Span], alignment: int) -> list[Span]:
     return spans
 
 
-def _halves(index: int, span: Span, limit: int, alignment: int) -> list[Span]:
+def _halves(index: int, span: AccessSpan, limit: int, alignment: int) -> list[AccessSpan]:
     inner = largest_factor(span.size, limit - 1, alignment)
     if inner is None or inner == 1:
         raise Uncuttable(index, span.size, limit, alignment)
     outer = span.size // inner
     if span.stride * inner > MAX_STRIDE and index != 0:
         inner, outer = outer, inner
-    return [Span(0, outer, span.stride * inner), replace(span, size=inner)]
+    return [AccessSpan(0, outer, span.stride * inner), replace(span, size=inner)]
 
 
-def _copies(spans: list[Span]) -> Iterator[list[Span]]:
+def _copies(spans: list[AccessSpan]) -> Iterator[list[AccessSpan]]:
     """The accesses of four dimensions that one of more is; the outer counters go into the innermost offset."""
     outer, inner = spans[:-DIMS], spans[-DIMS:]
     last = inner[-1]
@@ -113,7 +113,7 @@ def _copies(spans: list[Span]) -> Iterator[list[Span]]:
         yield [*inner[:-1], replace(last, offset=offset)]
 
 
-def cut_steps(spans: Sequence[Span]) -> list[list[Span]] | None:
+def cut_steps(spans: Sequence[AccessSpan]) -> list[list[AccessSpan]] | None:
     """An access for each step that is too long; None if there is none, or copies cannot replace it."""
     index = next((n for n, span in enumerate(spans) if span.stride > MAX_STRIDE and span.size > 1), None)
     if index is None or index in (0, DIMS - 1) or spans[0].stride != 0:
@@ -128,7 +128,7 @@ def cut_steps(spans: Sequence[Span]) -> list[list[Span]] | None:
     ]
 
 
-def cut_repeats(spans: Sequence[Span]) -> list[list[Span]]:
+def cut_repeats(spans: Sequence[AccessSpan]) -> list[list[AccessSpan]]:
     """Accesses none of which is repeated more often than a task can be."""
     first = spans[0]
     if first.stride or first.size <= MAX_TASK_REPEAT:

@@ -1,11 +1,13 @@
-"""Launches become loops over their points, in a launch that has one point and stands for the life of its hardware."""
+"""Launches become loops over their points, in a launch that has one point and stands for the life of its hardware;
+at its end is a wait for all that it started.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import BoolAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -13,13 +15,14 @@ from tilewright.dialects._syntax import segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, LaunchTerminatorOp
-from tilewright.dialects.air.types import TOKEN
+from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.shim.chains import copy_body
-from tilewright.passes.air.shim.draining import join_open_tokens
+from tilewright.passes.air.shim.host_transfers import LAUNCH_END
 from tilewright.passes.air.shim.linear import constant
+from tilewright.passes.air.shim.loops import copy_body
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
+from tilewright.rewrite.folding.regions import recreate
 
 DUMMY = "dummyLaunch"
 
@@ -99,3 +102,45 @@ def _extent(launch: LaunchOp, number: int) -> int:
             (launch.extents[number], "make this an arith.constant, or keep the loop over it on the host"),
         )
     return extent
+
+
+def open_tokens(block: Block) -> list[SSAValue]:
+    """The tokens of a block that nothing waits for."""
+    values = [*block.args, *(result for op in block.ops for result in op.results)]
+    return [value for value in values if isinstance(value.type, AsyncTokenType) and value.first_use is None]
+
+
+def join_open_tokens(block: Block) -> SSAValue:
+    """A token, made at the end of a block, for all that is open there."""
+    end = block.last_op
+    assert end is not None
+    join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
+    return Emitter.before(end).value(join)
+
+
+def drain(block: Block) -> None:
+    """Block, at the end of a block, until all that is open there has ended."""
+    end = block.last_op
+    assert end is not None
+    Emitter.before(end).insert(blocking_wait(open_tokens(block)))
+
+
+def blocking_wait(tokens: list[SSAValue]) -> WaitAllOp:
+    return WaitAllOp.create(operands=tokens, attributes={LAUNCH_END: UnitAttr()})
+
+
+def hand_on_tokens(switch: scf.IndexSwitchOp) -> None:
+    """Let a switch give a token for what the branch that is taken leaves open, for the code around it to wait for."""
+    has_token = any(isinstance(result.type, AsyncTokenType) for result in switch.results)
+    blocks = [block for region in switch.regions for block in region.blocks]
+    if has_token or not any(open_tokens(block) for block in blocks):
+        return
+    for block in blocks:
+        token = join_open_tokens(block)
+        end = block.last_op
+        assert end is not None
+        end.operands = [*end.operands, token]
+    new = Emitter.before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
+    for old, result in zip(switch.results, new.results, strict=False):
+        old.replace_all_uses_with(result)
+    Rewriter.erase_op(switch)

@@ -1,4 +1,4 @@
-"""Access patterns as numbers: a list of dimensions, outermost first, and how to say the same with fewer of them.
+"""Access patterns of transfers: a list of dimensions, outermost first, and how to say the same with fewer of them.
 
 Upstream's rules for which of several equal forms comes out are kept, as programs and tests rely on them.
 """
@@ -8,16 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from tilewright.passes.air.shim.linear import ZERO, Linear
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.dialects.air.accesses import Access, Entries
+from tilewright.dialects.air.channels import ChannelEnd
+from tilewright.passes.air.shim.linear import ZERO, Linear, linear_of, value_of
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import width_of
+from tilewright.rewrite.folding.strided_views import known_int
 
 MAX_STRIDE = 1 << 20
 """The largest step of a shim descriptor, in 32-bit words (device/bd.py: a 20-bit field that holds step - 1)."""
+WORD_BITS = 32
 
 
 @dataclass(frozen=True)
-class Dimension:
+class PatternDimension:
     """`size` elements, `stride` apart, the first of them `offset` strides in."""
 
     offset: Linear
@@ -25,8 +34,8 @@ class Dimension:
     stride: int
 
 
-Pattern: TypeAlias = list[Dimension]
-UNIT = Dimension(ZERO, 1, 0)
+Pattern: TypeAlias = list[PatternDimension]
+UNIT = PatternDimension(ZERO, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class PatternBuffer:
     """The memory that a pattern is about; the shape is None where it is not known."""
 
     shape: tuple[int, ...] | None
@@ -59,10 +68,10 @@ class Buffer:
     def all(self) -> Pattern:
         """Every element, one after the other."""
         shape = self.shape or ()
-        return [Dimension(ZERO, size, prod(shape[number + 1 :])) for number, size in enumerate(shape)]
+        return [PatternDimension(ZERO, size, prod(shape[number + 1 :])) for number, size in enumerate(shape)]
 
 
-def is_row_major(dims: Sequence[Dimension]) -> bool:
+def is_row_major(dims: Sequence[PatternDimension]) -> bool:
     """Whether the elements follow each other in memory."""
     if len(dims) == 1 and dims[0].stride == 1:
         return True
@@ -76,7 +85,7 @@ def is_row_major(dims: Sequence[Dimension]) -> bool:
     return True
 
 
-def canonical(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+def canonical(dims: Sequence[PatternDimension], buffer: PatternBuffer, limits: Limits) -> Pattern:
     """The same elements in the same order, in as few dimensions as can be; empty for the whole buffer."""
     found = _without_units(_split(dims, buffer, limits), buffer)
     found = _merged(found, limits)
@@ -85,7 +94,7 @@ def canonical(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Patt
     return found
 
 
-def _split(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern:
+def _split(dims: Sequence[PatternDimension], buffer: PatternBuffer, limits: Limits) -> Pattern:
     """No dimension larger than a descriptor can count, unless all is contiguous and needs no counting."""
     found = list(dims)
     index = len(found) - 1
@@ -98,7 +107,9 @@ def _split(dims: Sequence[Dimension], buffer: Buffer, limits: Limits) -> Pattern
     return found
 
 
-def _halves(dim: Dimension, buffer: Buffer, limit: int) -> tuple[Dimension, Dimension] | None:
+def _halves(
+    dim: PatternDimension, buffer: PatternBuffer, limit: int
+) -> tuple[PatternDimension, PatternDimension] | None:
     """A dimension as two; the inner one is the largest that fits, or else the smallest if the steps are too long."""
     if dim.size <= limit:
         return None
@@ -108,7 +119,7 @@ def _halves(dim: Dimension, buffer: Buffer, limit: int) -> tuple[Dimension, Dime
     outer = dim.size // inner
     if dim.stride * inner > MAX_STRIDE:
         inner, outer = outer, inner
-    return Dimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
+    return PatternDimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
 
 
 def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
@@ -119,7 +130,7 @@ def largest_factor(number: int, limit: int, multiple_of: int = 1) -> int | None:
     return next((factor for factor in range(start, 0, -multiple_of) if number % factor == 0), None)
 
 
-def _without_units(dims: Pattern, buffer: Buffer) -> Pattern:
+def _without_units(dims: Pattern, buffer: PatternBuffer) -> Pattern:
     """Without dimensions of one element, where their offset can be said in another one."""
     found = list(dims)
     units = [index for index, dim in enumerate(dims) if dim.size == 1]
@@ -186,3 +197,56 @@ def with_repeat_outermost(dims: Pattern) -> Pattern | None:
         else:
             return None
     return found
+
+
+def buffer_of(type: Attribute) -> PatternBuffer:
+    """What a memref type says of its memory."""
+    memref = cast("MemRefType | UnrankedMemRefType", type)
+    bits = width_of(memref.element_type) or WORD_BITS
+    shape = tuple(memref.get_shape()) if isinstance(memref, MemRefType) else None
+    return PatternBuffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
+
+
+def pattern_of(op: ChannelEnd) -> Pattern | None:
+    """What a channel operation moves; None if sizes or strides are not known."""
+    return _pattern(op.access(op.SIDE))
+
+
+def _pattern(access: Access) -> Pattern | None:
+    sizes, strides = ([known_int(entry) for entry in entries] for entries in (access.sizes, access.strides))
+    if len(strides) != len(sizes) or len(access.offsets) > len(sizes):
+        return None
+    offsets = [linear_of(entry) for entry in access.offsets]
+    offsets = [ZERO] * (len(sizes) - len(offsets)) + offsets
+    dims = [
+        PatternDimension(offset, size, stride)
+        for offset, size, stride in zip(offsets, sizes, strides, strict=True)
+        if size is not None and stride is not None
+    ]
+    return dims if len(dims) == len(sizes) else None
+
+
+def set_pattern(op: ChannelEnd, dims: Pattern, build: Emitter | None = None) -> None:
+    """Move this instead; every entry becomes a value, as upstream spells it."""
+    at = build or Emitter.before(op)
+    lists: tuple[Entries, Entries, Entries] = ([], [], [])
+    for dim in dims:
+        for entries, number in zip(lists, (dim.offset, Linear(dim.size), Linear(dim.stride)), strict=True):
+            entries.append(value_of(number, at))
+    op.set_access(op.SIDE, Access(op.buffer(op.SIDE), *lists))
+
+
+def canonicalize(op: ChannelEnd, limits: Limits) -> None:
+    """Say what a channel operation moves in as few dimensions as can be."""
+    access = op.access(op.SIDE)
+    dims = _pattern(access)
+    if dims is None or "pad_before" in op.properties:
+        return
+    repeats = limits.repeats_outermost and bool(dims) and dims[0].stride == 0 and dims[0].size != 1
+    if repeats and len(dims) == limits.dims:
+        return
+    found = canonical(dims, buffer_of(access.memref.type), limits)
+    if repeats and limits.dims is not None:
+        found = pad(found, limits.dims, at=1)
+    if found != dims or not all(isinstance(entry, SSAValue) for entries in access.lists for entry in entries):
+        set_pattern(op, found)

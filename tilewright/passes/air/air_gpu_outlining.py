@@ -1,0 +1,220 @@
+"""Takes kernels that stand in place out into modules of their own, for a compiler of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.air.execution import ExecuteOp
+from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.dialects.gpu.attributes import Dimension
+from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
+from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.dialects.gpu.ids import BlockDimOp, BlockIdOp, DimensionOp, GridDimOp, ThreadIdOp
+from tilewright.dialects.gpu.kernels import CONTAINER, KERNEL, GPUFuncOp, GPUModuleOp, ReturnOp
+from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import symbol_in, symbol_name
+from tilewright.passes.standard.lower_affine import LowerAffinePass
+from tilewright.rewrite.driver import rewrite
+from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.folding.regions import is_defined_in
+from tilewright.rewrite.scf_lowering import lower_structured_control
+from tilewright.rewrite.symbols import references_in
+
+IDS: tuple[type[DimensionOp], ...] = (BlockIdOp, ThreadIdOp, GridDimOp, BlockDimOp)
+"""What the first twelve arguments of a launch's body are, three dimensions of each."""
+
+
+class AirGpuOutliningPass(Pass):
+    name = "air-gpu-outlining"
+
+    def apply(self, ctx: Context, op: Operation) -> None:
+        assert isinstance(op, ModuleOp)
+        _check_is_lowered(op)
+        LowerAffinePass().apply(ctx, op)
+        lower_linalg(op)
+        lower_structured_control(op)
+        names = {name for child in op.body.block.ops if (name := symbol_name(child)) is not None}
+        for function in [child for child in op.body.block.ops if isinstance(child, FuncOp)]:
+            for launch in [found for found in function.walk() if isinstance(found, LaunchOp)]:
+                name = _unused(f"{function.sym_name.data}_module", names)
+                _outline(op, launch, name, f"{function.sym_name.data}_module")
+
+
+def _check_is_lowered(module: ModuleOp) -> None:
+    """Control flow becomes branches, for which the bodies of AIR's operations have no blocks."""
+    for op in module.walk():
+        if isinstance(op, Hierarchy | ExecuteOp):
+            remedy = "run --air-rank-to-mgpu and --air-to-rocdl before this pass"
+            fail_op(op, "is left; kernels are taken out of programs that have no more of it", (op, remedy))
+
+
+def _unused(name: str, names: set[str]) -> str:
+    """`name`, or the first of `name_0`, `name_1` that nothing has."""
+    unique, number = name, 0
+    while unique in names:
+        unique, number = f"{name}_{number}", number + 1
+    names.add(unique)
+    return unique
+
+
+def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: str) -> None:
+    _check(launch)
+    module.attributes[CONTAINER] = UnitAttr()
+    captured = _captured(launch)
+    kernel = _kernel(launch, kernel_name, captured)
+    kernels = GPUModuleOp(module_name, [kernel])
+    kernels.location = launch.location
+    _copy_symbols(kernels, module)
+    module.body.block.add_op(kernels)
+    symbol = SymbolRefAttr(module_name, [kernel_name])
+    call = LaunchFuncOp.of(symbol, launch.grid_sizes, launch.block_sizes, captured)
+    call.location = launch.location
+    Rewriter.insert_op(call, InsertPoint.before(launch))
+    Rewriter.erase_op(launch)
+
+
+def _copy_symbols(kernels: GPUModuleOp, module: ModuleOp) -> None:
+    """Give the kernel's module the functions and globals that it refers to, and those that these refer to."""
+    pending: list[Operation] = list(kernels.walk())
+    while pending:
+        for reference in references_in(pending.pop()):
+            name = reference.root_reference.data
+            found = symbol_in(module, name)
+            if found is not None and symbol_in(kernels, name) is None:
+                copy = found.clone()
+                kernels.body.block.add_op(copy)
+                pending += copy.walk()
+
+
+def _check(launch: LaunchOp) -> None:
+    if launch.cluster_sizes or launch.async_dependencies or launch.async_token is not None:
+        fail_op(launch, "has clusters or tokens; only launches that block are outlined here")
+    if launch.dynamic_shared_memory_size is not None:
+        fail_op(launch, "asks for shared memory at run time; buffers of memory space 1 are counted when compiling")
+
+
+def _captured(launch: LaunchOp) -> list[SSAValue]:
+    """What the body takes from outside, in the order of its use; constants are made again inside."""
+    found: dict[SSAValue, None] = {}
+    for op in launch.body.walk():
+        for value in op.operands:
+            if not is_defined_in(value, launch.body) and not _is_constant(value):
+                found[value] = None
+    return list(found)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp)
+
+
+def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFuncOp:
+    """A kernel with the body of the launch."""
+    buffers = [*launch.workgroup_buffers, *launch.private_buffers]
+    types = [value.type for value in (*captured, *buffers)]
+    entry = Block(arg_types=types)
+    body = Region(entry)
+    _pull_in_constants(launch, entry)
+    _define_ids(launch, entry)
+    _replace_inside(launch, captured, entry.args)
+    for buffer, argument in zip(buffers, entry.args[len(captured) :], strict=True):
+        buffer.replace_all_uses_with(argument)
+    _take_blocks(launch, body)
+    kernel = GPUFuncOp.create(
+        properties={
+            "function_type": FunctionType.from_lists([value.type for value in captured], []),
+            **_known_sizes("known_block_size", launch.block_sizes),
+            **_known_sizes("known_grid_size", launch.grid_sizes),
+        },
+        attributes={
+            "sym_name": StringAttr(name),
+            KERNEL: UnitAttr(),
+            WORKGROUP_COUNT: count_attr(workgroup_count(launch)),
+        },
+        regions=[body],
+    )
+    kernel.location = launch.location
+    return kernel
+
+
+def _known_sizes(name: str, sizes: Sequence[SSAValue]) -> dict[str, Attribute]:
+    """An attribute that tells the device's compiler the sizes, if they are known."""
+    numbers = [scalar_int(size) for size in sizes]
+    known = [number for number in numbers if number is not None and 0 < number < 1 << 31]
+    return {name: DenseArrayBase.from_list(i32, known)} if len(known) == len(numbers) else {}
+
+
+def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
+    copies: dict[SSAValue, SSAValue] = {}
+    for op in list(launch.body.walk()):
+        for value in op.operands:
+            if value not in copies and _is_constant(value) and not is_defined_in(value, launch.body):
+                constant = value.owner
+                assert isinstance(constant, Operation)
+                copy = constant.clone()
+                copy.location = launch.location
+                entry.add_op(copy)
+                copies[value] = copy.results[0]
+    _replace_inside(launch, list(copies), list(copies.values()))
+
+
+def _define_ids(launch: LaunchOp, entry: Block) -> None:
+    """Ask for ids and sizes, which arguments gave before."""
+    for number, argument in enumerate(launch.block.args[: 3 * len(IDS)]):
+        asked = IDS[number // 3](list(Dimension)[number % 3])
+        asked.location = launch.location
+        entry.add_op(asked)
+        argument.replace_all_uses_with(asked.results[0])
+
+
+def _replace_inside(launch: LaunchOp, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
+    replaced = dict(zip(old, new, strict=False))
+    for op in launch.body.walk():
+        if any(value in replaced for value in op.operands):
+            op.operands = [replaced.get(value, value) for value in op.operands]
+
+
+def _take_blocks(launch: LaunchOp, body: Region) -> None:
+    """Move the blocks of the launch into the kernel; what was in the first comes behind the ids."""
+    first, entry = launch.block, body.block
+    while first.first_op is not None:
+        moved = first.first_op
+        moved.detach()
+        entry.add_op(moved)
+    for block in list(launch.body.blocks)[1:]:
+        launch.body.detach_block(block)
+        body.add_block(block)
+    for op in [found for found in body.walk() if isinstance(found, TerminatorOp)]:
+        end = ReturnOp.create(location=op.location)
+        Rewriter.insert_op(end, InsertPoint.before(op))
+        Rewriter.erase_op(op)
+
+
+def lower_linalg(op: Operation) -> None:
+    """Lower what there is of linalg in `op`; most programs have none, and do not load it."""
+    found = [inner for inner in op.walk() if inner.name.startswith("linalg.") and inner.regions]
+    if not found:
+        return
+    from xdsl.transforms.convert_linalg_to_loops import LowerLinalgStructuredOpPattern
+
+    for inner in found:
+        if not all(isinstance(value.type, MemRefType) for value in inner.operands[-1:]):
+            fail_op(inner, "works on tensors; bufferize it before kernels are taken out")
+    rewrite(op, LowerLinalgStructuredOpPattern())

@@ -1,0 +1,176 @@
+"""Copies as loops over elements, and where the elements of an access are in a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects import arith
+from tilewright.dialects._strides import strided_form
+from tilewright.dialects.air.accesses import Access
+from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.ir.diagnostics import fail_op
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.strided_views import Mixed, known_int
+
+Indices: TypeAlias = "list[SSAValue]"
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Threads that share a copy: the number of each, and how many they are."""
+
+    number: Callable[[Emitter], SSAValue]
+    count: Callable[[Emitter], SSAValue]
+
+
+def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None) -> None:
+    """Put loops before a copy; with `workers`, each does its share."""
+    _check(op)
+    source, destination = op.access("src"), op.access("dst")
+    sizes = _transfer_sizes(op, source, destination)
+    emitter = Emitter.before(op)
+
+    def copy(inner: Emitter, position: Indices) -> None:
+        value = inner.load(source.memref, indices_of(op, inner, source, position, sizes))
+        inner.store(value, destination.memref, indices_of(op, inner, destination, position, sizes))
+
+    if workers is None:
+        _nested(emitter, [value_of(emitter, size) for size in sizes], [], copy)
+    else:
+        _shared(emitter, sizes, workers, copy)
+
+
+def _check(op: DmaMemcpyNdOp) -> None:
+    if op.pad_before is not None:
+        fail_op(op, "pads what it copies; copies on GPUs do not pad", (op, "write the padding with stores"))
+    if op.src_rank is not None or op.dst_rank is not None:
+        fail_op(op, "copies between ranks", (op, "use air.translate, or a channel of type gpu_symmetric_heap"))
+    types = [side.type for side in (op.src, op.dst)]
+    if not all(isinstance(type, MemRefType) for type in types):
+        fail_op(op, "copies a buffer of unknown rank")
+    elements = [cast(MemRefType, type).element_type for type in types]
+    if elements[0] != elements[1]:
+        fail_op(op, f"copies from {elements[0]} to {elements[1]}; both sides must have one element type")
+
+
+def _transfer_sizes(op: DmaMemcpyNdOp, source: Access, destination: Access) -> list[Mixed]:
+    """How many elements are copied in each dimension."""
+    sizes = source.sizes or destination.sizes
+    if sizes:
+        return sizes
+    shapes = [cast(MemRefType, side.memref.type).get_shape() for side in (source, destination)]
+    shape = min(shapes, key=len)
+    if DYNAMIC_INDEX in shape:
+        fail_op(op, "copies all of a buffer whose size is not known", (op, "give the sizes: `[] [%n] [1]`"))
+    return list(shape)
+
+
+def _nested(
+    emitter: Emitter, sizes: Sequence[SSAValue], position: Indices, body: Callable[[Emitter, Indices], None]
+) -> None:
+    """A loop for each dimension."""
+    if not sizes:
+        body(emitter, position)
+        return
+    zero, one = emitter.index(0), emitter.index(1)
+    emitter.loop(zero, sizes[0], one, lambda inner, i: _nested(inner, sizes[1:], [*position, i], body))
+
+
+def _shared(
+    emitter: Emitter, sizes: Sequence[Mixed], workers: Workers, body: Callable[[Emitter, Indices], None]
+) -> None:
+    """One loop over all elements, in which each worker takes every n-th."""
+    values = [value_of(emitter, size) for size in sizes]
+    total = reduce(emitter.product, values) if values else emitter.index(1)
+    start, step = workers.number(emitter), workers.count(emitter)
+    emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))
+
+
+def value_of(emitter: Emitter, entry: Mixed) -> SSAValue:
+    return emitter.index(entry) if isinstance(entry, int) else entry
+
+
+def delinearized(emitter: Emitter, flat: SSAValue, sizes: Sequence[Mixed]) -> Indices:
+    """The place of the `flat`-th element, the last dimension counting fastest."""
+    indices: Indices = []
+    for size in reversed(sizes[1:]):
+        amount = value_of(emitter, size)
+        indices.append(emitter.value(arith.RemUIOp(flat, amount)))
+        flat = emitter.value(arith.DivUIOp(flat, amount))
+    return [flat, *reversed(indices)] if sizes else []
+
+
+def _linearized(emitter: Emitter, position: Sequence[SSAValue], strides: Sequence[Mixed]) -> SSAValue:
+    """Where in memory a position is, in elements."""
+    terms = [
+        index if known_int(stride) == 1 else emitter.folded_product(index, value_of(emitter, stride))
+        for index, stride in zip(position, strides, strict=True)
+    ]
+    return reduce(emitter.folded_sum, terms) if terms else emitter.index(0)
+
+
+def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indices, sizes: Sequence[Mixed]) -> Indices:
+    """The element of a buffer that is at `position` of the copy.
+
+    Offsets count in the buffer's own dimensions; strides count elements of the buffer in row-major order.
+    """
+    type = cast(MemRefType, access.memref.type)
+    if _is_direct(access, type, len(position), sizes):
+        return _direct(emitter, access, position)
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape:
+        fail_op(
+            op,
+            f"needs the shape of {type} to find its elements",
+            (op, "give offsets, sizes and strides for each dimension, the strides those of the buffer"),
+        )
+    row_major: list[Mixed] = list(_row_major(shape))
+    strides = _strides(op, access, len(position), sizes)
+    flat = _linearized(emitter, position, strides)
+    if len(access.offsets) > len(shape):
+        fail_op(op, f"has {len(access.offsets)} offsets into a buffer of {len(shape)} dimensions")
+    if access.offsets:
+        offsets = [value_of(emitter, offset) for offset in access.offsets]
+        flat = emitter.folded_sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
+    return delinearized(emitter, flat, list(shape))
+
+
+def _strides(op: Operation, access: Access, rank: int, sizes: Sequence[Mixed]) -> list[Mixed]:
+    """How far apart the elements of the copy are in the buffer."""
+    if access.strides:
+        if len(access.strides) != rank:
+            fail_op(op, f"has {len(access.strides)} strides on one side and copies {rank} dimensions")
+        return access.strides
+    known = [known_int(size) for size in sizes]
+    if None in known[1:]:
+        fail_op(op, "copies a whole buffer in another shape of unknown size", (op, "give its strides"))
+    return list(_row_major([size or 0 for size in known]))
+
+
+def _row_major(shape: Sequence[int]) -> list[int]:
+    return [prod(shape[dimension + 1 :]) for dimension in range(len(shape))]
+
+
+def _is_direct(access: Access, type: MemRefType, rank: int, sizes: Sequence[Mixed]) -> bool:
+    """Whether the dimensions of the copy are those of the buffer."""
+    if type.get_num_dims() != rank or len(access.offsets) not in (0, rank):
+        return False
+    if not access.strides:
+        shape = type.get_shape()
+        return bool(access.offsets) or all(known_int(size) == extent for size, extent in zip(sizes, shape, strict=True))
+    form = strided_form(type)
+    return form is not None and [known_int(stride) for stride in access.strides] == list(form.strides)
+
+
+def _direct(emitter: Emitter, access: Access, position: Indices) -> Indices:
+    if not access.offsets:
+        return position
+    offsets = [value_of(emitter, offset) for offset in access.offsets]
+    return [emitter.folded_sum(offset, index) for offset, index in zip(offsets, position, strict=True)]

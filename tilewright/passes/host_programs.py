@@ -1,0 +1,35 @@
+"""The way of host code from AIR to runtime sequences, for modules that have both host code and a design."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.air.levels import SegmentOp
+from tilewright.dialects.airrt.loading import SegmentLoadOp
+from tilewright.dialects.func import FuncOp
+from tilewright.ir.pass_manager import run_pipeline
+from tilewright.passes.air.shim.host_transfers import host_transfers
+from tilewright.passes.pipelines import pipeline_of
+
+
+def host_lowering(device: str) -> tuple[str, ...]:
+    """From functions of AIR programs to sequences, as the names of passes."""
+    return f"air-opt-shim-dma-bds{{device={device} empty-tile=auto}}", "air-to-std", "canonicalize", "airrt-to-npu"
+
+
+def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
+    """Turn functions that move host memory through AIR channels into sequences of the module's devices."""
+    devices = [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and any(True for _ in host_transfers(op))]
+    if not devices or not functions:
+        return
+    for function in functions:
+        # A module with one device need not name it; with several, the host says which it loads.
+        if len(devices) == 1 and not any(isinstance(op, SegmentOp | SegmentLoadOp) for op in function.walk()):
+            name = StringAttr(devices[0].sym_name.data)
+            load = SegmentLoadOp.create(result_types=[i64], properties={"sym_name": name})
+            Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
+    run_pipeline(ctx, module, pipeline_of(host_lowering(str(devices[0].model))))
