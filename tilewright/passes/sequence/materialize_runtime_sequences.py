@@ -17,8 +17,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.sequence_calls import check_calls, check_references, reaches_cycle
-from tilewright.rewrite.sequence_inlining import InlineRun
+from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, reaches_cycle
 
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
 
