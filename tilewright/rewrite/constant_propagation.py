@@ -15,8 +15,8 @@ from xdsl.dialects import cf, scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.cf import case_numbers
-from tilewright.rewrite.branches import is_branch, successor_operands
 from tilewright.rewrite.canonicalization import fold
+from tilewright.rewrite.control_flow import is_branch, successor_operands
 from tilewright.rewrite.effects import facts_of
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import constant_of, int_bits, signed, width_of

@@ -13,8 +13,8 @@ from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 from tilewright.dialects import arith, cf
 from tilewright.dialects.scf import ForOp, YieldOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.canonicalization import fold
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 
-from tilewright.rewrite.branches import (
+from tilewright.rewrite.control_flow import (
     disconnect,
     has_one_block,
     is_branch,

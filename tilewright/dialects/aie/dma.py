@@ -208,7 +208,7 @@ def _parse_channel(parser: Parser) -> dict[str, Attribute]:
 class DmaStartPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import RepeatedChainToOne
+        from tilewright.rewrite.folding.aie import RepeatedChainToOne
 
         return (RepeatedChainToOne(),)
 

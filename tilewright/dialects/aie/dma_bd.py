@@ -57,7 +57,7 @@ class Dimension(NamedTuple):
 class DmaBdPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import ConstantToStatic, ContiguousToLinear
+        from tilewright.rewrite.folding.aie import ConstantToStatic, ContiguousToLinear
 
         return (ConstantToStatic(), ContiguousToLinear())
 

@@ -79,7 +79,7 @@ class LockOp(TileElement):
 class UseLockPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import DropEmptyAcquire
+        from tilewright.rewrite.folding.aie import DropEmptyAcquire
 
         return (DropEmptyAcquire(),)
 

@@ -34,7 +34,7 @@ class NpuPreemptOp(IRDLOperation):
 class LoadPdiPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import DropRepeatedLoad
+        from tilewright.rewrite.folding.aiex import DropRepeatedLoad
 
         return (DropRepeatedLoad(),)
 

@@ -71,7 +71,7 @@ INDICES = DenseArrayBase.constr(i64)
 class MemcpyPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import LinearizeContiguousTransfer
+        from tilewright.rewrite.folding.aiex import LinearizeContiguousTransfer
 
         return (LinearizeContiguousTransfer(),)
 

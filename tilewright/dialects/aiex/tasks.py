@@ -62,7 +62,7 @@ class InSequence(OpTrait):
 class TaskPatterns(HasCanonicalizationPatternsTrait):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import DropEmptyBlocks
+        from tilewright.rewrite.folding.aiex import DropEmptyBlocks
 
         return (DropEmptyBlocks(),)
 

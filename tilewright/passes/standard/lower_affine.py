@@ -19,9 +19,9 @@ from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.affine_expansion import Expansion, expand_choice, expand_map
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.affine_lowering import Expansion, expand_choice, expand_map
 from tilewright.rewrite.canonicalization import fold, materialize
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import take_contents
 from tilewright.rewrite.legalization import convert

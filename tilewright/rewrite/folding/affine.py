@@ -13,7 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.rewrite.folding.affine_maps import MapAndOperands, constant_bound
 from tilewright.rewrite.folding.constants import IN_PLACE, INDEX, Folded, defining, index_attr, scalar_int

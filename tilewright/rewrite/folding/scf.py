@@ -15,7 +15,7 @@ from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 from tilewright.dialects import cf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.scf import ConditionOp, ForallOp
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding import region_branches
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, defining, scalar_int
