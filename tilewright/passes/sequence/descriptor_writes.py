@@ -29,7 +29,7 @@ from tilewright.dialects.aiex.subview_trace import ArgumentPart
 from tilewright.dialects.aiex.write_bd import FOURTH_DIMENSION, REGISTER_FIELDS, NpuWriteBdOp, descriptor_words
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, MAX_ROW, LimitChecks, upper_bound
 from tilewright.rewrite.emitter import Emitter, Number, known
-from tilewright.rewrite.numbers import Condition, Numbers
+from tilewright.rewrite.exact_arithmetic import Condition, Numbers
 from tilewright.txn.opcodes import largest_offset
 
 FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION

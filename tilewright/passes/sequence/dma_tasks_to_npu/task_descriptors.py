@@ -48,7 +48,7 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
     argument_offset,
 )
 from tilewright.rewrite.emitter import Emitter, Number, known
-from tilewright.rewrite.numbers import Numbers
+from tilewright.rewrite.exact_arithmetic import Numbers
 
 
 class TaskDescriptor:

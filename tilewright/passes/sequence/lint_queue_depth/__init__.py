@@ -19,7 +19,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.lint_queue_depth.effects import INSTRUCTIONS, TASKS, LintContext
 from tilewright.passes.sequence.lint_queue_depth.state import Handles, LintState
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.folding.trip_counts import trip_count
+from tilewright.rewrite.unrolling import trip_count
 
 
 @dataclass(frozen=True)
