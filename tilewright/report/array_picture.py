@@ -25,8 +25,8 @@ from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.shares import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.parts import PartKind, roster_of
-from tilewright.sim.record import Connection, RunRecord
+from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.record import RunRecord, SwitchConnection
 from tilewright.sim.switch import PortName
 
 BAR_WIDTH = WIDTH - 20
@@ -41,13 +41,15 @@ class ArrayPicture:
 
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
-        self.model, self.roster = record.model, roster_of(record.model.name)
+        self.model, self.part_ids = record.model, part_ids_of(record.model.name)
         self.floor = Floor(record.model, self._idle_columns())
         self.moved = channel_bytes(record)
 
     def _idle_columns(self) -> frozenset[int]:
         """Columns that no stream goes through and no part of which did anything."""
-        active = (self.roster.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist())
+        active = (
+            self.part_ids.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist()
+        )
         used = {*active, *self.record.names.stops, *(connection.tile for connection in self.record.connections)}
         return frozenset(range(self.model.columns)) - {tile.column for tile in used if tile is not None}
 
@@ -81,7 +83,7 @@ class ArrayPicture:
         return element("g", bar, *labels)
 
     def _host_bytes(self, direction: DmaDirection) -> int:
-        found = ((number, self.roster.parts[number]) for number in self.moved)
+        found = ((number, self.part_ids.parts[number]) for number in self.moved)
         return sum(
             self.moved[number]
             for number, part in found
@@ -118,14 +120,14 @@ class ArrayPicture:
         return element("g", *parts, class_="tile", tabindex=0, role="button", aria_label=label, data_tile=place)
 
     def _describe(self, tile: TileId) -> str:
-        core = self.roster.find(PartKind.CORE, tile)
+        core = self.part_ids.find(PartKind.CORE, tile)
         busy = [f"core busy {percent(self.shares.busy(core) / max(self.shares.total, 1))}"] if core is not None else []
         moved = sum(self.moved.get(number, 0) for number, _ in self._used_channels(tile))
         return ", ".join([*busy, f"DMA moved {size(moved)}"])
 
     def _core(self, tile: TileId) -> Iterator[Markup]:
         """A bar of what the core was at."""
-        number = self.roster.find(PartKind.CORE, tile)
+        number = self.part_ids.find(PartKind.CORE, tile)
         if number is None or not self.shares.cycles[number].any():
             return
         x, y = self.floor.corner(tile)
@@ -144,7 +146,7 @@ class ArrayPicture:
     def _used_channels(self, tile: TileId) -> Iterator[tuple[int, tuple[DmaDirection, int]]]:
         for direction in DmaDirection:
             for channel in range(self.model.num_dma_channels(*tile, direction)):
-                number = self.roster.number(PartKind.CHANNEL, tile, (direction, channel))
+                number = self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel))
                 yield number, (direction, channel)
 
     def _channels(self, tile: TileId) -> Iterator[Markup]:
@@ -177,7 +179,7 @@ class ArrayPicture:
             if self._is_shim(tile):
                 yield from self._to_host(tile)
 
-    def _inside(self, connection: Connection) -> Iterator[Markup]:
+    def _inside(self, connection: SwitchConnection) -> Iterator[Markup]:
         """A way through a switch, drawn across its tile."""
         source = self.floor.slave(connection.tile, connection.source)
         target = self.floor.master(connection.tile, connection.target)
@@ -229,7 +231,7 @@ class ArrayPicture:
         headings += [Heading("mostly for"), Heading("bytes", True)]
         rows = list[list[str]]()
         for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist():
-            part, total = self.roster.parts[number], max(self.shares.total, 1)
+            part, total = self.part_ids.parts[number], max(self.shares.total, 1)
             waits = self.shares.waiting(number)
             cause = LOOKS[Phase(WAITS[int(self.shares.cycles[number, WAITS].argmax())])].cause if waits else ""
             place = tile_name(self.model, part.tile) if part.tile else ""

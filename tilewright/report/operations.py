@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.ir.diagnostics import file_position
 from tilewright.report.spans import Column
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.encode import lay_out
 from tilewright.txn.meaning import explain
 from tilewright.txn.opcodes import opcode_name
@@ -45,7 +45,7 @@ def operation_times(record: RunRecord) -> tuple[Column, Column]:
     """The cycles in which each operation began and ended, `NEVER` where it did not."""
     rows, count = record.trace, len(record.stream.opcodes)
     times = np.full((2, count), NEVER, dtype=np.int64)
-    for index, event in enumerate((Event.OPERATION, Event.OPERATION_END)):
+    for index, event in enumerate((TraceEvent.OPERATION, TraceEvent.OPERATION_END)):
         found = rows[rows[:, 1] == event]
         times[index, found[:, 3]] = found[:, 0]
     return times[0], times[1]

@@ -24,7 +24,7 @@ from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
 from tilewright.report.traffic import Use, host_uses
 from tilewright.report.wait_picture import WaitPicture
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 MOST_STEPS = 1000
@@ -69,7 +69,7 @@ class _Page:
         self.spans: Spans = spans_of(record)
         self.shares: Shares = shares_of(record, self.spans)
         self.tasks = tasks_of(record)
-        self.roster = roster_of(record.model.name)
+        self.part_ids = part_ids_of(record.model.name)
         self.steps = list(steps_of(record, MOST_STEPS))
 
     @cached_property
@@ -142,7 +142,7 @@ class _Page:
         contents = [message]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
-            streams = {w.name for w in self.record.waits if self.roster.parts[w.part].kind is PartKind.STREAM}
+            streams = {w.name for w in self.record.waits if self.part_ids.parts[w.part].kind is PartKind.STREAM}
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
@@ -202,7 +202,7 @@ class _Page:
             part, start, end = int(waits.part[index]), int(waits.start[index]), int(waits.end[index])
             look, lock = LOOKS[Phase(int(waits.phase[index]))], int(waits.detail[index])
             cause = full_lock_name(self.record, lock) if look.label == LOOKS[Phase.LOCK].label else look.cause
-            name = full_name(self.record.model, self.roster.parts[part])
+            name = full_name(self.record.model, self.part_ids.parts[part])
             go = element("button", "show", type="button", data_track=tracks[part], data_from=start, data_to=end)
             rows.append([name, cause, f"{start:,}", f"{end - start:,}", go])
         headings = [Heading("who"), Heading("waits for"), Heading("from cycle", True)]
@@ -228,7 +228,7 @@ class _Page:
         rows = list[list[str]]()
         for argument in self.record.arguments:
             use = self.uses.get(argument.number, Use(0, 0, ()))
-            over = ", ".join(full_name(self.record.model, self.roster.parts[part]) for part in use.channels)
+            over = ", ".join(full_name(self.record.model, self.part_ids.parts[part]) for part in use.channels)
             numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
             rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
         lead = "What the sequence was given, where the array saw it, and what became of it."

@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.switch import PortName
 
 Port = tuple[TileId, PortName]
 
 
-def port_of(record: RunRecord, part: Part) -> Port | None:
+def port_of(record: RunRecord, part: ArrayPart) -> Port | None:
     """The port of its tile's switch that a channel is joined to: a slave port if it sends, else a master port."""
     match part:
-        case Part(kind=PartKind.CHANNEL, tile=TileId() as tile, detail=(DmaDirection() as direction, int() as channel)):
+        case ArrayPart(
+            kind=PartKind.CHANNEL, tile=TileId() as tile, detail=(DmaDirection() as direction, int() as channel)
+        ):
             is_shim = record.model.tile_type(*tile) is TileType.ShimNOCTile
             south = SHIM_DMA_PORTS[direction]
             return tile, PortName(WireBundle.South, south[channel]) if is_shim else PortName(WireBundle.DMA, channel)
@@ -25,13 +27,13 @@ def port_of(record: RunRecord, part: Part) -> Port | None:
             return None
 
 
-def sends(part: Part) -> bool:
+def sends(part: ArrayPart) -> bool:
     return part.kind is PartKind.CHANNEL and isinstance(part.detail, tuple) and part.detail[0] is DmaDirection.MM2S
 
 
 def peers_of(record: RunRecord) -> Mapping[int, set[int]]:
     """For each channel the channels that it sends to or gets words from."""
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     senders = {port: n for n, part in enumerate(parts) if sends(part) and (port := port_of(record, part))}
     receivers = {port: n for n, part in enumerate(parts) if not sends(part) and (port := port_of(record, part))}
     targets = defaultdict[Port, list[Port]](list)

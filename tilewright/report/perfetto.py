@@ -22,9 +22,9 @@ from tilewright.report.phases import LOOKS, Kind, Phase
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import Task, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
-from tilewright.sim.parts import roster_of
+from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
 
 CONTROLLER_PROCESS = 1
@@ -52,7 +52,7 @@ def perfetto_json(record: RunRecord) -> str:
 class _Writer:
     def __init__(self, record: RunRecord, spans: Spans, tasks: list[Task]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = roster_of(record.model.name).parts
+        self.parts = part_ids_of(record.model.name).parts
         self.begins = operation_times(record)[0]
         self.about = cache(self._about)
 
@@ -155,11 +155,11 @@ class _Writer:
 
     def _used_locks(self) -> list[int]:
         rows = self.record.trace
-        return np.unique(rows[(rows[:, 1] == Event.LOCK) & (rows[:, 0] > 0), 3]).tolist()
+        return np.unique(rows[(rows[:, 1] == TraceEvent.LOCK) & (rows[:, 0] > 0), 3]).tolist()
 
     def _counters(self) -> Iterator[Timed]:
         rows, places = self.record.trace, lock_places(self.record.model.name)
-        changes: Column = rows[(rows[:, 1] == Event.LOCK) & np.isin(rows[:, 3], self._used_locks())]
+        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self._used_locks())]
         heads = {lock: self._counter(lock, places[lock].tile) for lock in self._used_locks()}
         numbers: list[list[int]] = changes[:, [0, 3, 4]].tolist()
         for cycle, lock, value in numbers:

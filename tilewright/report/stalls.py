@@ -10,7 +10,7 @@ from tilewright.device.register_names import TILE_WORDS
 from tilewright.report.markup import Heading, Markup, element, join, percent, table
 from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
 from tilewright.report.shares import Shares
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 LEAST_WITH_TEXT = 0.14
@@ -23,11 +23,11 @@ class Stalls:
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
         self.groups = dict[str, list[int]]()
-        parts = roster_of(record.model.name).parts
+        parts = part_ids_of(record.model.name).parts
         for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist():
             self.groups.setdefault(self._kind(parts[number]), []).append(number)
 
-    def _kind(self, part: Part) -> str:
+    def _kind(self, part: ArrayPart) -> str:
         if part.tile is None:
             return "controller"
         kind = TILE_WORDS[self.record.model.tile_type(*part.tile)]

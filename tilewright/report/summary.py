@@ -15,7 +15,7 @@ from tilewright.report.shares import Shares, shares_of
 from tilewright.report.spans import spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def summarise(record: RunRecord) -> Summary:
     )
 
 
-def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, Part]]:
-    parts = roster_of(record.model.name).parts
+def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]]:
+    parts = part_ids_of(record.model.name).parts
     return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 
@@ -91,7 +91,7 @@ def _fold(record: RunRecord, shares: Shares) -> Iterator[Line]:
         yield folded if len(lines) == 1 else replace(folded, name=f"{len(lines)} x {name}")
 
 
-def _kind_name(record: RunRecord, part: Part) -> str:
+def _kind_name(record: RunRecord, part: ArrayPart) -> str:
     if part.tile is None:
         return full_name(record.model, part)
     kind = TILE_WORDS[record.model.tile_type(*part.tile)]

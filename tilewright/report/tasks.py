@@ -10,13 +10,20 @@ import numpy as np
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.report.spans import Column
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Operation
 
-TASK_EVENTS = (Event.OPERATION, Event.OPERATION_END, Event.PUSH, Event.TASK, Event.TASK_END, Event.TOKEN)
+TASK_EVENTS = (
+    TraceEvent.OPERATION,
+    TraceEvent.OPERATION_END,
+    TraceEvent.PUSH,
+    TraceEvent.TASK,
+    TraceEvent.TASK_END,
+    TraceEvent.TOKEN,
+)
 
 
 @dataclass
@@ -58,21 +65,21 @@ class _Reader:
         numbers: list[list[int]] = rows.tolist()
         for cycle, event, part, a, b in numbers:
             match event:
-                case Event.OPERATION:
+                case TraceEvent.OPERATION:
                     self.operation = a
-                case Event.OPERATION_END:
+                case TraceEvent.OPERATION_END:
                     self.operation = None
-                case Event.PUSH:
+                case TraceEvent.PUSH:
                     yield self._push(Task(part, a, cycle, self.operation))
-                case Event.TASK if not self.queued[part] or self.queued[part][0].bd != a:
+                case TraceEvent.TASK if not self.queued[part] or self.queued[part][0].bd != a:
                     self.running[part] = Task(part, a, start=cycle)
                     yield self.running[part]
-                case Event.TASK:
+                case TraceEvent.TASK:
                     self.running[part] = self.queued[part].popleft()
                     self.running[part].start = cycle
-                case Event.TASK_END if part in self.running:
+                case TraceEvent.TASK_END if part in self.running:
                     self._end(self.running.pop(part), cycle, bool(b))
-                case Event.TOKEN if self.untold[a]:
+                case TraceEvent.TOKEN if self.untold[a]:
                     self.untold[a].popleft().token = cycle
                 case _:
                     pass
@@ -102,10 +109,10 @@ def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
     """The channels that a wait for tokens is about."""
     if op.direction not in tuple(DmaDirection):
         return
-    roster = roster_of(record.model.name)
+    part_ids = part_ids_of(record.model.name)
     for column in range(op.column, op.column + max(op.column_count, 1)):
         for row in range(op.row, op.row + max(op.row_count, 1)):
             detail = (DmaDirection(op.direction), op.channel)
-            part = roster.find(PartKind.CHANNEL, TileId(column, row), detail)
+            part = part_ids.find(PartKind.CHANNEL, TileId(column, row), detail)
             if part is not None:
                 yield part

@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.bd import ShimBd
-from tilewright.sim.descriptors import WORD_BYTES, Descriptor, read_descriptor
-from tilewright.sim.register_roles import Role, register_roles
+from tilewright.sim.descriptors import WORD_BYTES, BufferDescriptor, read_descriptor
+from tilewright.sim.register_roles import RegisterEffect, register_roles
 from tilewright.txn.containers import ControlCode
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Group, Indices, Operation, Stream
@@ -127,10 +127,10 @@ class _Reader:
         role = self.roles.get(offset) if self._is_shim(place) else None
         if role is None:
             return
-        if role.role is Role.DESCRIPTOR:
+        if role.effect is RegisterEffect.DESCRIPTOR:
             self._pushed.clear()
         self.registers[address] = value
-        if role.role is Role.QUEUE:
+        if role.effect is RegisterEffect.QUEUE:
             task = self.model.registers(*place).queue.decode([value])
             self._push(place, task["start_bd_id"], role.direction)
             if role.direction is DmaDirection.S2MM:
@@ -157,7 +157,7 @@ class _Reader:
             if start < end and argument >= 0:
                 self.needs[argument] = max(self.needs.get(argument, 0), end & (1 << ADDRESS_BITS) - 1)
 
-    def _chain(self, place: TileId, first: int) -> Iterator[Descriptor]:
+    def _chain(self, place: TileId, first: int) -> Iterator[BufferDescriptor]:
         at: int | None = first
         seen = set[int]()
         while at is not None and at not in seen and at < self.model.num_bds(*place):

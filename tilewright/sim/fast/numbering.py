@@ -21,9 +21,9 @@ from tilewright.sim.fast.state import (
     TIMES,
     WHEEL,
     WORD_BITS,
-    State,
+    FastState,
 )
-from tilewright.sim.parts import Roster, roster_of
+from tilewright.sim.parts import PartIds, part_ids_of
 from tilewright.sim.switch import NUM_ARBITERS, names_of
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Numbering:
 
     def __init__(self, model: DeviceModel):
         self.model = model
-        self.roster: Roster = roster_of(model.name)
+        self.part_ids: PartIds = part_ids_of(model.name)
         self.tiles = {tile: number for number, tile in enumerate(model.tiles)}
         switches = {tile: model.architecture.switches[model.tile_type(*tile)] for tile in self.tiles}
         self.fifos = _numbered((tile, name) for tile in self.tiles for name in names_of(switches[tile].masters))
@@ -63,9 +63,9 @@ class Numbering:
     def arbiter(self, tile: TileId, number: int) -> int:
         return self.tiles[tile] * NUM_ARBITERS + number
 
-    def new_state(self, timing: Timing) -> State:
+    def new_state(self, timing: Timing) -> FastState:
         """A state with room for the device, and nothing in it."""
-        tiles, parts, fifos, channels = len(self.tiles), len(self.roster), len(self.fifos), len(self.channels)
+        tiles, parts, fifos, channels = len(self.tiles), len(self.part_ids), len(self.fifos), len(self.channels)
         words = -(-parts // WORD_BITS)
         groups = -(-words // WORD_BITS)
         depth = max(timing.local_depth, timing.external_depth)
@@ -100,8 +100,8 @@ class Numbering:
             "node_times": self.senders * NODES * TIMES,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
         }
-        columns = State.columns()
-        state = State(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
+        columns = FastState.columns()
+        state = FastState(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
         state.wheel_words, state.summary_words, state.ring = words, groups, ring
         state.channels = channels
         state.host_first = state.host_end = tiles * REGIONS

@@ -32,10 +32,10 @@ ROW = 5
 """Numbers in a row of the trace."""
 
 
-class Kind(IntEnum):
+class TurnKind(IntEnum):
     """Who plays a part."""
 
-    NOBODY = 0
+    UNUSED = 0
     PYTHON = 1
     STREAM = 2
     CHANNEL = 3
@@ -98,7 +98,7 @@ class SlaveKind(IntEnum):
     PACKET = 2
 
 
-class Waiting(IntEnum):
+class WaitKind(IntEnum):
     """Why a part does not move."""
 
     NOTHING = 0
@@ -117,7 +117,7 @@ class Exit(IntEnum):
     """Why native code returns: what Python has to do next, for the part `exit_part`."""
 
     GO_ON = 0
-    NOBODY_MOVES = 1
+    STUCK = 1
     STEP = 2
     """A process of Python has its turn."""
     TASK = 3
@@ -200,8 +200,8 @@ class BdField(IntEnum):
     """Bytes from the first to the last one of a row."""
 
 
-class State(SharedState):
-    """Columns are indexed by what the first word of their name says; parts by the roster."""
+class FastState(SharedState):
+    """Columns are indexed by what the first word of their name says; parts by their ids."""
 
     now: Number
     events: Number
@@ -403,5 +403,5 @@ class State(SharedState):
     trace_rows: Column
 
 
-native = CompiledFunctions(State)
+native = CompiledFunctions(FastState)
 """Marks the functions that become machine code; they call each other by name, so all modules of them share this one."""
