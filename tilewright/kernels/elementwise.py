@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.definition import Array, Call, Check, Function, Memory, Scalar, define
 from tilewright.kernels.numbers import bf16, f32, wide, wrapped
 
 TILE = 1024
 """Elements that the kernels without a length work on: it is written into their C++ sources."""
 WORD_TYPES = ("ui8", "i16", "i32")
 """BIT_WIDTH of 8, 16 and 32."""
+_SIDE = 16
 
 
 def _define_copies(element: str) -> None:
@@ -119,3 +120,42 @@ def _check_bias(call: Call) -> str | None:
 )
 def row_wise_bias_add(call: Call, matrix: Array, bias: Array, out: Array) -> None:
     out[:] = (matrix.reshape(-1, bias.size) + bias).reshape(-1)
+
+
+def _squares(side: int) -> Function:
+    def function(call: Call, source: Array, target: Array) -> None:
+        width = int(call.macros["DIM_m"])
+        rows = source.reshape(-1, side, width // side, side)
+        target[:] = rows.swapaxes(1, 3).reshape(-1)
+
+    return function
+
+
+def _check_squares(side: int) -> Check:
+    def check(call: Call) -> str | None:
+        width = call.macros.get("DIM_m", "")
+        if not width.isdigit():
+            return 'has to know how wide the matrix is: tilewright.compile_flags = ["-DDIM_m=..."]'
+        fits = call.sizes[0] == call.sizes[1] and call.sizes[0] % (side * int(width)) == 0 == int(width) % side
+        return None if fits else f"turns squares of {side} in a matrix of {call.sizes[0]} elements, {width} wide"
+
+    return check
+
+
+def _whole(call: Call, source: Array, target: Array) -> None:
+    target[:] = source.reshape(_SIDE, _SIDE).T.reshape(-1)
+
+
+for _element in (*WORD_TYPES, "i8", "ui16", "ui32"):
+    _memory = [Memory("in_ptr", _element), Memory("out_ptr", _element)]
+    for _side in (4, 8):
+        define(
+            f"transpose_{_side}x{_side}",
+            _memory,
+            cost.elementwise,
+            f"out = in, each square of {_side} turned over",
+            check=_check_squares(_side),
+            macros=("DIM_m",),
+        )(_squares(_side))
+_square = [Memory("in", "ui8", _SIDE * _SIDE), Memory("out", "ui8", _SIDE * _SIDE)]
+define("transpose_16x16", _square, cost.elementwise, "out = in, turned over")(_whole)
