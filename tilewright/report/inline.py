@@ -11,11 +11,11 @@ import numpy as np
 from tilewright.device import TileId, WireBundle
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.device.stream_switch import STEPS
-from tilewright.report.cards import card
 from tilewright.report.floor_plan import FloorPlan, Occupant
 from tilewright.report.markup import (
     Heading,
     Markup,
+    card,
     disclosure,
     element,
     join,

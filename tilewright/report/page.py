@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
+from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
-from tilewright.report.operations import Step, steps_of
-from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.sequence_table import sequence_table
+from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
 from tilewright.report.shares import Shares, cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
-from tilewright.report.stalls import Stalls
 from tilewright.report.summary import duration
-from tilewright.report.tasks import tasks_of
+from tilewright.report.tasks import Step, steps_of, tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
 from tilewright.report.traffic import Use, host_uses
 from tilewright.report.wait_picture import WaitPicture
-from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 MOST_STEPS = 1000
@@ -35,6 +34,13 @@ CAUSE = "most likely cause: "
 """What the last note of a hang begins with."""
 Sources = Mapping[str, str]
 """Texts of source files by name."""
+CAPTION = "Operations of the sequence"
+NUMBER = "number"
+HEADINGS = (("operation", NUMBER), ("words", NUMBER), ("what it does", None), ("begins", NUMBER), ("cycles", NUMBER))
+Lines = Mapping[str, Sequence[str]]
+"""Source files, line by line."""
+LEAST_WITH_TEXT = 0.14
+"""Pieces of a bar that are smaller have no room for words."""
 
 
 def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[Section] = ()) -> str:
@@ -252,3 +258,97 @@ def _outcome(record: RunRecord) -> tuple[str, str]:
         return "stuck", f"hangs{at}"
     stopped = next((word for word in ("stopped", "interrupted") if error.text.startswith(word)), None)
     return "faulty", f"{stopped or 'fails'}{at}"
+
+
+def sequence_table(steps: Iterable[Step], lines: Lines) -> Markup:
+    """One body for each run of operations from the same line."""
+    head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADINGS)))
+    bodies = join(_body(list(group), lines) for _, group in groupby(steps, key=lambda step: step.line))
+    table = element("table", element("caption", CAPTION), head, bodies, id="steps-table")
+    return element("div", table, class_="scroll tall", tabindex=0, role="region", aria_label=CAPTION)
+
+
+def _body(steps: list[Step], lines: Lines) -> Markup:
+    return element("tbody", *_source_row(steps, lines), *(_row(step) for step in steps))
+
+
+def _source_row(steps: list[Step], lines: Lines) -> Iterator[Markup]:
+    """The line that the operations below come from, with all their words and cycles."""
+    first, last = steps[0], steps[-1]
+    if first.line is None:
+        return
+    name, number = first.line
+    known = lines.get(name, ())
+    code = known[number - 1].strip() if 0 < number <= len(known) else ""
+    words = f"words {first.first_word} to {last.last_word}"
+    took = f", {last.end - first.start:,} cycles" if first.start is not None and last.end is not None else ""
+    where = element("span", f"{file_name(name)}:{number}", class_="where")
+    said = join([where, " ", element("code", code), " ", element("span", words + took, class_="where")])
+    yield element("tr", element("th", said, colspan=len(HEADINGS), scope="rowgroup"), class_="source")
+
+
+def _row(step: Step) -> Markup:
+    begins = "" if step.start is None else f"{step.start:,}"
+    if step.start is None:
+        cycles = "not reached"
+    else:
+        cycles = "not done" if step.end is None else f"{step.end - step.start:,}"
+    meaning = element("div", step.meaning, class_="meaning") if step.meaning else text(None)
+    return element(
+        "tr",
+        element("th", str(step.number), scope="row", class_=NUMBER),
+        element("td", f"{step.first_word} to {step.last_word}", class_=NUMBER),
+        element("td", element("code", step.text), meaning),
+        element("td", begins, class_=NUMBER),
+        element("td", cycles, class_=NUMBER),
+    )
+
+
+class Stalls:
+    """The controller, the cores, and the channels of each kind of tile."""
+
+    def __init__(self, record: RunRecord, shares: Shares):
+        self.record, self.shares = record, shares
+        self.groups = dict[str, list[int]]()
+        parts = part_ids_of(record.model.name).parts
+        for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist():
+            self.groups.setdefault(self._kind(parts[number]), []).append(number)
+
+    def _kind(self, part: ArrayPart) -> str:
+        if part.tile is None:
+            return "controller"
+        kind = TILE_WORDS[self.record.model.tile_type(*part.tile)]
+        return "cores" if part.kind is PartKind.CORE else f"{kind} channels"
+
+    def markup(self) -> Markup:
+        bars = element("div", *(self._bar(name, numbers) for name, numbers in self.groups.items()), class_="bars")
+        return join([bars, self._table()])
+
+    def _share(self, numbers: list[int], phase: Phase) -> float:
+        return int(self.shares.cycles[numbers, phase].sum()) / max(self.shares.total * len(numbers), 1)
+
+    def _bar(self, name: str, numbers: list[int]) -> Markup:
+        count = f"{name} ({len(numbers)})" if len(numbers) > 1 else name
+        bar = element("span", *self._pieces(numbers), class_="bar", aria_hidden="true")
+        return element("div", element("span", count, class_="bar-name"), bar, class_="bar-row")
+
+    def _pieces(self, numbers: list[int]) -> Iterator[Markup]:
+        for phase in [*BUSY, *WAITS]:
+            share, look = self._share(numbers, phase), LOOKS[phase]
+            if share:
+                said = f"{look.label} {percent(share)}"
+                low = " low" if look.kind is Kind.WAIT else ""
+                inside = said if share > LEAST_WITH_TEXT else ""
+                style = f"width:{100 * share:.2f}%"
+                yield element("span", inside, class_=f"back-{look.colour}{low}", style=style, title=said)
+
+    def _table(self) -> Markup:
+        phases = [phase for phase in LOOKS if phase and self.shares.cycles[:, phase].any()]
+        headings = [Heading("at"), *(Heading(name, True) for name in self.groups)]
+        rows = [[LOOKS[phase].label, *self._row(phase)] for phase in phases]
+        return table("Shares of the run", headings, rows, "stalls-table")
+
+    def _row(self, phase: Phase) -> Iterator[str]:
+        for numbers in self.groups.values():
+            share = self._share(numbers, phase)
+            yield percent(share) if share else ""

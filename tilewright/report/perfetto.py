@@ -17,10 +17,9 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import shown_json
-from tilewright.report.operations import operation_times
 from tilewright.report.phases import LOOKS, Kind, Phase
 from tilewright.report.spans import Column, Spans, spans_of
-from tilewright.report.tasks import Task, tasks_of
+from tilewright.report.tasks import Task, operation_times, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
 from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import TileType
-from tilewright.report.peers import peers_of, sends
 from tilewright.report.phases import BUSY, WAITS, Phase
-from tilewright.report.spans import Column, Spans
+from tilewright.report.spans import Column, Spans, peers_of, sends
 from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.device import DmaDirection, TileId, TileType
-from tilewright.report.operations import operation_times
 from tilewright.report.spans import Column, port_words
+from tilewright.report.tasks import operation_times
 from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent

@@ -6,7 +6,7 @@ import pytest
 from run_records import CORE, MEM, SHIM, channel, record_of
 
 from tilewright.device import DmaDirection, TileId, WireBundle
-from tilewright.report.peers import peers_of
+from tilewright.report.spans import peers_of
 from tilewright.sim.record import SwitchConnection
 from tilewright.sim.switch import PortName
 
