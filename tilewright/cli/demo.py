@@ -203,7 +203,7 @@ def _picture(product: Product) -> Iterator[str]:
 def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequence[Row]) -> None:
     from tilewright.cli.files import write_text
     from tilewright.report.markup import Heading, table
-    from tilewright.report.page import Section, page_html
+    from tilewright.report.page import PageSection, page_html
     from tilewright.sources import texts_of
 
     record = product.result.record
@@ -211,5 +211,5 @@ def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequ
     sizes = table("Products of one build", headings, [_cells(row) for row in rows], "sizes-table")
     lead = f"All of these came from one compilation. What follows is the run of {best.size}."
     title = f"{best.size} of {gemm.gemm.operand}"
-    sections = [Section("sizes", "Sizes", lead, sizes)]
+    sections = [PageSection("sizes", "Sizes", lead, sizes)]
     write_text(path, page_html(record, title, texts_of(record.locations), sections))

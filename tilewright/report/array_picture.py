@@ -45,7 +45,7 @@ class Point(NamedTuple):
         return Point(self.x + x, self.y + y)
 
 
-class End(NamedTuple):
+class WireEnd(NamedTuple):
     """An end of a line: where it is, and the direction in which the line leaves it."""
 
     at: Point
@@ -94,13 +94,13 @@ class Floor:
     def channel_width(self, tile: TileId) -> int:
         return CHANNEL_WIDTHS.get(self.model.tile_type(*tile), CHANNEL_WIDTH)
 
-    def slave(self, tile: TileId, port: PortName) -> End | None:
+    def slave(self, tile: TileId, port: PortName) -> WireEnd | None:
         """Where words come into a switch."""
         if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.MM2S):
             return self._block(tile, port, DmaDirection.MM2S)
         return self._edge(tile, port, is_master=False)
 
-    def master(self, tile: TileId, port: PortName) -> End | None:
+    def master(self, tile: TileId, port: PortName) -> WireEnd | None:
         """Where words go out of a switch."""
         if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.S2MM):
             return self._block(tile, port, DmaDirection.S2MM)
@@ -110,32 +110,32 @@ class Floor:
         is_shim = self.model.tile_type(*tile) is TileType.ShimNOCTile
         return is_shim and port.bundle is WireBundle.South and port.channel in SHIM_DMA_PORTS[direction]
 
-    def _block(self, tile: TileId, port: PortName, direction: DmaDirection) -> End:
+    def _block(self, tile: TileId, port: PortName, direction: DmaDirection) -> WireEnd:
         """The end at a DMA channel or the core."""
         if port.bundle is WireBundle.Core:
-            return End(self.corner(tile).moved(WIDTH / 2 + PORT_STEP * port.channel, 36), Point(0, 1))
+            return WireEnd(self.corner(tile).moved(WIDTH / 2 + PORT_STEP * port.channel, 36), Point(0, 1))
         is_south = port.bundle is WireBundle.South
         number = SHIM_DMA_PORTS[direction].index(port.channel) if is_south else port.channel
         corner = self.channel(tile, direction, number)
-        return End(corner.moved(self.channel_width(tile) / 2, 0), Point(0, -1))
+        return WireEnd(corner.moved(self.channel_width(tile) / 2, 0), Point(0, -1))
 
-    def _edge(self, tile: TileId, port: PortName, *, is_master: bool) -> End | None:
+    def _edge(self, tile: TileId, port: PortName, *, is_master: bool) -> WireEnd | None:
         """The end at an edge of the tile: upward streams on the left, eastward ones above, the others opposite."""
         along = PORT_STEP * port.channel
         up, right = 14.0 + along, 24.0 + along * 0.7
         down, left = WIDTH - up, HEIGHT - 16 - along * 0.7
         places = {
-            (WireBundle.North, True): End(Point(up, 0), Point(0, 1)),
-            (WireBundle.South, False): End(Point(up, HEIGHT), Point(0, -1)),
-            (WireBundle.South, True): End(Point(down, HEIGHT), Point(0, -1)),
-            (WireBundle.North, False): End(Point(down, 0), Point(0, 1)),
-            (WireBundle.East, True): End(Point(WIDTH, right), Point(-1, 0)),
-            (WireBundle.West, False): End(Point(0, right), Point(1, 0)),
-            (WireBundle.West, True): End(Point(0, left), Point(1, 0)),
-            (WireBundle.East, False): End(Point(WIDTH, left), Point(-1, 0)),
+            (WireBundle.North, True): WireEnd(Point(up, 0), Point(0, 1)),
+            (WireBundle.South, False): WireEnd(Point(up, HEIGHT), Point(0, -1)),
+            (WireBundle.South, True): WireEnd(Point(down, HEIGHT), Point(0, -1)),
+            (WireBundle.North, False): WireEnd(Point(down, 0), Point(0, 1)),
+            (WireBundle.East, True): WireEnd(Point(WIDTH, right), Point(-1, 0)),
+            (WireBundle.West, False): WireEnd(Point(0, right), Point(1, 0)),
+            (WireBundle.West, True): WireEnd(Point(0, left), Point(1, 0)),
+            (WireBundle.East, False): WireEnd(Point(WIDTH, left), Point(-1, 0)),
         }
         found = places.get((port.bundle, is_master))
-        return End(self.corner(tile).moved(*found.at), found.away) if found else None
+        return WireEnd(self.corner(tile).moved(*found.at), found.away) if found else None
 
 
 class ArrayPicture:
@@ -359,7 +359,7 @@ def _xy(point: Point) -> str:
     return f"{point.x:.1f},{point.y:.1f}"
 
 
-def _curve(source: End, target: End) -> str:
+def _curve(source: WireEnd, target: WireEnd) -> str:
     """A curve that leaves both its ends straight."""
     first = source.at.moved(source.away.x * CURVE, source.away.y * CURVE)
     second = target.at.moved(target.away.x * CURVE, target.away.y * CURVE)

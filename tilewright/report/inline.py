@@ -23,7 +23,7 @@ from tilewright.report.markup import (
     size,
     table,
 )
-from tilewright.report.phases import LOOKS, Kind, Phase
+from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.shares import cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
@@ -103,7 +103,7 @@ def _timeline(record: RunRecord) -> Markup:
 
 def _path(phase: Phase, path: str) -> Markup:
     look = LOOKS[phase]
-    width = 4 if look.kind is Kind.WAIT else 11
+    width = 4 if look.kind is PhaseKind.WAIT else 11
     return element("path", element("title", look.label), d=path, stroke=f"var(--{look.colour})", stroke_width=width)
 
 

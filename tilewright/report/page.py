@@ -14,14 +14,14 @@ from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
-from tilewright.report.phases import BUSY, LOOKS, WAITS, Kind, Phase
+from tilewright.report.phases import BUSY, LOOKS, WAITS, Phase, PhaseKind
 from tilewright.report.shares import Shares, cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import duration
-from tilewright.report.tasks import Step, steps_of, tasks_of
+from tilewright.report.tasks import OperationStep, steps_of, tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
-from tilewright.report.traffic import Use, host_uses
+from tilewright.report.traffic import HostTraffic, host_uses
 from tilewright.report.wait_picture import WaitPicture
 from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
@@ -43,7 +43,7 @@ LEAST_WITH_TEXT = 0.14
 """Pieces of a bar that are smaller have no room for words."""
 
 
-def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[Section] = ()) -> str:
+def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[PageSection] = ()) -> str:
     """The whole page; `before` has sections of whoever writes it, which come first."""
     page = _Page(record, sources or {}, before)
     blanks = {
@@ -60,7 +60,7 @@ def page_html(record: RunRecord, title: str, sources: Sources | None = None, bef
     return html
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     name: str
     title: str
     lead: str
@@ -69,7 +69,7 @@ class Section(NamedTuple):
 
 
 class _Page:
-    def __init__(self, record: RunRecord, sources: Sources, before: Sequence[Section]):
+    def __init__(self, record: RunRecord, sources: Sources, before: Sequence[PageSection]):
         self.record, self.before = record, before
         self.lines = {name: text.split("\n") for name, text in sources.items()}
         self.spans: Spans = spans_of(record)
@@ -120,7 +120,7 @@ class _Page:
         yield "events", f"{len(record.trace):,}"
 
     @cached_property
-    def uses(self) -> Mapping[int, Use]:
+    def uses(self) -> Mapping[int, HostTraffic]:
         return host_uses(self.record)
 
     def sections(self) -> Iterator[Markup]:
@@ -130,7 +130,7 @@ class _Page:
             label = f"{section.name}-title"
             yield element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
 
-    def _sections(self) -> Iterator[Section]:
+    def _sections(self) -> Iterator[PageSection]:
         yield from self.before
         if self.record.error is not None:
             yield self._error(self.record.error)
@@ -141,9 +141,9 @@ class _Page:
         yield self._buffers()
         if self.record.notes:
             lines = join(element("li", line) for note in self.record.notes for line in note.lines())
-            yield Section("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
+            yield PageSection("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
 
-    def _error(self, error: Diagnostic) -> Section:
+    def _error(self, error: Diagnostic) -> PageSection:
         message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
         contents = [message]
         if self.record.waits:
@@ -153,9 +153,9 @@ class _Page:
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
         lead = "Nothing could move any more. Each box waits for what is below it." if self.record.waits else ""
-        return Section("why", "Why it stopped", lead or "The run ended here.", join(contents))
+        return PageSection("why", "Why it stopped", lead or "The run ended here.", join(contents))
 
-    def _array(self) -> Section:
+    def _array(self) -> PageSection:
         picture = ArrayPicture(self.record, self.shares)
         figure = element("figure", picture.svg(), class_="picture")
         lead = (
@@ -168,9 +168,9 @@ class _Page:
             shown = element("div", figure, element("div", scale, *tables), class_="beside")
         else:
             shown = join([figure, scale, disclosure("The same as tables", *tables)])
-        return Section("array", "Array", lead, shown)
+        return PageSection("array", "Array", lead, shown)
 
-    def _timeline(self) -> Section:
+    def _timeline(self) -> PageSection:
         lead = (
             "Tall bars work, low bars wait; the height of a bar that moves words is how many it moves per cycle. "
             "Drag or scroll sideways to move, Ctrl and wheel to zoom; with the keyboard: arrows, + and -, 0 for all."
@@ -179,7 +179,7 @@ class _Page:
         widget = Markup(template("timeline.html"))
         limits = [element("p", text, class_="limit") for text in self._limits()]
         contents = [*limits, element("ul", legend, class_="legend"), widget, self._longest()]
-        return Section("timeline", "Timeline", lead, join(contents))
+        return PageSection("timeline", "Timeline", lead, join(contents))
 
     def _limits(self) -> Iterator[str]:
         """What the page leaves out."""
@@ -215,35 +215,35 @@ class _Page:
         headings += [Heading("cycles", True), Heading("timeline")]
         return disclosure("The longest waits, as a table", table("The longest waits", headings, rows, "longest-table"))
 
-    def _stalls(self) -> Section:
+    def _stalls(self) -> PageSection:
         lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
-        return Section("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
+        return PageSection("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
 
-    def _sequence(self) -> Section:
+    def _sequence(self) -> PageSection:
         total = len(self.record.stream.opcodes)
         lead = f"{total:,} operations, in the order in which the controller carries them out."
         if total > len(self.steps):
             lead += f" The table has the first {len(self.steps):,}."
         if not self.record.locations:
             lead += " Which lines they come from is not known."
-        return Section("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
+        return PageSection("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
 
-    def _buffers(self) -> Section:
+    def _buffers(self) -> PageSection:
         headings = [Heading("buffer"), Heading("argument", True), Heading("address", True), Heading("bytes", True)]
         headings += [Heading("read by the array", True), Heading("written", True), Heading("over")]
         rows = list[list[str]]()
         for argument in self.record.arguments:
-            use = self.uses.get(argument.number, Use(0, 0, ()))
+            use = self.uses.get(argument.number, HostTraffic(0, 0, ()))
             over = ", ".join(full_name(self.record.model, self.part_ids.parts[part]) for part in use.channels)
             numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
             rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
         lead = "What the sequence was given, where the array saw it, and what became of it."
         if not rows:
             lead = "The sequence takes no arrays."
-        return Section("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
+        return PageSection("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
 
 
-def _where(step: Step) -> str:
+def _where(step: OperationStep) -> str:
     return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
 
 
@@ -260,7 +260,7 @@ def _outcome(record: RunRecord) -> tuple[str, str]:
     return "faulty", f"{stopped or 'fails'}{at}"
 
 
-def sequence_table(steps: Iterable[Step], lines: Lines) -> Markup:
+def sequence_table(steps: Iterable[OperationStep], lines: Lines) -> Markup:
     """One body for each run of operations from the same line."""
     head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADINGS)))
     bodies = join(_body(list(group), lines) for _, group in groupby(steps, key=lambda step: step.line))
@@ -268,11 +268,11 @@ def sequence_table(steps: Iterable[Step], lines: Lines) -> Markup:
     return element("div", table, class_="scroll tall", tabindex=0, role="region", aria_label=CAPTION)
 
 
-def _body(steps: list[Step], lines: Lines) -> Markup:
+def _body(steps: list[OperationStep], lines: Lines) -> Markup:
     return element("tbody", *_source_row(steps, lines), *(_row(step) for step in steps))
 
 
-def _source_row(steps: list[Step], lines: Lines) -> Iterator[Markup]:
+def _source_row(steps: list[OperationStep], lines: Lines) -> Iterator[Markup]:
     """The line that the operations below come from, with all their words and cycles."""
     first, last = steps[0], steps[-1]
     if first.line is None:
@@ -287,7 +287,7 @@ def _source_row(steps: list[Step], lines: Lines) -> Iterator[Markup]:
     yield element("tr", element("th", said, colspan=len(HEADINGS), scope="rowgroup"), class_="source")
 
 
-def _row(step: Step) -> Markup:
+def _row(step: OperationStep) -> Markup:
     begins = "" if step.start is None else f"{step.start:,}"
     if step.start is None:
         cycles = "not reached"
@@ -337,7 +337,7 @@ class Stalls:
             share, look = self._share(numbers, phase), LOOKS[phase]
             if share:
                 said = f"{look.label} {percent(share)}"
-                low = " low" if look.kind is Kind.WAIT else ""
+                low = " low" if look.kind is PhaseKind.WAIT else ""
                 inside = said if share > LEAST_WITH_TEXT else ""
                 style = f"width:{100 * share:.2f}%"
                 yield element("span", inside, class_=f"back-{look.colour}{low}", style=style, title=said)

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import shown_json
-from tilewright.report.phases import LOOKS, Kind, Phase
+from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
-from tilewright.report.tasks import Task, operation_times, tasks_of
+from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
 from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord
@@ -49,7 +49,7 @@ def perfetto_json(record: RunRecord) -> str:
 
 
 class _Writer:
-    def __init__(self, record: RunRecord, spans: Spans, tasks: list[Task]):
+    def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
         self.parts = part_ids_of(record.model.name).parts
         self.begins = operation_times(record)[0]
@@ -99,7 +99,7 @@ class _Writer:
     def _about(self, part: int, phase: int, detail: int) -> tuple[str, str]:
         """The beginning of a slice's text, and what its arguments have beside times."""
         look = LOOKS[Phase(phase)]
-        category = "stall" if look.kind is Kind.WAIT else look.kind.value
+        category = "stall" if look.kind is PhaseKind.WAIT else look.kind.value
         head = {"ph": "X", **self._track(part), "name": look.label, "cat": category, "cname": look.chrome}
         facts = _dumped(self._facts(part, phase, detail))[1:-1]
         return _dumped(head)[:-1], f",{facts}" if facts else ""
@@ -142,7 +142,7 @@ class _Writer:
                 binding = {"bp": "e"} if step else {}
                 yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
 
-    def _steps(self, task: Task) -> Iterator[tuple[int, int]]:
+    def _steps(self, task: TaskSpan) -> Iterator[tuple[int, int]]:
         """Parts and cycles between which a task's arrows go."""
         if task.pushed is None or task.start is None:
             return

@@ -28,7 +28,7 @@ LEAST_SHARE = 0.005
 
 
 @dataclass(frozen=True)
-class Line:
+class SummaryLine:
     """A part, or several that are alike; shares are of the cycles of the run."""
 
     name: str
@@ -44,7 +44,7 @@ class Summary:
     cycles: int
     seconds: float
     clock_hz: float
-    lines: Sequence[Line]
+    lines: Sequence[SummaryLine]
     causes: Sequence[tuple[Phase, float]]
     """What cores and channels waited for, as shares of all their waiting, largest first."""
 
@@ -68,17 +68,17 @@ def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]
     return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 
-def _lines(record: RunRecord, shares: Shares) -> Iterator[Line]:
+def _lines(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
     moved, total = channel_bytes(record), max(record.cycles, 1)
     for number, part in _active(record, shares):
         busy, waiting = shares.busy(number) / total, shares.waiting(number) / total
         cause = Phase(WAITS[int(shares.cycles[number, WAITS].argmax())]) if waiting else None
-        yield Line(full_name(record.model, part), busy, waiting, cause, moved.get(number, 0))
+        yield SummaryLine(full_name(record.model, part), busy, waiting, cause, moved.get(number, 0))
 
 
-def _fold(record: RunRecord, shares: Shares) -> Iterator[Line]:
+def _fold(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
     """One line for all parts that are alike: their mean shares, and all their bytes."""
-    groups = defaultdict[str, list[tuple[int, Line]]](list)
+    groups = defaultdict[str, list[tuple[int, SummaryLine]]](list)
     for (number, part), line in zip(_active(record, shares), _lines(record, shares), strict=True):
         groups[_kind_name(record, part)].append((number, line))
     for name, members in groups.items():

@@ -32,7 +32,7 @@ NEVER = -1
 
 
 @dataclass
-class Task:
+class TaskSpan:
     """What one push asked for. Cycles are None where it has not come to that, or came before the run."""
 
     part: int
@@ -49,7 +49,7 @@ class Task:
     """The operation that waited for the token."""
 
 
-def tasks_of(record: RunRecord) -> list[Task]:
+def tasks_of(record: RunRecord) -> list[TaskSpan]:
     """All tasks of a run, in the order of their pushes."""
     rows = record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]
     found = list(_Reader().read(rows))
@@ -61,12 +61,12 @@ class _Reader:
     """Follows the rows: channels take pushes in order, tokens arrive in the order of their tasks."""
 
     def __init__(self) -> None:
-        self.queued = defaultdict[int, deque[Task]](deque)
-        self.running: dict[int, Task] = {}
-        self.untold = defaultdict[int, deque[Task]](deque)
+        self.queued = defaultdict[int, deque[TaskSpan]](deque)
+        self.running: dict[int, TaskSpan] = {}
+        self.untold = defaultdict[int, deque[TaskSpan]](deque)
         self.operation: int | None = None
 
-    def read(self, rows: Column) -> Iterator[Task]:
+    def read(self, rows: Column) -> Iterator[TaskSpan]:
         numbers: list[list[int]] = rows.tolist()
         for cycle, event, part, a, b in numbers:
             match event:
@@ -75,9 +75,9 @@ class _Reader:
                 case TraceEvent.OPERATION_END:
                     self.operation = None
                 case TraceEvent.PUSH:
-                    yield self._push(Task(part, a, cycle, self.operation))
+                    yield self._push(TaskSpan(part, a, cycle, self.operation))
                 case TraceEvent.TASK if not self.queued[part] or self.queued[part][0].bd != a:
-                    self.running[part] = Task(part, a, start=cycle)
+                    self.running[part] = TaskSpan(part, a, start=cycle)
                     yield self.running[part]
                 case TraceEvent.TASK:
                     self.running[part] = self.queued[part].popleft()
@@ -89,19 +89,19 @@ class _Reader:
                 case _:
                     pass
 
-    def _push(self, task: Task) -> Task:
+    def _push(self, task: TaskSpan) -> TaskSpan:
         self.queued[task.part].append(task)
         return task
 
-    def _end(self, task: Task, cycle: int, sends_token: bool) -> None:
+    def _end(self, task: TaskSpan, cycle: int, sends_token: bool) -> None:
         task.end, task.sends_token = cycle, sends_token
         if sends_token:
             self.untold[task.part].append(task)
 
 
-def _find_waits(record: RunRecord, tasks: list[Task]) -> None:
+def _find_waits(record: RunRecord, tasks: list[TaskSpan]) -> None:
     """Each wait for a channel takes the next of its tokens."""
-    told = defaultdict[int, deque[Task]](deque)
+    told = defaultdict[int, deque[TaskSpan]](deque)
     for task in sorted((task for task in tasks if task.token is not None), key=lambda task: task.token or 0):
         told[task.part].append(task)
     for number in np.flatnonzero(record.stream.opcodes == Opcode.TCT).tolist():
@@ -124,7 +124,7 @@ def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Step:
+class OperationStep:
     """One operation as a person reads it."""
 
     number: int
@@ -154,7 +154,7 @@ def operation_times(record: RunRecord) -> tuple[Column, Column]:
     return times[0], times[1]
 
 
-def steps_of(record: RunRecord, most: int) -> Iterator[Step]:
+def steps_of(record: RunRecord, most: int) -> Iterator[OperationStep]:
     """The first operations of the sequence, up to some number."""
     starts, end = lay_out(record.stream)
     ends = np.append(starts[1:], end)
@@ -162,7 +162,7 @@ def steps_of(record: RunRecord, most: int) -> Iterator[Step]:
     layouts = layouts_of(record.stream.header)
     for number in range(min(most, len(record.stream.opcodes))):
         op = record.stream.operations[number]
-        yield Step(
+        yield OperationStep(
             number=number,
             opcode=opcode_name(op.opcode),
             text=operation_text(op, layouts[op.opcode], record.model),

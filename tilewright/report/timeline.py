@@ -17,7 +17,7 @@ from tilewright.device import TileId
 from tilewright.ir.diagnostics import file_position
 from tilewright.report.phases import Phase
 from tilewright.report.spans import Column, Spans
-from tilewright.report.tasks import Task
+from tilewright.report.tasks import TaskSpan
 from tilewright.report.tracks import (
     CONTROLLER_NAME,
     file_name,
@@ -54,7 +54,7 @@ class Timeline:
     """How many cycles one bin has, where tracks are given as bins."""
 
 
-def timeline_of(record: RunRecord, spans: Spans, tasks: list[Task]) -> Timeline:
+def timeline_of(record: RunRecord, spans: Spans, tasks: list[TaskSpan]) -> Timeline:
     return _Builder(record, spans).build(tasks)
 
 
@@ -69,7 +69,7 @@ class _Builder:
         self.locks: list[int] = np.unique(self.lock_rows[self.lock_rows[:, 0] > 0, 3]).tolist()
         self.groups = self._find_groups()
 
-    def build(self, tasks: list[Task]) -> Timeline:
+    def build(self, tasks: list[TaskSpan]) -> Timeline:
         tracks = sorted([*self._part_tracks(), *self._lock_tracks()], key=lambda track: track["group"])
         numbers = {track["part"]: number for number, track in enumerate(tracks) if "part" in track}
         pushed = [task for task in tasks if task.part in numbers and task.operation is not None]

@@ -18,7 +18,7 @@ from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import WORD_BYTES, Opcode
 
 
-class Transfer(NamedTuple):
+class OpenTransfer(NamedTuple):
     """A descriptor that a channel ran, from a cycle on."""
 
     part: int
@@ -37,7 +37,7 @@ def channel_bytes(record: RunRecord) -> Mapping[int, int]:
     return {part: WORD_BYTES * words[part] for part in sorted(words) if words[part]}
 
 
-def open_transfers(record: RunRecord) -> Iterator[Transfer]:
+def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """Descriptors that had not come to their end when the run did: all that went over the port but what ended."""
     rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
@@ -46,11 +46,11 @@ def open_transfers(record: RunRecord) -> Iterator[Transfer]:
     for part, (cycle, event, _, bd, _) in last.items():
         if event == TraceEvent.BD:
             ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == TraceEvent.BD_END), 4].sum())
-            yield Transfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
+            yield OpenTransfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
 
 
 @dataclass(frozen=True)
-class Use:
+class HostTraffic:
     """What became of a host buffer."""
 
     read_bytes: int
@@ -67,7 +67,7 @@ class _Patch:
     argument: int
 
 
-def host_uses(record: RunRecord) -> Mapping[int, Use]:
+def host_uses(record: RunRecord) -> Mapping[int, HostTraffic]:
     """How the array used each argument, as the addresses that the controller put into descriptors tell."""
     patches, parts = _patches(record), part_ids_of(record.model.name).parts
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
@@ -79,7 +79,7 @@ def host_uses(record: RunRecord) -> Mapping[int, Use]:
             moved = read if detail[0] is DmaDirection.MM2S else written
             moved[argument] = moved.get(argument, 0) + WORD_BYTES * words
             channels.setdefault(argument, set()).add(part)
-    return {n: Use(read.get(n, 0), written.get(n, 0), sorted(channels[n])) for n in sorted(channels)}
+    return {n: HostTraffic(read.get(n, 0), written.get(n, 0), sorted(channels[n])) for n in sorted(channels)}
 
 
 def _patches(record: RunRecord) -> Mapping[tuple[TileId, int], list[_Patch]]:
@@ -103,7 +103,7 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
     return next((bd for bd in range(record.model.num_bds(*tile)) if bds[bd] <= offset < bds[bd + 1]), None)
 
 
-def _host_transfers(record: RunRecord) -> Iterator[Transfer]:
+def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
     parts = part_ids_of(record.model.name).parts
     is_host = np.array(
@@ -120,4 +120,4 @@ def _host_transfers(record: RunRecord) -> Iterator[Transfer]:
     begun, ended = rows[:-1], rows[1:]
     pairs = (begun[:, 1] == TraceEvent.BD) & (ended[:, 1] == TraceEvent.BD_END) & (begun[:, 2] == ended[:, 2])
     columns = (ended[pairs, 2], ended[pairs, 3], begun[pairs, 0], ended[pairs, 4])
-    return (Transfer(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+    return (OpenTransfer(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
