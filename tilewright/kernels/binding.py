@@ -24,8 +24,7 @@ from tilewright.ir.diagnostics import fail
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.definition import DTYPES, Call, Definition, Memory, Parameter
 from tilewright.kernels.registry import definitions
-from tilewright.native.host_arrays import shown
-from tilewright.native.numpy_types import NotInNumPy, dtype_of
+from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.core_kernels import refuse_call
 from tilewright.sim.kernels import CallingCore, CKernel, KernelError, costs, on_core

@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.declarations import declared
 from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit
+from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, POINTER, Value, index, part_types, parts, rebuild
 
 TRAPPED = -1

@@ -11,8 +11,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget
-from tilewright.native.declarations import declared
 from tilewright.native.gpu_instructions import natural_alignment, written
+from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, Untranslatable
 
 if TYPE_CHECKING:

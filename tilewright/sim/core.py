@@ -24,8 +24,8 @@ from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
+from tilewright.native.host_arrays import NotInNumPy, dtype_of
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
-from tilewright.native.numpy_types import NotInNumPy, dtype_of
 from tilewright.sim.core_code import CoreCode, SuspendPoint
 from tilewright.sim.core_kernels import KernelCall, number_from
 from tilewright.sim.core_port import CorePort

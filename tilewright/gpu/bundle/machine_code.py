@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.gpu.device import DeviceError
 from tilewright.native import elf
-from tilewright.native.elf import ObjectFile, ObjectSection, Symbol
-from tilewright.native.relocations import RELOCATORS
+from tilewright.native.elf import RELOCATORS, ObjectFile, ObjectSection, Symbol
 
 PAGE = mmap.PAGESIZE
 READ_EXECUTE = 1 | 4

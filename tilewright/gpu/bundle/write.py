@@ -64,7 +64,6 @@ RUNTIME_MODULES = (
     "native/context_layout",
     "native/elf",
     "native/kernel_facts",
-    "native/relocations",
 )
 """What runs a bundle: parts of this package that need NumPy and nothing else."""
 PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/"
