@@ -11,17 +11,17 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.elementwise import TILE
 from tilewright.kernels.numbers import Floats, bf16, bf16_step, f32
 
 _SQRT_2_OVER_PI = float(bf16_step(0.79788456))
 _BETA = float(bf16_step(0.044715))
 _LEAST = np.float32(-32768)  # what the search for a maximum starts from
-_IN_OUT = [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)]
+_IN_OUT = [MemoryArg("a_in", "bf16", TILE), MemoryArg("c_out", "bf16", TILE)]
 _EPSILON = np.float32(1e-5)
-_ROW = [Memory("input", "bf16"), Memory("output", "bf16"), Scalar("cols")]
-_F32_ROW = [Memory("input", "f32"), Memory("output", "f32"), Scalar("cols")]
+_ROW = [MemoryArg("input", "bf16"), MemoryArg("output", "bf16"), ScalarArg("cols")]
+_F32_ROW = [MemoryArg("input", "f32"), MemoryArg("output", "f32"), ScalarArg("cols")]
 
 
 def _steps(count: int) -> Callable[..., int]:
@@ -78,7 +78,7 @@ def gelu(call: Call, a: Array, c: Array) -> None:
 
 @define(
     "swiglu_bf16",
-    [Memory(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
+    [MemoryArg(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
     _steps(9),
     "output = input * weights_1 * silu(input * weights_2)",
 )
@@ -93,7 +93,7 @@ def _softmax_cost(call: Call, _source: Array, _target: Array, count: int) -> int
 
 @define(
     "softmax_bf16",
-    [Memory("input", "bf16"), Memory("output", "bf16"), Scalar("input_size")],
+    [MemoryArg("input", "bf16"), MemoryArg("output", "bf16"), ScalarArg("input_size")],
     _softmax_cost,
     "output = exp(input) / the sum of that",
 )
@@ -123,7 +123,7 @@ def _row_cost(call: Call, _source: Array, _target: Array, count: int, mode: int)
 
 @define(
     "mm_activation_epilogue_row",
-    [Memory("c_in", "f32"), Memory("c_out", "f32"), Scalar("n"), Scalar("mode")],
+    [MemoryArg("c_in", "f32"), MemoryArg("c_out", "f32"), ScalarArg("n"), ScalarArg("mode")],
     _row_cost,
     "c_out = c_in, its silu where mode is 1, its gelu where it is 2",
 )
@@ -171,7 +171,12 @@ def _rope_cost(call: Call, _source: Array, _angles: Array, _target: Array, count
 
 @define(
     "rope",
-    [Memory("input", "bf16"), Memory("lut", "bf16"), Memory("output", "bf16"), Scalar("dims")],
+    [
+        MemoryArg("input", "bf16"),
+        MemoryArg("lut", "bf16"),
+        MemoryArg("output", "bf16"),
+        ScalarArg("dims"),
+    ],
     _rope_cost,
     "output = input, each pair turned by the angle whose cosine and sine are in lut",
 )

@@ -22,7 +22,7 @@ from tilewright.dialects.func import PRINTS, FuncOp
 from tilewright.errors import ArgumentError, UnknownNameError, near_match
 from tilewright.ir.diagnostics import fail
 from tilewright.kernels.declaration import Declaration
-from tilewright.kernels.definition import DTYPES, Call, Definition, Memory, Parameter
+from tilewright.kernels.definition import DTYPES, Call, Definition, MemoryArg, Parameter
 from tilewright.kernels.registry import definitions
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
@@ -156,7 +156,7 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
 
 def _preparation(parameter: Parameter) -> Callable[[Any], Any]:
     """Memory as a flat array of the kernel's own type; C++ only sees a pointer."""
-    if not isinstance(parameter, Memory):
+    if not isinstance(parameter, MemoryArg):
         return int
     dtype = DTYPES[parameter.element]
 
@@ -200,14 +200,14 @@ def _dtype(type: Attribute) -> np.dtype[Any] | None:
 
 
 def _same(parameter: Parameter, type: Attribute) -> bool:
-    if isinstance(parameter, Memory):
+    if isinstance(parameter, MemoryArg):
         return isa(type, MemRefType) and _dtype(type.element_type) == DTYPES[parameter.element]
     return _is_integer(type)
 
 
 def _same_width(parameter: Parameter, type: Attribute) -> bool:
     """`i8` may mean either sign."""
-    if not isinstance(parameter, Memory):
+    if not isinstance(parameter, MemoryArg):
         return _is_integer(type)
     found = _dtype(type.element_type) if isa(type, MemRefType) else None
     wanted = DTYPES[parameter.element]

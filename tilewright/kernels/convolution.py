@@ -13,12 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import DTYPES, Array, Call, Function, Memory, Parameter, Scalar, define
+from tilewright.kernels.definition import (
+    DTYPES,
+    Array,
+    Call,
+    Function,
+    MemoryArg,
+    Parameter,
+    ScalarArg,
+    define,
+)
 from tilewright.kernels.numbers import saturated, shifted, wide
 
 _GROUP = 8  # channels that stand together
 _TOP, _BOTTOM = 0, 2
-SIZES = [Scalar("input_width"), Scalar("input_channels"), Scalar("output_channels")]
+SIZES = [ScalarArg("input_width"), ScalarArg("input_channels"), ScalarArg("output_channels")]
 _UP = "positive_inf"
 Sums = npt.NDArray[np.int64]
 _EVEN = "conv_even"
@@ -72,9 +81,9 @@ def define_pointwise(
     name: str, source: str, output: str, rounding: str, cycles: Callable[..., int] = pointwise_cost
 ) -> None:
     """Put a 1 x 1 convolution into the library."""
-    memory = [Memory("input", source), Memory("kernels", "i8"), Memory("output", output)]
+    memory = [MemoryArg("input", source), MemoryArg("kernels", "i8"), MemoryArg("output", output)]
     summary = "output = 1 x 1 convolution of input"
-    define(name, [*memory, *SIZES, Scalar("scale")], cycles, summary)(_pointwise(rounding))
+    define(name, [*memory, *SIZES, ScalarArg("scale")], cycles, summary)(_pointwise(rounding))
 
 
 define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
@@ -84,9 +93,13 @@ define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
 
 def square_parameters(element: str) -> list[Parameter]:
     """Those of a 3 x 3 convolution: three lines, weights, output, sizes."""
-    memory = [*(Memory(f"line{row}", element) for row in range(3)), Memory("wts", "i8"), Memory("output", "ui8")]
+    memory = [
+        *(MemoryArg(f"line{row}", element) for row in range(3)),
+        MemoryArg("wts", "i8"),
+        MemoryArg("output", "ui8"),
+    ]
     sizes = ("kernel_width", "kernel_height", "check", "scale", "channel_offset")
-    return [*memory, *SIZES, *map(Scalar, sizes)]
+    return [*memory, *SIZES, *map(ScalarArg, sizes)]
 
 
 def _square_cost(call: Call, *arguments: Any) -> int:
@@ -182,13 +195,13 @@ def _projected_skip(
 
 for _element in ("i8", "ui8"):
     _memory = [
-        Memory("input0", "ui8"),
-        Memory("input1", "ui8"),
-        Memory("kernels", "i8"),
-        Memory("output", "ui8"),
-        Memory("skip", _element),
+        MemoryArg("input0", "ui8"),
+        MemoryArg("input1", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "ui8"),
+        MemoryArg("skip", _element),
     ]
-    _scales = [Scalar("scale"), Scalar("skip_scale")]
+    _scales = [ScalarArg("scale"), ScalarArg("skip_scale")]
     define(
         f"conv2dk1_skip_{_element}",
         [*_memory, *SIZES, *_scales],
@@ -197,7 +210,14 @@ for _element in ("i8", "ui8"):
     )(with_skip())
 define(
     "conv2dk1_skip_init_i8",
-    [*_memory[:4], Memory("skip", "i8"), *SIZES, Scalar("skip_channels"), *_scales, Scalar("scale_skip_conv")],
+    [
+        *_memory[:4],
+        MemoryArg("skip", "i8"),
+        *SIZES,
+        ScalarArg("skip_channels"),
+        *_scales,
+        ScalarArg("scale_skip_conv"),
+    ],
     pointwise_cost,
     "output = 1 x 1 convolution of both inputs, and one of skip",
 )(_projected_skip)
@@ -211,12 +231,12 @@ def _patch_cost(call: Call, *arguments: Any) -> int:
 @define(
     "conv2dk14_i8",
     [
-        Memory("input", "ui8"),
-        Memory("kernels", "i8"),
-        Memory("output", "i8"),
+        MemoryArg("input", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "i8"),
         *SIZES,
-        Scalar("kernel_width"),
-        Scalar("scale"),
+        ScalarArg("kernel_width"),
+        ScalarArg("scale"),
     ],
     _patch_cost,
     "output = convolution of whole patches of 4-channel pixels",
@@ -253,10 +273,15 @@ def _cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
 for _name, _source, _output in (("conv2dk1_relu_i8_ui8", "i8", "ui8"), ("conv2dk1_ui8_i8", "ui8", "i8")):
     define_pointwise(_name, _source, _output, _EVEN, _cost(1))
 for _element in ("ui8", "i8"):
-    _memory = [Memory("input0", "ui8"), Memory("kernels", "i8"), Memory("output", "i8"), Memory("skip", _element)]
+    _memory = [
+        MemoryArg("input0", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "i8"),
+        MemoryArg("skip", _element),
+    ]
     define(
         f"conv2dk1_skip_ui8_{_element}_i8",
-        [*_memory, *SIZES, Scalar("scale"), Scalar("skip_scale")],
+        [*_memory, *SIZES, ScalarArg("scale"), ScalarArg("skip_scale")],
         _cost(1),
         "output = 1 x 1 convolution of input0, and skip",
     )(with_skip(_EVEN))

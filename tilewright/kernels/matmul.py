@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, define
+from tilewright.kernels.definition import Array, Call, MemoryArg, define
 from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
 from tilewright.sim.kernels import CallingCore
 
@@ -135,8 +135,8 @@ def _define_vector(pair: tuple[str, str]) -> None:
     define(f"matmul_{name}", parameters, vector_cost, "c += a * b, in blocks", check=check, macros=MACROS)(function)
 
 
-def matrices(pair: tuple[str, str]) -> list[Memory]:
-    return [Memory("a_in", pair[0]), Memory("b_in", pair[0]), Memory("c_out", pair[1])]
+def matrices(pair: tuple[str, str]) -> list[MemoryArg]:
+    return [MemoryArg("a_in", pair[0]), MemoryArg("b_in", pair[0]), MemoryArg("c_out", pair[1])]
 
 
 def rows_of(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
@@ -194,7 +194,7 @@ def _scalar_matvec_cost(call: Call, a: Array, _b: Array, _c: Array) -> int:
     return a.size * call.unit.scalar_mac_cycles
 
 
-_vectors = [Memory("a_in", "i16"), Memory("b_in", "i16"), Memory("c_out", "i32")]
+_vectors = [MemoryArg("a_in", "i16"), MemoryArg("b_in", "i16"), MemoryArg("c_out", "i32")]
 define("matvec_scalar_i16_i32", _vectors, _scalar_matvec_cost, "c += a * b", check=_check_vector)(_matvec)
 define("matvec_vectorized_i16_i32", _vectors, _matvec_cost, "c += a * b, a turned in words", check=_check_transposed)(
     _transposed_matvec

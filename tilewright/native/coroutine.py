@@ -18,7 +18,7 @@ from typing import ClassVar
 from llvmlite import ir
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.native.functions import Body, run
+from tilewright.native.functions import FunctionLowering, run
 from tilewright.native.lowering import CODE, CYCLES, Lowering, Unit
 from tilewright.native.types import declared
 from tilewright.native.values import I1, I8, I32, I64, POINTER, Value, all_parts, index, with_parts
@@ -176,7 +176,7 @@ def outline(lowering: Lowering, op: Operation) -> None:
     used = {value: lowering.values[value] for value in _used(op) if value in lowering.values}
     passed = _unknown_parts(used.values())
     name = lowering.unit.module.get_unique_name("loop")
-    body = Body(lowering.unit, op, name, op.result_types, [part.type for part in passed])
+    body = FunctionLowering(lowering.unit, op, name, op.result_types, [part.type for part in passed])
     body.function.attributes.add("noinline")
     _tell_apart(lowering, body, passed)
     inside = dict(zip(passed, body.arguments, strict=True))
@@ -187,7 +187,7 @@ def outline(lowering: Lowering, op: Operation) -> None:
     lowering.values.update(zip(op.results, results, strict=True))
 
 
-def _known_function(lowering: Lowering, body: Body) -> ir.Function:
+def _known_function(lowering: Lowering, body: FunctionLowering) -> ir.Function:
     """The function, or one that is the same and has been there before, as unrolled loops bring them."""
     function, unit = body.function, lowering.unit
     text = str(function).replace(function.get_reference(), "", 1)
@@ -212,7 +212,7 @@ def _unknown_parts(values: Iterable[Value]) -> list[ir.Value]:
     return list(parts)
 
 
-def _tell_apart(lowering: Lowering, body: Body, passed: list[ir.Value]) -> None:
+def _tell_apart(lowering: Lowering, body: FunctionLowering, passed: list[ir.Value]) -> None:
     """Say that the buffers do not overlap, if all of them are known not to."""
     pointers = [(part, argument) for part, argument in zip(passed, body.arguments, strict=True) if part.type == POINTER]
     if all(part in lowering.unit.apart for part, _ in pointers):

@@ -37,7 +37,7 @@ class LinkError(Error, ValueError):
 
 
 @dataclass(frozen=True)
-class Symbol:
+class ObjectSymbol:
     """A name for a place in a section; section 0 is another library's."""
 
     name: str
@@ -48,7 +48,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class Relocation:
+class ObjectRelocation:
     """A place in a section that depends on where a symbol ends up."""
 
     offset: int
@@ -67,7 +67,7 @@ class ObjectSection:
     flags: int
     alignment: int
     data: bytes
-    relocations: list[Relocation] = field(default_factory=list[Relocation])
+    relocations: list[ObjectRelocation] = field(default_factory=list[ObjectRelocation])
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ObjectFile:
 
     machine: int
     sections: list[ObjectSection]
-    symbols: list[Symbol]
+    symbols: list[ObjectSymbol]
 
 
 class SectionHeader(NamedTuple):
@@ -108,7 +108,7 @@ def read_object(data: bytes) -> ObjectFile:
         ObjectSection(number, _text(contents[names], header.name), header.type, header.flags, header.alignment, content)
         for number, (header, content) in enumerate(zip(headers, contents, strict=True))
     ]
-    symbols = list[Symbol]()
+    symbols = list[ObjectSymbol]()
     for header, content in zip(headers, contents, strict=True):
         if header.type == SHT_SYMTAB:
             symbols = [_symbol(contents[header.link], *entry) for entry in SYMBOL.iter_unpack(content)]
@@ -121,13 +121,13 @@ def _text(strings: bytes, start: int) -> str:
     return strings[start : strings.index(0, start)].decode()
 
 
-def _symbol(strings: bytes, name: int, info: int, other: int, section: int, value: int, size: int) -> Symbol:
-    return Symbol(_text(strings, name), info, section, value, size)
+def _symbol(strings: bytes, name: int, info: int, other: int, section: int, value: int, size: int) -> ObjectSymbol:
+    return ObjectSymbol(_text(strings, name), info, section, value, size)
 
 
-def _relocation(entry: tuple[int, int, int]) -> Relocation:
+def _relocation(entry: tuple[int, int, int]) -> ObjectRelocation:
     offset, info, addend = entry
-    return Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+    return ObjectRelocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
 
 
 class Strings:

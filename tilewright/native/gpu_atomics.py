@@ -31,7 +31,7 @@ SHARED_NUMBERS = (3, 5)
 ARITHMETIC = frozenset(("arith.addi", "arith.subi", "arith.index_cast", "arith.index_castui", "llvm.add", "llvm.sub"))
 """What is done to addresses that stay in the memory that they are of."""
 SYSTEM = ""
-"""The scope of everybody: other GPUs and the host too."""
+"""The widest scope: other GPUs and the host too."""
 WAVE = "wavefront"
 """The scope of the lanes of a wave, as AMD has it: they go in step, so that a fence is also a place to meet."""
 KINDS = {
@@ -195,7 +195,7 @@ def _fence(lowering: Lowering, op: Operation) -> None:
 
 
 def _memref_update(lowering: Lowering, op: Operation) -> None:
-    """In the order of both sides, for everybody: as MLIR lowers it."""
+    """In the order of both sides, in the widest scope: as MLIR lowers it."""
     assert isinstance(op, MemrefUpdateOp)
     builder, value = lowering.builder, lowering[op.value]
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
@@ -231,7 +231,7 @@ def _generic_update(lowering: Lowering, op: Operation) -> None:
 def _in_a_loop(
     lowering: Lowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
 ) -> tuple[ir.Value, ir.Value]:
-    """Compute and try to exchange until nobody came in between; gives the old and the new value."""
+    """Compute and try to exchange until no other thread came in between; gives the old and the new value."""
     machine, builder = _machine(lowering).machine, lowering.builder
     width = type.width if isinstance(type, ir.IntType) else 8 * size_of(type)
     word = WORDS.get(width)

@@ -1,4 +1,4 @@
-"""What the GPUs of a vendor do in their own way: who a thread is, how lanes and threads meet, how memory is ordered."""
+"""Instructions of which each vendor's GPUs have their own: ids of threads, barriers, lanes, the order of memory."""
 
 from __future__ import annotations
 

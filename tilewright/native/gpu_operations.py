@@ -111,7 +111,7 @@ def _barrier(lowering: Lowering, op: Operation) -> None:
 
 
 def _private(lowering: Lowering, op: Operation) -> None:
-    """Memory of the thread, as long as the kernel runs; nobody has cleared it."""
+    """Memory of the thread, as long as the kernel runs; it is not cleared."""
     type = cast(MemRefType, op.results[0].type)
     count = element_count(type)
     if count is None:

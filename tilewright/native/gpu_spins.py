@@ -1,4 +1,4 @@
-"""Where a kernel waits for somebody else: loads that must be done again each time, and lanes that wait for one.
+"""Spin loops of kernels on what others write: loads that must be done again each time, and lanes that wait for one.
 
 A loop that writes nothing and loads from a place that stays the same is over when another thread, block or GPU has
 written there. Programs for waves that go in step let one lane wait and go on with all; where lanes do not go in step
@@ -32,7 +32,7 @@ DIVERGENT_REGISTERS = "nvvm.read.ptx.sreg.tid.", "rocdl.workitem.id."
 
 
 @dataclass
-class Waiting:
+class SpinWaits:
     """The loads that wait, and behind which operations and at the head of which blocks all lanes have to meet."""
 
     loads: set[Operation] = field(default_factory=set[Operation])
@@ -40,9 +40,9 @@ class Waiting:
     meetings: set[Block] = field(default_factory=set[Block])
 
 
-def find_waiting(function: GPUFuncOp) -> Waiting:
+def find_waiting(function: GPUFuncOp) -> SpinWaits:
     """All that is waited for in a kernel and in functions that are put in place of calls."""
-    waiting = Waiting()
+    waiting = SpinWaits()
     for region in _regions(function):
         _find_in_blocks(region, waiting)
     for op in function.walk():
@@ -72,7 +72,7 @@ def _waits(loop: Operation) -> bool:
     )
 
 
-def _collect(ops: Sequence[Operation], blocks: Sequence[Block], waiting: Waiting) -> None:
+def _collect(ops: Sequence[Operation], blocks: Sequence[Block], waiting: SpinWaits) -> None:
     """Note the loads of a loop that wait; `blocks` are those of the loop itself, if it is one of branches."""
     if any(writes(op) for op in ops):
         return
@@ -87,7 +87,7 @@ def _block_of(value: SSAValue) -> Block | None:
     return value.owner.parent_block() if isinstance(value.owner, Operation) else value.owner
 
 
-def _find_in_blocks(region: Region, waiting: Waiting) -> None:
+def _find_in_blocks(region: Region, waiting: SpinWaits) -> None:
     """Loops of branches: from a block that is gone back to, to the one that goes there."""
     if len(region.blocks) < 2:
         return
@@ -120,7 +120,7 @@ def _natural_loop(header: Block, latch: Block, blocks: Sequence[Block]) -> list[
     return [header, *(found - {header})]
 
 
-def _collect_all(loop: Sequence[Block], waiting: Waiting) -> bool:
+def _collect_all(loop: Sequence[Block], waiting: SpinWaits) -> bool:
     """Note the loads of a loop that wait; whether there are some that only some lanes may wait for."""
     ops = [inner for block in loop for op in block.ops for inner in op.walk()]
     known = len(waiting.loads)

@@ -31,7 +31,7 @@ def _assert(lowering: Lowering, op: Operation) -> None:
 
 
 def _poison(lowering: Lowering, op: Operation) -> None:
-    """A value that nobody may rely on: always the same one, so that two runs are alike."""
+    """A value that no program may rely on: always the same one, so that two runs are alike."""
     lowering[op.results[0]] = constant(op.results[0].type, 0)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from llvmlite import ir
 
 from tilewright.native import elf
-from tilewright.native.elf import RELOCATORS, LinkError, ObjectFile, ObjectSection, Strings, Symbol
+from tilewright.native.elf import RELOCATORS, LinkError, ObjectFile, ObjectSection, ObjectSymbol, Strings
 
 MACHINES = {elf.EM_X86_64: "x86-64", elf.EM_AARCH64: "AArch64"}
 PAGE_BYTES = {elf.EM_X86_64: 0x1000, elf.EM_AARCH64: 0x10000}  # the largest pages that kernels for them have
@@ -23,7 +23,7 @@ ByteAt = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 
 
 @dataclass
-class Section:
+class LibrarySection:
     """A section of the library; `address` and `offset` are known once everything has its size."""
 
     name: str
@@ -39,11 +39,11 @@ class Section:
 
 
 @dataclass
-class Segment:
+class LoadSegment:
     """Sections that are loaded together, with the same rights."""
 
     rights: int
-    sections: list[Section]
+    sections: list[LibrarySection]
     offset: int = 0
     address: int = 0
     end: int = field(default=0)
@@ -94,19 +94,19 @@ class _Library:
         hashes = _hash_table([symbol.name for symbol in self.symbols])
         symbols = bytearray(elf.SYMBOL.size * (1 + len(self.symbols)))
         alloc = elf.SHF_ALLOC
-        self.hash = Section(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
-        self.dynsym = Section(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
-        self.dynstr = Section(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
-        self.dynamic = Section(
+        self.hash = LibrarySection(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
+        self.dynsym = LibrarySection(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
+        self.dynstr = LibrarySection(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
+        self.dynamic = LibrarySection(
             ".dynamic", elf.SHT_DYNAMIC, alloc | elf.SHF_WRITE, 8, bytearray(), ".dynstr", 0, elf.DYNAMIC_ENTRY.size
         )
         self.dynamic.data = self._dynamic_entries()
         code = [section for section in self.loaded.values() if section.flags & elf.SHF_EXECINSTR]
         data = [section for section in self.loaded.values() if not section.flags & elf.SHF_EXECINSTR]
         self.segments = [
-            Segment(READ, [self.hash, self.dynsym, self.dynstr, *data]),
-            Segment(EXECUTE, code),
-            Segment(WRITE, [self.dynamic]),
+            LoadSegment(READ, [self.hash, self.dynsym, self.dynstr, *data]),
+            LoadSegment(EXECUTE, code),
+            LoadSegment(WRITE, [self.dynamic]),
         ]
         self.sections = [section for segment in self.segments for section in segment.sections]
 
@@ -148,7 +148,7 @@ class _Library:
                 meant = self._address(self.source.symbols[relocation.symbol]) + relocation.addend
                 relocator.apply(target.data, relocation.offset, meant, target.address + relocation.offset)
 
-    def _address(self, symbol: Symbol) -> int:
+    def _address(self, symbol: ObjectSymbol) -> int:
         return self.loaded[symbol.section].address + symbol.value
 
     def _symbol_entries(self) -> Iterator[bytes]:
@@ -204,21 +204,21 @@ class _Library:
         return elf.FILE_HEADER.pack(*fixed, *tables)
 
 
-def _copied(section: ObjectSection) -> Section:
+def _copied(section: ObjectSection) -> LibrarySection:
     flags = section.flags & elf.KEPT_FLAGS
-    return Section(section.name, section.type, flags, section.alignment, bytearray(section.data))
+    return LibrarySection(section.name, section.type, flags, section.alignment, bytearray(section.data))
 
 
 def _aligned(number: int, alignment: int) -> int:
     return -(-number // alignment) * alignment
 
 
-def _program_header(type: int, rights: int, segment: Segment, memory: int, alignment: int) -> bytes:
+def _program_header(type: int, rights: int, segment: LoadSegment, memory: int, alignment: int) -> bytes:
     place = segment.offset, segment.address, segment.address
     return elf.PROGRAM_HEADER.pack(type, rights, *place, segment.size, memory, alignment)
 
 
-def _section_header(name: int, section: Section, link: int) -> bytes:
+def _section_header(name: int, section: LibrarySection, link: int) -> bytes:
     where = section.address, section.offset, len(section.data)
     rest = link, section.info, section.alignment, section.entry_bytes
     return elf.SECTION_HEADER.pack(name, section.type, section.flags, *where, *rest)

@@ -13,7 +13,7 @@ from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.gpu.host.signatures import Signature
 from tilewright.gpu.host.slots import FUNCTIONS, SITE
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.functions import Body
+from tilewright.native.functions import FunctionLowering
 from tilewright.native.gathers import intrinsic_reduce
 from tilewright.native.lanes import constant_like
 from tilewright.native.lowering import CODE, SLOT_BYTES, Lowering, Unit
@@ -57,7 +57,7 @@ class _Attributes(ir.FunctionAttributes):
     _known: ClassVar[frozenset[str]] = ir.FunctionAttributes._known | {"null_pointer_is_valid"}
 
 
-class HostBody(Body):
+class HostBody(FunctionLowering):
     """One function. Its loops may run as long as they like: who waits for it has a clock."""
 
     def __init__(
