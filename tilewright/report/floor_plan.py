@@ -1,4 +1,4 @@
-"""What a design puts on which tile: core programs, buffers, locks, and the ends of object FIFOs."""
+"""The floor plan of a design, tile by tile: core programs, buffers, locks, and the ends of object FIFOs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ LEAST_WITH_TEXT = 0.14
 
 
 def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[PageSection] = ()) -> str:
-    """The whole page; `before` has sections of whoever writes it, which come first."""
+    """The whole page; `before` has sections of the caller, which come first."""
     page = _Page(record, sources or {}, before)
     blanks = {
         "title": text(f"{title} · tilewright run"),

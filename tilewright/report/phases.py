@@ -1,4 +1,4 @@
-"""What a part of the array can be at, with how it is called and coloured: one table for all reports."""
+"""Phases that a part of the array can be in, with names and colours: one table for all reports."""
 
 from __future__ import annotations
 

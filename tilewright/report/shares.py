@@ -1,4 +1,4 @@
-"""How much of the time parts were at what: spans summed up, with slow transfers split by who made them slow."""
+"""Shares of the time that parts were at what: spans summed up, with slow transfers split by what made them slow."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _kind_name(record: RunRecord, part: ArrayPart) -> str:
 
 
 def _causes(shares: Shares) -> Iterator[tuple[Phase, float]]:
-    """The controller waits for everybody else, so it does not count."""
+    """The controller waits for all others, so it does not count."""
     cycles = shares.cycles[1:].sum(axis=0)
     total = int(cycles[WAITS].sum())
     for phase in sorted(WAITS, key=lambda phase: -int(cycles[phase])):

@@ -11,12 +11,14 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, WireBundle
+from tilewright.device.bd import ShimBd
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.device.packets import CompletionToken, actor_channel
 from tilewright.device.register_names import name_address
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
+from tilewright.sim.host import FOLDED
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
@@ -25,8 +27,6 @@ from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream
 
-FOLDED = 0x8000_0000
-"""Added to the offset of arguments from the sixth on; the firmware's own translation begins there."""
 FIRST_FOLDED = 5
 TOKEN_PORT = PortName(WireBundle.South, 0)
 """Where completion tokens leave a shim tile for the controller."""
@@ -183,9 +183,9 @@ class Controller:
             return
         address = buffer.address + offset
         low, high = op.address, op.address + WORD_BYTES
-        self.machine.write(low, address & 0xFFFF_FFFF, self.location)
-        kept = self.machine.read(high, self.location) & ~0xFFFF
-        self.machine.write(high, kept | address >> 32 & 0xFFFF, self.location)
+        self.machine.write(low, address & WORD_MASK, self.location)
+        kept = self.machine.read(high, self.location) & ~ShimBd.address_high.mask
+        self.machine.write(high, kept | address >> WORD_BITS & ShimBd.address_high.mask, self.location)
         yield from ()
 
     def load(self, op: Operation) -> Process[None]:

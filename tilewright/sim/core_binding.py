@@ -9,12 +9,12 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import LockAction, TileId, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import CascadeControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.core_port import Kernel
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Beat

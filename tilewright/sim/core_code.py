@@ -166,7 +166,7 @@ class _Builder(Coroutine):
     def stop(
         self, op: Operation, operands: Sequence[ir.Value], results: Sequence[Attribute] = (), lock: LockOp | None = None
     ) -> None:
-        """Wait until whoever runs the core has looked at the operands and given the results of the operation."""
+        """Wait until the runner of the core has looked at the operands and given the results of the operation."""
         types = [*(value.type for value in operands), *(value_type(type) for type in results)]
         slots = self._slots(types)
         for value, slot in zip(operands, slots, strict=False):

@@ -1,4 +1,4 @@
-"""What a core's program needs from the tile around it."""
+"""The port of a core: all that its program needs from the tile around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a buffer descriptor tells a DMA channel: which words, in which order, between which locks."""
+"""Buffer descriptors as DMA channels read them: which words, in which order, between which locks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tilewright.device import TileType
 from tilewright.device.bd import BD_LAYOUTS
+from tilewright.device.layout import WORD_BYTES
 
-WORD_BYTES = 4
 Addresses = npt.NDArray[np.int64]
 PIECE_WORDS = 1 << 16
 """How many addresses are made at a time."""
@@ -96,7 +96,7 @@ def read_descriptor(tile_type: TileType, words: Sequence[int]) -> BufferDescript
 
 @lru_cache(maxsize=4096)
 def _read(tile_type: TileType, words: tuple[int, ...]) -> BufferDescriptor:
-    """Whoever follows chains, such as the explanation of a hang, reads the same few again and again."""
+    """Following chains, as the explanation of a hang does, reads the same few again and again."""
     layout = BD_LAYOUTS[tile_type]
     fields = layout.decode(words)
     acquire = BdLock(fields["lock_acq_id"], fields["lock_acq_value"]) if fields["lock_acq_enable"] else None

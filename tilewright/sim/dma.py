@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import DmaDirection, TileId
+from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
@@ -28,8 +28,6 @@ from tilewright.sim.trace import Trace, TraceEvent
 
 Words = npt.NDArray[np.uint32]
 
-QUEUE_DEPTH = 4
-"""Tasks that wait in the queue. AM020 ch. 3."""
 STARTED = 2
 """Tasks that have left the queue: the running one, and the next, which the channel makes ready. With the queue's four
 that is six in flight; a seventh push is dropped. mlir-air #1826."""
@@ -181,7 +179,7 @@ class Channel:
             self.tile.engine.now,
         )
         waiting = len(self.queue) + (self.running is not None)
-        if waiting >= QUEUE_DEPTH + STARTED:
+        if waiting >= TASK_QUEUE_DEPTH + STARTED:
             self._drop(task, waiting)
             return
         if not self.tile.can_use(task.start_bd, self.number):
@@ -396,7 +394,7 @@ class Channel:
             self._record(TraceEvent.FLOW, self.transfer.bd if self.transfer else 0)
 
     def _send_token(self, task: QueuedTask) -> Process[None]:
-        """Tell whoever waits that the task is done. The token needs a route like any other packet."""
+        """Tell the controller that the task is done. The token needs a route like any other packet."""
         yield from self.tile.token_outlet().pass_on(Beat(self.token_word, True), Token(self, task.location))
 
     @property
@@ -404,7 +402,7 @@ class Channel:
         tile = self.tile
         controller = tile.controller_id(self.direction, self.number)
         token = CompletionToken.encode(
-            id=controller & 0x1F,
+            id=controller & PacketHeader.id.mask,
             type=TOKEN_TYPE,
             actor=actor_number(self.direction, self.number),
             source_column=tile.place.column,

@@ -1,4 +1,4 @@
-"""What goes wrong in a run: faults, hangs, and the judge that decides what each kind of hazard is."""
+"""Hazards of a run, and the policy that makes each kind of them a fault, a note or nothing."""
 
 from __future__ import annotations
 

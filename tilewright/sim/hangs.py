@@ -1,4 +1,4 @@
-"""Why nobody moves: from the controller's wait to whoever should end it, and on, until the chain closes or ends."""
+"""Explanations of hangs: from the controller's wait to the part that should end it, until the chain closes or ends."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _follow(graph: WaitGraph, first: Actor) -> Iterator[Note]:
 
 
 def _link(actor: Actor, edge: WaitEdge, is_first: bool) -> str:
-    """Why somebody waits, and who should do something about it."""
+    """Why an actor waits, and which other one should end that."""
     reason = "" if is_first or actor.wait is None else actor.wait.reason() + _progress(actor)
     how = edge.how if isinstance(edge, Blocker) else ""
     return "; ".join(filter(None, [reason, how]))
@@ -109,7 +109,7 @@ def _way_out(actors: list[Actor]) -> str:
 
 
 def edge_of(graph: WaitGraph, actor: Actor) -> WaitEdge:
-    """Who should do what an actor waits for, or why nobody does."""
+    """The actor that should end a wait, or why there is none."""
     match actor.wait.of if actor.wait else None:
         case TokenSource() as source:
             return token_edge(graph, actor, source)
@@ -143,7 +143,7 @@ def _looks_for_ever(actor: Actor) -> Cause:
 
 @dataclass(frozen=True)
 class OpenWait:
-    """Somebody who does not move: why, and who should do something about it."""
+    """An actor that does not move: why, and which other one should end its wait."""
 
     name: str
     part: int
@@ -153,13 +153,13 @@ class OpenWait:
     since: int
     location: LocationAttr
     needs: str | None
-    """The name of whoever should end the wait, if there is somebody."""
+    """The name of the actor that should end the wait, if there is one."""
     cause: str | None
-    """Why there is nobody."""
+    """Why there is none."""
 
 
 def open_waits(machine: Machine, since: Mapping[int, int]) -> list[OpenWait]:
-    """Everybody who is stuck in the middle of something, and whom they wait for.
+    """All actors that are stuck in the middle of something, and those they wait for.
 
     `since` has the cycle in which each part began what it is at.
     """
@@ -179,7 +179,7 @@ def open_waits(machine: Machine, since: Mapping[int, int]) -> list[OpenWait]:
 
 
 def _is_idle(actor: Actor) -> bool:
-    """Whether somebody is ready for work, and there is none."""
+    """Whether an actor is ready for work, and there is none."""
     wait = actor.wait
     if wait is None or isinstance(wait.of, Channel):
         return True

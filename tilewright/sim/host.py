@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.descriptors import PAD, PIECE_WORDS, WORD_BYTES, Addresses, BufferDescriptor
+from tilewright.sim.descriptors import PAD, PIECE_WORDS, Addresses, BufferDescriptor
 from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 FIRST_ADDRESS = 0x1_0000_0000
+FOLDED = 0x8000_0000
+"""Added to the offset of arguments from the sixth on; the firmware's own translation begins there."""
 LONGEST_WORDS = 1 << 26
-"""What goes round in little memory can be very long; more than this is refused whatever the judge says."""
+"""What goes round in little memory can be very long; more than this is refused whatever the policy says."""
 SPACING = 1 << 36
 """Buffers begin at multiples of this past the first: what a descriptor reaches from one of them is not in another."""
 FRACTION = 1 << 10
@@ -163,7 +166,7 @@ class HostPort:
     """When host memory is free for the next burst. Bursts are served in the order in which they are asked for."""
 
     def __init__(self, timing: Timing):
-        self.word_cost = 4 * 1000 * FRACTION // timing.host_bytes_per_kilocycle
+        self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
         self.free_at = 0
 
     def reserve(self, now: int, words: int) -> int:

@@ -7,17 +7,18 @@ from functools import partial
 from typing import Any
 
 from tilewright.device import TileId
+from tilewright.device.registers import LockValue
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 from tilewright.sim.trace import Trace, TraceEvent
 
-MAX_VALUE = 63
+MAX_VALUE = LockValue.lock_value.limits[-1]
 """Lock arithmetic has 6 bits: AM020, and `Lock_value` of aie_registers_aie2.json."""
 
 
 @dataclass(frozen=True)
 class LockNeed:
-    """What somebody waits for a lock to be."""
+    """The value that is waited for a lock to have."""
 
     lock: Lock
     value: int

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import READ, ControlHeader, PacketHeader, with_parity
 from tilewright.device.registers import CoreStatus
 from tilewright.device.stream_switch import STEPS
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor, Engine, Process, Signal
 from tilewright.sim.faults import At, FaultKind, FaultPolicy
@@ -215,7 +215,7 @@ class Machine:
     def mem_tile(self, place: TileId) -> Tile | None:
         """The mem tile at a place that another one reaches.
 
-        A partition does not begin with the first column of the chip, so there is one west of it, which is nobody's.
+        A partition does not begin with the first column of the chip, so there is one west of it, which no design owns.
         """
         if place.column == -1 and self.model.is_virtualized and place not in self._beyond:
             self._beyond[place] = Tile(self, TileId(0, place.row))

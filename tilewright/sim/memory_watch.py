@@ -1,8 +1,8 @@
 """Memory that several transfers are at: words that two of them touch with no order between them, and unwritten words.
 
 A channel of the model takes its words out of memory when it begins to send, and puts them there when the last one has
-come; the device does so word by word. Both come to the same as long as nobody else is at these words meanwhile, so the
-result depends on chance, and is reported, when a transfer
+come; the device does so word by word. Both come to the same as long as no other transfer is at these words
+meanwhile, so the result depends on chance, and is reported, when a transfer
 
 - ends to write words that another one, which is not done, has written too,
 - ends to write words that another one has yet to send, or
@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import DmaDirection
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.sim.descriptors import PAD, Addresses
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, place_of
 
 Words = npt.NDArray[np.uint32]
@@ -155,7 +156,7 @@ class MemoryWatch:
 
 
 def fresh_memory(size_bytes: int, policy: FaultPolicy) -> npt.NDArray[np.uint8]:
-    """A tile's memory after reset: zeros, or, where unwritten words are looked for, something that nobody writes."""
+    """A tile's memory after reset: zeros, or, where unwritten words are looked for, what no program writes."""
     if policy.level(FaultKind.UNWRITTEN_MEMORY) is FaultLevel.OFF:
         return np.zeros(size_bytes, dtype=np.uint8)
     return _unwritten(np.arange(0, size_bytes, WORD_BYTES, dtype=np.int64)).view(np.uint8)
@@ -177,4 +178,4 @@ def check_written(words: Words, offsets: Addresses, where: object, policy: Fault
 
 def _unwritten(offsets: Addresses) -> Words:
     """Differs from word to word, and looks like nothing that a program computes."""
-    return (offsets * 0x9E37_79B1 + 0x5A17_C0DE & 0xFFFF_FFFF).astype(np.uint32)
+    return (offsets * 0x9E37_79B1 + 0x5A17_C0DE & WORD_MASK).astype(np.uint32)

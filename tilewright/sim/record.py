@@ -1,4 +1,4 @@
-"""What a run leaves behind for reports: its trace, and what a trace alone cannot say."""
+"""The record of a run, for reports: its trace, and what a trace alone cannot say."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def record_run(
     error: Diagnostic | None = None,
     is_stuck: bool = False,
 ) -> RunRecord:
-    """Read off a machine what a run on it did; `is_stuck` if nobody can move any more."""
+    """Read off a machine what a run on it did; `is_stuck` if no part can move any more."""
     rows = machine.trace.since(0)
     rows[:, 0] -= beginning.cycle
     arguments = [HostArgument(n, b.name, b.address, len(b.data)) for n, b in machine.host.arguments.items()]

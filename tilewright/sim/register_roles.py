@@ -1,4 +1,4 @@
-"""What each register of a tile is for: from the tables of `device`, once for each kind of tile."""
+"""Roles of the registers of a tile: from the tables of `device`, once for each kind of tile."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from tilewright.device import DeviceModel, DmaDirection, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import TileRegisters
-
-WORD_BYTES = 4
 
 
 class RegisterEffect(Enum):

@@ -1,4 +1,4 @@
-"""Runs: a device is loaded, then streams are carried out on it, until they end or nobody can move."""
+"""Runs: a device is loaded, then streams are carried out on it, until they end or hang."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Runner:
         self.machine = machine
         self.controller = Controller(machine, images)
         self.is_spent = False
-        """Whether a run ended in the middle of somebody's turn, so that nothing can go on from there."""
+        """Whether a run ended in the middle of a turn, so that nothing can go on from there."""
         self._start = 0
         self._actor: Actor | None = None
 

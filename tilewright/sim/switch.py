@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tilewright.device import DeviceModel, TileId, WireBundle
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
 from tilewright.device.stream_switch import STEPS, Ports
@@ -19,9 +20,8 @@ from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 from tilewright.sim.fifo import Beat, Fifo
 
-WORD_BYTES = 4
-NUM_ARBITERS = 8
-"""`Arbiter` fields have 3 bits."""
+NUM_ARBITERS = len(SlaveSlot.arbit.limits)
+"""All that registers can name; `device.NUM_ARBITERS` are those that flows get."""
 
 
 class PortName(NamedTuple):

@@ -1,6 +1,6 @@
-"""What happened when: rows of numbers that reports are made of, written by whoever acts.
+"""The trace of a run, rows of numbers that reports are made of, and the lines that cores print.
 
-A row is (cycle, event, part, a, b). Parts are numbered by the `PartIds`; what a and b are is said at each event.
+A row is (cycle, event, part, a, b). Parts are numbered by `PartIds`; what a and b are is said at each event.
 """
 
 from __future__ import annotations

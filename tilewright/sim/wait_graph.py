@@ -1,4 +1,4 @@
-"""Everybody on a machine who acts, and what there is to say of those who do not."""
+"""The wait graph of a machine: from an actor that waits to the one that should end the wait, or why there is none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tilewright.sim.trace import Rows, TraceEvent
 
 @dataclass(frozen=True)
 class Blocker:
-    """Somebody who should end a wait; `how` says in what way."""
+    """The actor that should end a wait; `how` says in what way."""
 
     actor: Actor
     how: str = ""
@@ -35,7 +35,7 @@ class Blocker:
 
 @dataclass(frozen=True)
 class Cause:
-    """Nobody will end it: the reason, in words of the program, and what to do about it."""
+    """No actor will end it: the reason, in words of the program, and what to do about it."""
 
     text: str
     location: LocationAttr = UNKNOWN_LOC
@@ -45,7 +45,7 @@ WaitEdge: TypeAlias = "Blocker | Cause"
 
 
 class WaitGraph:
-    """The actors of a machine, by what they are."""
+    """The actors of a machine, by the block that each of them is."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
@@ -108,7 +108,7 @@ def asked_at(actor: Actor) -> LocationAttr:
 
 
 def pushed_at(channel: Channel, actor: Actor) -> LocationAttr:
-    """Where the last task of a channel comes from; where somebody waits for the channel if it never had one."""
+    """Where the last task of a channel comes from; where the channel is waited for if it never had one."""
     return channel.latest.location if channel.latest is not None else asked_at(actor)
 
 
@@ -117,7 +117,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def lock_edge(graph: WaitGraph, actor: Actor, need: LockNeed) -> WaitEdge:
-    """Whoever should release a lock."""
+    """The channel or core that should release a lock."""
     if need.exactly and need.lock.value > need.value:
         return _overtaken(actor, need)
     releasing = releasers(graph, need.lock)
@@ -236,7 +236,7 @@ def _is_shared(graph: WaitGraph, fifo: Fifo) -> bool:
 
 
 def _feeder(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
-    """Who feeds a stream that is empty. Of several, somebody who has something to do."""
+    """Who feeds a stream that is empty. Of several, one that has something to do."""
     found = list(_sources(graph, actor, fifo, set()))
     if not found:
         return Cause(f"no route leads to {fifo}: the design needs a flow that ends there", asked_at(actor))
@@ -285,7 +285,7 @@ def slave_edge(actor: Actor, slave: Slave) -> Cause:
 
 
 def arbiter_edge(graph: WaitGraph, actor: Actor, arbiter: Arbiter) -> WaitEdge:
-    """Whoever sends the packet that holds an arbiter."""
+    """The sender of the packet that holds an arbiter."""
     slave = arbiter.held_by
     if slave is None:
         return Cause(f"{arbiter} is free", asked_at(actor))
@@ -365,7 +365,7 @@ def _instead(controller: Controller | None) -> str:
 
 
 def poll_edge(graph: WaitGraph, actor: Actor, polled: Polled) -> WaitEdge:
-    """Whoever changes a register."""
+    """The actor that changes a register."""
     place, offset = graph.machine.model.locate(polled.address)
     tile = graph.machine.tiles.get(place)
     found = _who_changes(graph, tile, offset) if tile is not None else []

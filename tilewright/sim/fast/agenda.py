@@ -1,4 +1,4 @@
-"""Who acts next: the engine's queue and its signals, for parts by their number."""
+"""The agenda: the engine's queue of turns and its signals, for parts by their number."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def slot_is_used(s: FastState, slot: int) -> int:
 
 @native
 def advance(s: FastState) -> int:
-    """Go on to the next cycle in which somebody acts; NONE if there is none, LATER if it is after the last one."""
+    """Go on to the next cycle in which a part acts; NONE if there is none, LATER if it is after the last one."""
     at = NONE
     for ahead in range(1, WHEEL):
         if slot_is_used(s, (s.now + ahead) & MASKS):
@@ -146,7 +146,7 @@ def advance(s: FastState) -> int:
 
 @native
 def next_part(s: FastState) -> int:
-    """Whose turn it is; NONE if nobody will ever act again, LATER if nobody does before the last cycle is over."""
+    """The part whose turn it is; NONE if none will ever act again, LATER if none does before the last cycle is over."""
     while True:
         part = marked_now(s)
         if part == NONE:

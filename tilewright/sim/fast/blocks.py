@@ -10,8 +10,10 @@ import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import SlaveSlot
-from tilewright.sim.descriptors import WORD_BYTES, Addresses, BdDimension, byte_addresses
+from tilewright.sim.descriptors import Addresses, BdDimension, byte_addresses
 from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.engine import FastEngine
@@ -20,7 +22,6 @@ from tilewright.sim.fast.state import (
     DIMENSIONS,
     MAX_TARGETS,
     NONE,
-    SLOTS,
     BdField,
     ChannelStep,
     Exit,
@@ -118,7 +119,7 @@ class FastFifo(Fifo):
         return int(self.native.state.fifo_words[self.number])
 
     def begin_with(self, start: Callable[[], object]) -> None:
-        """Native code starts nobody, so who is a process waits from the beginning."""
+        """Native code starts no processes, so a reader that is one waits from the beginning."""
         start()
 
     def push(self, beat: Beat) -> None:
@@ -287,7 +288,7 @@ class FastChannel(Channel):
 
 
 class FastSwitch(Switch):
-    """After a change all its slave ports lead nobody knows where."""
+    """A change makes the routes of all its slave ports unknown until a word needs one."""
 
     fast: FastEngine
     number: int
@@ -305,13 +306,13 @@ class FastSwitch(Switch):
 
     def tell_route(self, slave: FastSlave) -> None:
         """Write down where a slave port leads."""
-        state, first = self.fast.state, slave.index * SLOTS
+        state, first = self.fast.state, slave.index * NUM_SLAVE_SLOTS
         state.slave_known[slave.index] = 1
         if not self.is_enabled(slave):
             state.slave_kind[slave.index] = SlaveKind.NOWHERE
         elif self.is_packet(slave):
             state.slave_kind[slave.index] = SlaveKind.PACKET
-            for slot in range(SLOTS):
+            for slot in range(NUM_SLAVE_SLOTS):
                 self._tell_rule(slave, slot, first + slot)
         else:
             targets = self.circuit(slave).targets

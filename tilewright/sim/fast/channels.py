@@ -1,4 +1,7 @@
-"""DMA channels: `dma` once more, as steps that each end with a wait or some cycles."""
+"""DMA channels as native code: a machine of steps, each of which ends with a wait or some cycles.
+
+Cycle for cycle the same as the processes in `sim.dma`, which are the meaning.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Handler = Callable[[int, int], int]
 
 
 class FastEngine(Engine):
-    """Time, and everybody's turns, are in the state."""
+    """Time, and the turns of all parts, are in the state."""
 
     def __init__(self, state: FastState):
         self.state = state
@@ -122,9 +122,9 @@ class FastEngine(Engine):
         return self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
 
     def _goes_on_by_words(self) -> bool:
-        """Nobody moves: let words in blocks go on one by one, so that everybody finds out what it waits for, and when.
+        """No part moves: let words in blocks go on one by one, so that each finds out what it waits for, and when.
 
-        Somebody who looks again and again goes on for ever, so then only what happens in this cycle matters.
+        A part that looks again and again goes on for ever, so then only what happens in this cycle matters.
         """
         if not self.state.adopted:
             return False
@@ -136,7 +136,7 @@ class FastEngine(Engine):
         return True
 
     def _end_cycle_by_words(self) -> None:
-        """Let words in blocks come to where they are at the end of this cycle, and everybody to what it waits for."""
+        """Let words in blocks come to where they are at the end of this cycle, and all parts to what they wait for."""
         self.state.exit_part = len(self.state.part_kind)
         self.settle()
         self.state.blocks = 0

@@ -140,7 +140,7 @@ def act(s: FastState, part: int) -> int:
 
 @native.entry
 def go(s: FastState, first: int) -> int:
-    """Let `first` go on, unless it is NONE, then everybody else in turn; gives why it stopped: an `Exit`."""
+    """Let `first` go on, unless it is NONE, then all others in turn; gives why it stopped: an `Exit`."""
     if first != NONE:
         code = act(s, first)
         if code != Exit.GO_ON:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
-from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
@@ -32,7 +31,6 @@ from tilewright.sim.fast.state import (
     BD_NUMBERS,
     NONE,
     REGIONS,
-    SLOTS,
     BdField,
     ChannelStep,
     CoreStep,
@@ -50,8 +48,6 @@ from tilewright.sim.register_roles import RegisterEffect, RegisterRole
 from tilewright.sim.switch import Arbiter, PortName, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Trace
-
-assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"
 
 
 class FastMachine(Machine):
@@ -112,7 +108,7 @@ class FastMachine(Machine):
         return NativeSignal(self.fast, self.state.signal_mux + self.numbering.tiles[place])
 
     def mem_tile(self, place: TileId) -> Tile | None:
-        """The one west of a partition has no streams and no channels that anybody uses."""
+        """The one west of a partition has no streams and no channels that are used."""
         self._is_beyond = place not in self.tiles
         found = super().mem_tile(place)
         self._is_beyond = False
@@ -147,7 +143,7 @@ class FastMachine(Machine):
         self.state.close()
 
     def _empty(self) -> None:
-        """Let nobody be anywhere, and nothing be known."""
+        """Let no part have a turn, and nothing be known."""
         state = self.state
         for name in state.columns():
             if name not in ("trace_rows", "tree_words", "node_times"):

@@ -1,4 +1,4 @@
-"""Which number each stream, slave port, channel and so on of a device has in the columns of the state."""
+"""Numbers of the streams, slave ports, channels and so on of a device: their places in the columns of the state."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
@@ -17,7 +18,6 @@ from tilewright.sim.fast.state import (
     MAX_TARGETS,
     REGIONS,
     ROW,
-    SLOTS,
     TIMES,
     WHEEL,
     WORD_BITS,
@@ -58,7 +58,7 @@ class Numbering:
         self.bds = sum(r.bds for r in resources)
         self.locks_of_tiles = sum(r.locks for r in resources)
         self.locks = self.locks_of_tiles + (model.resources(TileType.MemTile).locks if model.is_virtualized else 0)
-        """With those of the mem tile west of a partition, which is nobody's."""
+        """With those of the mem tile west of a partition, which no design owns."""
 
     def arbiter(self, tile: TileId, number: int) -> int:
         return self.tiles[tile] * NUM_ARBITERS + number
@@ -79,8 +79,8 @@ class Numbering:
             "fifo": fifos,
             "beat": fifos * ring,
             "slave": len(self.slaves),
-            "rule": len(self.slaves) * SLOTS,
-            "target": len(self.slaves) * SLOTS * MAX_TARGETS,
+            "rule": len(self.slaves) * NUM_SLAVE_SLOTS,
+            "target": len(self.slaves) * NUM_SLAVE_SLOTS * MAX_TARGETS,
             "arbiter": tiles * NUM_ARBITERS,
             "lock": self.locks,
             "channel": channels,

@@ -1,4 +1,4 @@
-"""What native code comes back for: the rare things that Python does."""
+"""Services of Python for native code, which comes back for what is rare."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import CallOp
 
 from tilewright.device import LockAction
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
 from tilewright.sim.core_code import SuspendPoint
-from tilewright.sim.descriptors import PAD, WORD_BYTES, BdLock, BufferDescriptor, word_offsets
+from tilewright.sim.descriptors import PAD, BdLock, BufferDescriptor, word_offsets
 from tilewright.sim.dma import Token, packet_header
 from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels

@@ -1,12 +1,14 @@
-"""Words through the switches: `fifo` and `switch` once more, in numbers."""
+"""Words through the switches as native code; `sim.fifo` and `sim.switch` are the meaning."""
 
 from __future__ import annotations
 
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.packets import PacketHeader
 from tilewright.sim.fast.agenda import fire, schedule, wait_for
-from tilewright.sim.fast.state import MAX_TARGETS, NONE, SLOTS, Exit, FastState, SlaveKind, WaitKind, native
+from tilewright.sim.fast.state import MAX_TARGETS, NONE, Exit, FastState, SlaveKind, WaitKind, native
 
-PACKET_ID = 31
-"""The bits of a header that hold the packet's id: device/packets.py; checked by a test."""
+PACKET_ID = PacketHeader.id.mask
+"""Native code knows integers of its module, not attributes of what is in them."""
 
 
 @native.entry
@@ -71,7 +73,7 @@ def pass_on(s: FastState, part: int, slave: int, word: int, last: int, fifo: int
         if s.slave_kind[slave] == SlaveKind.NOWHERE:
             wait_for(s, part, s.signal_switch + s.slave_switch[slave], WaitKind.NOWHERE)
             return Exit.GO_ON
-        rule = slave * SLOTS
+        rule = slave * NUM_SLAVE_SLOTS  # a circuit uses the first of a port's rules
         if s.slave_kind[slave] == SlaveKind.PACKET:
             is_header = 1
             rule = find_rule(s, slave, word)
@@ -118,7 +120,7 @@ def close_packet(s: FastState, slave: int, rule: int, last: int) -> int:
 
 @native
 def find_rule(s: FastState, slave: int, header: int) -> int:
-    for rule in range(slave * SLOTS, slave * SLOTS + SLOTS):
+    for rule in range(slave * NUM_SLAVE_SLOTS, slave * NUM_SLAVE_SLOTS + NUM_SLAVE_SLOTS):
         if s.rule_on[rule] != 0 and ((header & PACKET_ID) ^ s.rule_id[rule]) & s.rule_mask[rule] == 0:
             return rule
     return NONE

@@ -1,4 +1,4 @@
-"""A descriptor's words between memory and a channel: `descriptors` once more, in numbers."""
+"""Words of a descriptor between memory and a channel as native code; `sim.descriptors` is the meaning."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, FastSt
 
 @native
 def find_region(s: FastState, channel: int, address: int) -> int:
-    """The memory that an address is in, as the DMA of a tile sees it; NONE where that is nobody's."""
+    """The memory that an address is in, as the DMA of a tile sees it; NONE where it is in none."""
     tile = s.channel_tile[channel]
     if s.tile_is_shim[tile] != 0:
         for region in range(s.host_first, s.host_end):

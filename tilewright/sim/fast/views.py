@@ -1,4 +1,4 @@
-"""Who of the native parts waits for what, in the words of the plain model."""
+"""Waits of native parts, in the words of the plain model."""
 
 from __future__ import annotations
 
@@ -110,5 +110,5 @@ def _core_asker(activation: Activation) -> object:
 
 
 def _nothing() -> Process[None]:
-    """The process of somebody whom native code plays."""
+    """Stands for the process of a part that is native code."""
     yield from ()
