@@ -20,7 +20,7 @@ from gemm_design import gemm_text
 from timing import REPEATS, best
 
 import tilewright as tw
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 SIZES = 256, 512, 1024
 VENDOR_CYCLES_PER_SECOND = 0.050 * 1e9 / 1200
@@ -47,7 +47,7 @@ def measure(size: int) -> Measured:
     events = device.machine.engine.events
     seconds = best(lambda: device.run(a, b, c))
     events = (device.machine.engine.events - events) // REPEATS
-    words = int(result.trace[result.trace[:, 1] == Event.BD_END][:, 4].sum())
+    words = int(result.trace[result.trace[:, 1] == TraceEvent.BD_END][:, 4].sum())
     return Measured(size, seconds, best(lambda: a @ b), result.cycles, events, 4 * words)
 
 

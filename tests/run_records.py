@@ -10,27 +10,27 @@ import numpy as np
 from tilewright.device import DEVICES, DmaDirection, TileId
 from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import HostArgument, RunRecord
-from tilewright.sim.record import Names as Names
-from tilewright.sim.trace import Event
+from tilewright.sim.record import SourceNames as SourceNames
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.stream import Header, Operation, Stream
 
 DEVICE = DeviceName.npu1_1col
-ROSTER = roster_of(DEVICE)
+PART_IDS = part_ids_of(DEVICE)
 SHIM, MEM, CORE = TileId(0, 0), TileId(0, 1), TileId(0, 2)
 TIMING = Timing(instruction=10, host_read=20, host_write=5)
 
 
 def channel(tile: TileId, direction: DmaDirection, number: int = 0) -> int:
-    return ROSTER.number(PartKind.CHANNEL, tile, (direction, number))
+    return PART_IDS.number(PartKind.CHANNEL, tile, (direction, number))
 
 
 def core(tile: TileId = CORE) -> int:
-    return ROSTER.number(PartKind.CORE, tile)
+    return PART_IDS.number(PartKind.CORE, tile)
 
 
-Row = tuple[int, Event, int] | tuple[int, Event, int, int] | tuple[int, Event, int, int, int]
+Row = tuple[int, TraceEvent, int] | tuple[int, TraceEvent, int, int] | tuple[int, TraceEvent, int, int, int]
 
 
 def record_of(rows: Sequence[Row], cycles: int, operations: Sequence[Operation] = (), **more: Any) -> RunRecord:
@@ -47,6 +47,6 @@ def record_of(rows: Sequence[Row], cycles: int, operations: Sequence[Operation] 
         "carried": {},
         "arguments": [HostArgument(0, "a", 0x1_0000_0000, 256)],
         "descriptors": {},
-        "names": Names(),
+        "names": SourceNames(),
     }
     return RunRecord(**given | more)

@@ -103,7 +103,7 @@ class AirProgram:
         return f"<AirProgram {shortened(self.name)}: functions {shortened(', '.join(self._functions())) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        from tilewright.report.cards import listing_html
+        from tilewright.report.markup import listing_html
 
         rows = [[name] for name in self._functions()]
         return listing_html(f"AIR program {self.name}", [(("function",), rows)])

@@ -19,7 +19,7 @@ from tilewright.cli.main import main
 from tilewright.cli.show import SHIPPED
 from tilewright.device import DmaDirection
 from tilewright.report.page import page_html
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason="there is no Chromium")
 
@@ -311,7 +311,7 @@ def test_a_page_of_many_events_opens_soon(page: Page, tmp_path: Path) -> None:
 def busy_rows(part: int, descriptors: int) -> np.ndarray:
     """A channel that moves 50 words in every 100 cycles."""
     starts = 100 * np.arange(descriptors)
-    steps = [(0, Event.BD, 0), (10, Event.MOVE, 50), (50, Event.FLOW, 0), (100, Event.BD_END, 50)]
+    steps = [(0, TraceEvent.BD, 0), (10, TraceEvent.MOVE, 50), (50, TraceEvent.FLOW, 0), (100, TraceEvent.BD_END, 50)]
     columns = [np.stack([starts + at, *(np.full(descriptors, x) for x in (e, part, 1, w))], 1) for at, e, w in steps]
     return np.stack(columns, axis=1).reshape(-1, 5)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright import txn
 from tilewright.device import DeviceModel, TileId
-from tilewright.sim.register_roles import Role, register_roles
+from tilewright.sim.register_roles import RegisterEffect, register_roles
 
 WORDS = (0, 1, 2, 3, 4, 16, 0xFF, 0x80000000, 0x02000000, 0xFFFFFFFF, 0xFFFFFFFC, 0x7FFFFFFF)
 
@@ -51,7 +51,7 @@ class RandomStream:
             case _:
                 return self.model.tile_address(*place, self.random.choice(list(roles)))
 
-    def with_role(self, role: Role) -> tuple[TileId, int]:
+    def with_role(self, role: RegisterEffect) -> tuple[TileId, int]:
         """A register of some kind, and its tile."""
         while True:
             place = self.random.choice(self.tiles)
@@ -71,7 +71,7 @@ class RandomStream:
 
     def descriptor(self) -> list[txn.Operation]:
         """A descriptor that is marked valid, most of the time, and moves something."""
-        place, _ = self.with_role(Role.QUEUE)
+        place, _ = self.with_role(RegisterEffect.QUEUE)
         bd = self.random.randrange(min(self.model.num_bds(*place), 4))
         start = self.model.bd_address(*place, bd)
         words = [self.random.choice((0, 0, word(self.random))) for _ in range(8)]
@@ -82,17 +82,19 @@ class RandomStream:
 
     def push(self) -> list[txn.Operation]:
         value = self.random.randrange(4) | self.random.choice((0, 0, 0x8000_0000, 0x0003_0000, word(self.random)))
-        return [txn.write(self.with_role(Role.QUEUE)[1], value)]
+        return [txn.write(self.with_role(RegisterEffect.QUEUE)[1], value)]
 
     def route(self) -> list[txn.Operation]:
         """Something on switches and multiplexers."""
-        mux = [txn.write(self.with_role(Role.SHIM_MUX)[1], self.random.choice((0x4400, 0x50, word(self.random))))]
+        mux = [
+            txn.write(self.with_role(RegisterEffect.SHIM_MUX)[1], self.random.choice((0x4400, 0x50, word(self.random))))
+        ]
         enable = self.random.choice((0x8000_0000, 0x8000_0000, 0xC000_0000, 0x4000_0000))
-        ports = [self.with_role(Role.SWITCH)[1] for _ in range(4)]
+        ports = [self.with_role(RegisterEffect.SWITCH)[1] for _ in range(4)]
         return mux + [txn.write(port, enable | self.random.choice((0, 5, 9, word(self.random)))) for port in ports]
 
     def patch(self) -> list[txn.Operation]:
-        place, _ = self.with_role(Role.SHIM_MUX)
+        place, _ = self.with_role(RegisterEffect.SHIM_MUX)
         start = self.model.bd_address(*place, self.random.randrange(4))
         offset = self.random.choice((0, 0, 64, 0x8000_0000, word(self.random)))
         return [txn.address_patch(start + self.random.choice((4, 4, 4, 0)), self.random.choice((0, 1, 2, 7)), offset)]
@@ -102,7 +104,7 @@ class RandomStream:
         return [txn.Operation(txn.Opcode.MASKPOLL, **fields)]
 
     def sync(self) -> list[txn.Operation]:
-        place, _ = self.with_role(Role.QUEUE)
+        place, _ = self.with_role(RegisterEffect.QUEUE)
         extent = self.random.choice((0, 1, 1, 2, 255))
         return [txn.sync(*place, self.random.randrange(3), self.random.randrange(3), extent, 1)]
 

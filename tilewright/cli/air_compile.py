@@ -151,8 +151,8 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
 
 def _linked(code: GpuCode) -> GpuCode:
     """What a driver loads; says so if there is no linker for it."""
+    from tilewright.native.gpu_amdgcn import NoLinker
     from tilewright.native.gpu_code import linked_code
-    from tilewright.native.gpu_link import NoLinker
 
     try:
         return linked_code(code)

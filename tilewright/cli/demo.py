@@ -187,15 +187,15 @@ def _picture(product: Product) -> Iterator[str]:
     from tilewright.device import TileId
     from tilewright.report.shares import shares_of
     from tilewright.report.spans import spans_of
-    from tilewright.sim.parts import PartKind, roster_of
+    from tilewright.sim.parts import PartKind, part_ids_of
 
     record = product.result.record
-    shares, roster = shares_of(record, spans_of(record)), roster_of(record.model.name)
+    shares, part_ids = shares_of(record, spans_of(record)), part_ids_of(record.model.name)
     columns, rows = ({place[axis] for place in record.names.stops} for axis in (0, 1))
     for row in sorted(rows, reverse=True):
         cells = list[str]()
         for column in sorted(columns):
-            busy = shares.busy(roster.number(PartKind.CORE, TileId(column, row))) / record.cycles
+            busy = shares.busy(part_ids.number(PartKind.CORE, TileId(column, row))) / record.cycles
             cells.append(f"[green]{BARS[round(busy * (len(BARS) - 1))] * 3}[/] {busy:4.0%}")
         yield "  " + "   ".join(cells)
 
@@ -204,12 +204,12 @@ def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequ
     from tilewright.cli.files import write_text
     from tilewright.driver.sources import texts_of
     from tilewright.report.markup import Heading, table
-    from tilewright.report.page import Section, page_html
+    from tilewright.report.page import PageSection, page_html
 
     record = product.result.record
     headings = [Heading(heading, heading not in (HEADINGS[0], HEADINGS[-1])) for heading in HEADINGS]
     sizes = table("Products of one build", headings, [_cells(row) for row in rows], "sizes-table")
     lead = f"All of these came from one compilation. What follows is the run of {best.size}."
     title = f"{best.size} of {gemm.gemm.operand}"
-    sections = [Section("sizes", "Sizes", lead, sizes)]
+    sections = [PageSection("sizes", "Sizes", lead, sizes)]
     write_text(path, page_html(record, title, texts_of(record.locations), sections))

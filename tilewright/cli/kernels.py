@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
 
 def describe(definition: Definition) -> dict[str, Any]:
     """The facts about a kernel, in plain types."""
-    from tilewright.kernels.definition import Memory
+    from tilewright.kernels.definition import MemoryArg
 
     return {
         "name": definition.name,
@@ -44,8 +44,8 @@ def describe(definition: Definition) -> dict[str, Any]:
             {
                 "name": parameter.name,
                 "type": parameter.element,
-                "memory": isinstance(parameter, Memory),
-                "size": parameter.size if isinstance(parameter, Memory) else None,
+                "memory": isinstance(parameter, MemoryArg),
+                "size": parameter.size if isinstance(parameter, MemoryArg) else None,
             }
             for parameter in definition.parameters
         ],

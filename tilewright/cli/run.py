@@ -101,7 +101,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
     from tilewright.ir.run_errors import Unfinished
     from tilewright.sim.stops import Interrupted
 
-    start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.judge.notes
+    start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.policy.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
     try:
         with progress_line() as progress, warnings.catch_warnings():

@@ -85,7 +85,7 @@ def typed_buffer(name: str, spec: str, type: Any, needed_bytes: Callable[[], int
     """A new array for an argument of a memref type, filled as `spec` says; as large as is needed if that is open."""
     from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-    from tilewright.native.numpy_types import dtype_of
+    from tilewright.native.host_arrays import dtype_of
 
     try:
         shape: tuple[int, ...] = type.get_shape()

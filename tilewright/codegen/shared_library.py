@@ -26,8 +26,7 @@ from tilewright.ir.diagnostics import fail, file_position, place
 from tilewright.ir.escapes import comment_text, visible
 from tilewright.ir.free_names import FreeNames
 from tilewright.native.host import library_triple, object_code
-from tilewright.native.memory_functions import define_memory_functions
-from tilewright.native.shared_object import link_shared
+from tilewright.native.shared_object import define_memory_functions, link_shared
 
 BYTE = ir.IntType(8)
 NO_FAILURE = "not a failure of this library"

@@ -38,12 +38,12 @@ from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
-from tilewright.sim.core_binding import TilePort
-from tilewright.sim.faults import Judge, levels_of
+from tilewright.sim.core_binding import TileCorePort
+from tilewright.sim.faults import FaultPolicy, levels_of
 from tilewright.sim.host_needs import HostUse, host_uses, stream_uses
 from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
-from tilewright.sim.runs import HostArrays, Program, Progress, Runner, Watch
+from tilewright.sim.runs import HostArrays, LocatedStream, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.tile import Tile
 from tilewright.support.tracebacks import at_user_line
@@ -122,8 +122,8 @@ class LoadedDevice(SimulatedDevice):
         self.design = design
         self.kernels = kernels
         self._device = device
-        self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], Program] | None = None
-        super().__init__(lambda: make_machine(device.model, judge_of(levels), timing, Model.named(model)))
+        self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], LocatedStream] | None = None
+        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, Model.named(model)))
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
@@ -131,7 +131,7 @@ class LoadedDevice(SimulatedDevice):
         images = {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops}
         runner = Runner(machine, images)
         image = prepare(self._device)
-        runner.configure(Program(image.stream, image.locations))
+        runner.configure(LocatedStream(image.stream, image.locations))
         return runner
 
     @at_user_line
@@ -178,14 +178,14 @@ class LoadedDevice(SimulatedDevice):
             with call.lent(partial(host_uses, code, runner.machine.model)) as buffers:
                 return RunResult(runner.run(bind_stream(runner, code, buffers), entries, watch))
 
-    def _program(self, op: RuntimeSequenceOp, sequence: str | None, scalars: Mapping[int, int]) -> Program:
+    def _program(self, op: RuntimeSequenceOp, sequence: str | None, scalars: Mapping[int, int]) -> LocatedStream:
         """What a sequence does for these scalars, by number; the last one is kept for runs that follow."""
         key = op, tuple(scalars.items())
         if self._last is None or self._last[0] != key:
             names, parameters = op.argument_names, op.body.block.args
             stream = decode(self.design.words(sequence, {names[n]: value for n, value in scalars.items()}))
             values: dict[SSAValue, int] = {parameters[n]: value for n, value in scalars.items()}
-            self._last = key, Program(stream, operation_locations(op, values, len(stream.operations)))
+            self._last = key, LocatedStream(stream, operation_locations(op, values, len(stream.operations)))
         return self._last[1]
 
 
@@ -203,7 +203,7 @@ def _prepare(machine: Machine, design: Design, kernels: Kernels, device: DeviceO
 
 def _bind_core(program: CoreProgram, tile: Tile, kernels: Kernels) -> None:
     """Give a core its program; the functions that it calls are found when it does."""
-    port = TilePort(tile, kernels)
+    port = TileCorePort(tile, kernels)
     tile.program = BoundCore(program, port)
     tile.core_releases = {port.lock(lock) for lock in released_locks(program.op)}
 
@@ -219,7 +219,7 @@ class BareDevice(SimulatedDevice):
         timing: Timing | None = None,
     ):
         """A `device` of `tilewright.device`; `levels`, `model` and `timing` are as in `Design.load`."""
-        super().__init__(lambda: make_machine(device, judge_of(levels or {}), timing, Model.named(model)))
+        super().__init__(lambda: make_machine(device, policy_of(levels or {}), timing, Model.named(model)))
 
     @at_user_line
     def run(
@@ -244,9 +244,9 @@ class BareDevice(SimulatedDevice):
             return RunResult(runner.run(bind_stream(runner, code, buffers), watch=watch))
 
 
-def judge_of(levels: Levels) -> Judge:
+def policy_of(levels: Levels) -> FaultPolicy:
     """What decides which hazards are faults: levels by the names of hazards."""
-    return Judge(levels_of(f"{kind}={level}" for kind, level in levels.items()))
+    return FaultPolicy(levels_of(f"{kind}={level}" for kind, level in levels.items()))
 
 
 def parameters_in(design: Design) -> list[ScratchpadParameterOp]:

@@ -138,8 +138,8 @@ class HipDevice(DriverDevice[Hip]):
         self.driver.call("hipSetDevice", self.number)
 
     def _compiled(self, module: GPUModuleOp) -> LoadableCode:
+        from tilewright.native.gpu_amdgcn import NoLinker
         from tilewright.native.gpu_code import compile_kernels, linked_code, machine_of  # LLVM, only needed here
-        from tilewright.native.gpu_link import NoLinker
 
         code = compile_kernels(module, machine_of(self.options.target, self.options.wave_size))
         try:

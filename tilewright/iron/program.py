@@ -53,7 +53,7 @@ class Program:
         return f"<Program on {self.device}: {workers}, ObjectFifos {fifos or 'none'}>"
 
     def _repr_html_(self) -> str:
-        from tilewright.report.cards import listing_html
+        from tilewright.report.markup import listing_html
 
         fifos = [(fifo.name, *fifo.facts().values()) for fifo in self._fifos()]
         headings = "ObjectFifo", "object", "deep", "from", "to"

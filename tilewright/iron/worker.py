@@ -173,7 +173,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         return {"worker": self._function_name, "on": str(self.tile), "takes": ", ".join(map(str, self.flat_fn_args))}
 
     def _repr_html_(self) -> str:
-        from tilewright.report.cards import facts_html
+        from tilewright.report.markup import facts_html
 
         return facts_html(str(self), self.facts())
 

@@ -11,14 +11,17 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.elementwise import TILE
 from tilewright.kernels.numbers import Floats, bf16, bf16_step, f32
 
 _SQRT_2_OVER_PI = float(bf16_step(0.79788456))
 _BETA = float(bf16_step(0.044715))
 _LEAST = np.float32(-32768)  # what the search for a maximum starts from
-_IN_OUT = [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)]
+_IN_OUT = [MemoryArg("a_in", "bf16", TILE), MemoryArg("c_out", "bf16", TILE)]
+_EPSILON = np.float32(1e-5)
+_ROW = [MemoryArg("input", "bf16"), MemoryArg("output", "bf16"), ScalarArg("cols")]
+_F32_ROW = [MemoryArg("input", "f32"), MemoryArg("output", "f32"), ScalarArg("cols")]
 
 
 def _steps(count: int) -> Callable[..., int]:
@@ -75,7 +78,7 @@ def gelu(call: Call, a: Array, c: Array) -> None:
 
 @define(
     "swiglu_bf16",
-    [Memory(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
+    [MemoryArg(part, "bf16", TILE) for part in ("input", "weights_1", "weights_2", "output")],
     _steps(9),
     "output = input * weights_1 * silu(input * weights_2)",
 )
@@ -90,7 +93,7 @@ def _softmax_cost(call: Call, _source: Array, _target: Array, count: int) -> int
 
 @define(
     "softmax_bf16",
-    [Memory("input", "bf16"), Memory("output", "bf16"), Scalar("input_size")],
+    [MemoryArg("input", "bf16"), MemoryArg("output", "bf16"), ScalarArg("input_size")],
     _softmax_cost,
     "output = exp(input) / the sum of that",
 )
@@ -120,7 +123,7 @@ def _row_cost(call: Call, _source: Array, _target: Array, count: int, mode: int)
 
 @define(
     "mm_activation_epilogue_row",
-    [Memory("c_in", "f32"), Memory("c_out", "f32"), Scalar("n"), Scalar("mode")],
+    [MemoryArg("c_in", "f32"), MemoryArg("c_out", "f32"), ScalarArg("n"), ScalarArg("mode")],
     _row_cost,
     "c_out = c_in, its silu where mode is 1, its gelu where it is 2",
 )
@@ -128,3 +131,57 @@ def activation_row(call: Call, source: Array, target: Array, count: int, mode: i
     x = call.part(source, count)
     given = {1: lambda: x * _sigmoid(call, x), 2: lambda: f32(gelu_of(call, bf16_step(x)))}
     call.part(target, count)[:] = given.get(mode, lambda: x)()
+
+
+def _cost(call: Call, _source: Array, _target: Array, count: int) -> int:
+    return cost.functions(call, count, 6)
+
+
+def _inverse_root(value: np.float32) -> np.float32:
+    return np.float32(1) / np.sqrt(value)
+
+
+@define("layer_norm", _ROW, _cost, "output = (input - mean) / deviation")
+def layer_norm(call: Call, source: Array, target: Array, count: int) -> None:
+    x, lanes = f32(call.part(source, count)), call.unit.lanes
+    mean = lane_sum(x, lanes) / np.float32(count)
+    variance = lane_sum(x * x, lanes) / np.float32(count) - mean * mean
+    scale = bf16_step(_inverse_root(variance + _EPSILON))
+    call.part(target, count)[:] = bf16(bf16_step(x - bf16_step(mean)) * scale)
+
+
+@define("layer_norm_f32", _F32_ROW, _cost, "output = (input - mean) / deviation")
+def layer_norm_f32(call: Call, source: Array, target: Array, count: int) -> None:
+    x, lanes = call.part(source, count), call.unit.lanes
+    apart = x - lane_sum(x, lanes) / np.float32(count)
+    variance = lane_sum(apart * apart, lanes) / np.float32(count)
+    call.part(target, count)[:] = apart * _inverse_root(variance + _EPSILON)
+
+
+@define("rms_norm", _ROW, _cost, "output = input / the root of the mean square")
+def rms_norm(call: Call, source: Array, target: Array, count: int) -> None:
+    x = f32(call.part(source, count))
+    scale = bf16_step(_inverse_root(lane_sum(x * x, call.unit.lanes) / np.float32(count) + _EPSILON))
+    call.part(target, count)[:] = bf16(x * scale)
+
+
+def _rope_cost(call: Call, _source: Array, _angles: Array, _target: Array, count: int) -> int:
+    return cost.functions(call, count, 6)
+
+
+@define(
+    "rope",
+    [
+        MemoryArg("input", "bf16"),
+        MemoryArg("lut", "bf16"),
+        MemoryArg("output", "bf16"),
+        ScalarArg("dims"),
+    ],
+    _rope_cost,
+    "output = input, each pair turned by the angle whose cosine and sine are in lut",
+)
+def rope(call: Call, source: Array, angles: Array, target: Array, count: int) -> None:
+    even, odd = f32(call.part(source, count)).reshape(-1, 2).T
+    cosine, sine = f32(call.part(angles, count)).reshape(-1, 2).T
+    turned = bf16_step(even * cosine) - bf16_step(odd * sine), bf16_step(even * sine) + bf16_step(odd * cosine)
+    call.part(target, count)[:] = bf16(np.stack(turned, axis=1).reshape(-1))

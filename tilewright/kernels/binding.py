@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,16 +22,18 @@ from tilewright.dialects.func import PRINTS, FuncOp
 from tilewright.errors import ArgumentError, UnknownNameError, near_match
 from tilewright.ir.diagnostics import fail
 from tilewright.kernels.declaration import Declaration
-from tilewright.kernels.definition import DTYPES, Call, Definition, Memory, Parameter
+from tilewright.kernels.definition import DTYPES, Call, Definition, MemoryArg, Parameter
 from tilewright.kernels.registry import definitions
-from tilewright.kernels.sources import source_kernel, unusable_kernel
-from tilewright.native.host_arrays import shown
-from tilewright.native.numpy_types import NotInNumPy, dtype_of
+from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.core_kernels import refuse_call
-from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
+from tilewright.sim.kernels import CallingCore, CKernel, KernelError, costs, on_core
 
 Kernel = Callable[..., Any]
+_PORTABLE = ("-D", "-U", "-I", "-std=")
+"""Flags that mean the same to the compiler of this computer."""
+SHOWN_LINES = 4
+"""Of a compiler's message: an error, its line of the source, and what points there."""
 
 
 class DeviceKernels(Mapping[str, Kernel]):
@@ -152,7 +156,7 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
 
 def _preparation(parameter: Parameter) -> Callable[[Any], Any]:
     """Memory as a flat array of the kernel's own type; C++ only sees a pointer."""
-    if not isinstance(parameter, Memory):
+    if not isinstance(parameter, MemoryArg):
         return int
     dtype = DTYPES[parameter.element]
 
@@ -196,14 +200,14 @@ def _dtype(type: Attribute) -> np.dtype[Any] | None:
 
 
 def _same(parameter: Parameter, type: Attribute) -> bool:
-    if isinstance(parameter, Memory):
+    if isinstance(parameter, MemoryArg):
         return isa(type, MemRefType) and _dtype(type.element_type) == DTYPES[parameter.element]
     return _is_integer(type)
 
 
 def _same_width(parameter: Parameter, type: Attribute) -> bool:
     """`i8` may mean either sign."""
-    if not isinstance(parameter, Memory):
+    if not isinstance(parameter, MemoryArg):
         return _is_integer(type)
     found = _dtype(type.element_type) if isa(type, MemRefType) else None
     wanted = DTYPES[parameter.element]
@@ -225,3 +229,42 @@ def _complaint(definition: Definition, call: Call) -> str | None:
         if memory.size is not None and size != memory.size:
             return f"always works on {memory.size} elements of '{memory.name}', which has {size}"
     return definition.check(call) if definition.check is not None else None
+
+
+def source_kernel(declaration: Declaration) -> CKernel | None:
+    """The function of the declaration's source; `KernelError` if that does not compile here, None if there is none."""
+    name = declaration.symbol or declaration.name
+    flags = [flag for flag in declaration.flags if flag.startswith(_PORTABLE)]
+    if declaration.source is not None:
+        return _compiled(declaration.source, name, flags)
+    return None if declaration.source_file is None else CKernel(declaration.source_file, name, flags)
+
+
+def _compiled(source: str, name: str, flags: Sequence[str]) -> CKernel:
+    """The kernel of a source that is text: the compiler wants a file."""
+    try:
+        folder = TemporaryDirectory(prefix="tilewright-")
+    except OSError as error:
+        raise KernelError(f"its source cannot be written: {error.strerror}") from error
+    with folder:
+        path = Path(folder.name) / "kernel.cc"
+        path.write_bytes(source.encode("utf-8", "surrogateescape"))
+        return CKernel(path, name, flags)
+
+
+def unusable_kernel(error: KernelError) -> Any:
+    """A kernel that says why there is none, once it is called."""
+    said = _with_first_error(str(error).splitlines())
+
+    def kernel(*_arguments: Any) -> None:
+        raise KernelError(f"{said}\nor bring a Python function of that name: run(..., kernels={{...}})")
+
+    return kernel
+
+
+def _with_first_error(lines: Sequence[str]) -> str:
+    """What went wrong, and of a compiler's message the first error with the line that it is about."""
+    found = next((number for number, line in enumerate(lines) if "error:" in line), None)
+    if found is None:
+        return "\n".join(lines[:SHOWN_LINES])
+    return "\n".join([*lines[: min(found, 1)], *lines[found : found + SHOWN_LINES]])

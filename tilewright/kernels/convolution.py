@@ -13,14 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import DTYPES, Array, Call, Function, Memory, Parameter, Scalar, define
+from tilewright.kernels.definition import (
+    DTYPES,
+    Array,
+    Call,
+    Function,
+    MemoryArg,
+    Parameter,
+    ScalarArg,
+    define,
+)
 from tilewright.kernels.numbers import saturated, shifted, wide
 
 _GROUP = 8  # channels that stand together
 _TOP, _BOTTOM = 0, 2
-SIZES = [Scalar("input_width"), Scalar("input_channels"), Scalar("output_channels")]
+SIZES = [ScalarArg("input_width"), ScalarArg("input_channels"), ScalarArg("output_channels")]
 _UP = "positive_inf"
 Sums = npt.NDArray[np.int64]
+_EVEN = "conv_even"
+_TAPS = 9
 
 
 def _line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
@@ -70,9 +81,9 @@ def define_pointwise(
     name: str, source: str, output: str, rounding: str, cycles: Callable[..., int] = pointwise_cost
 ) -> None:
     """Put a 1 x 1 convolution into the library."""
-    memory = [Memory("input", source), Memory("kernels", "i8"), Memory("output", output)]
+    memory = [MemoryArg("input", source), MemoryArg("kernels", "i8"), MemoryArg("output", output)]
     summary = "output = 1 x 1 convolution of input"
-    define(name, [*memory, *SIZES, Scalar("scale")], cycles, summary)(_pointwise(rounding))
+    define(name, [*memory, *SIZES, ScalarArg("scale")], cycles, summary)(_pointwise(rounding))
 
 
 define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
@@ -82,9 +93,13 @@ define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
 
 def square_parameters(element: str) -> list[Parameter]:
     """Those of a 3 x 3 convolution: three lines, weights, output, sizes."""
-    memory = [*(Memory(f"line{row}", element) for row in range(3)), Memory("wts", "i8"), Memory("output", "ui8")]
+    memory = [
+        *(MemoryArg(f"line{row}", element) for row in range(3)),
+        MemoryArg("wts", "i8"),
+        MemoryArg("output", "ui8"),
+    ]
     sizes = ("kernel_width", "kernel_height", "check", "scale", "channel_offset")
-    return [*memory, *SIZES, *map(Scalar, sizes)]
+    return [*memory, *SIZES, *map(ScalarArg, sizes)]
 
 
 def _square_cost(call: Call, *arguments: Any) -> int:
@@ -180,13 +195,13 @@ def _projected_skip(
 
 for _element in ("i8", "ui8"):
     _memory = [
-        Memory("input0", "ui8"),
-        Memory("input1", "ui8"),
-        Memory("kernels", "i8"),
-        Memory("output", "ui8"),
-        Memory("skip", _element),
+        MemoryArg("input0", "ui8"),
+        MemoryArg("input1", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "ui8"),
+        MemoryArg("skip", _element),
     ]
-    _scales = [Scalar("scale"), Scalar("skip_scale")]
+    _scales = [ScalarArg("scale"), ScalarArg("skip_scale")]
     define(
         f"conv2dk1_skip_{_element}",
         [*_memory, *SIZES, *_scales],
@@ -195,7 +210,14 @@ for _element in ("i8", "ui8"):
     )(with_skip())
 define(
     "conv2dk1_skip_init_i8",
-    [*_memory[:4], Memory("skip", "i8"), *SIZES, Scalar("skip_channels"), *_scales, Scalar("scale_skip_conv")],
+    [
+        *_memory[:4],
+        MemoryArg("skip", "i8"),
+        *SIZES,
+        ScalarArg("skip_channels"),
+        *_scales,
+        ScalarArg("scale_skip_conv"),
+    ],
     pointwise_cost,
     "output = 1 x 1 convolution of both inputs, and one of skip",
 )(_projected_skip)
@@ -209,12 +231,12 @@ def _patch_cost(call: Call, *arguments: Any) -> int:
 @define(
     "conv2dk14_i8",
     [
-        Memory("input", "ui8"),
-        Memory("kernels", "i8"),
-        Memory("output", "i8"),
+        MemoryArg("input", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "i8"),
         *SIZES,
-        Scalar("kernel_width"),
-        Scalar("scale"),
+        ScalarArg("kernel_width"),
+        ScalarArg("scale"),
     ],
     _patch_cost,
     "output = convolution of whole patches of 4-channel pixels",
@@ -236,3 +258,53 @@ def patches(
     filters = wide(call.part(weights, outputs * pairs * 8)).reshape(outputs // 8, pairs, 8, 8)
     sums = np.einsum("tpns,cpso->ctno", pixels, filters).reshape(-1)
     call.part(output, sums.size)[:] = saturated(shifted(sums, scale, "symmetric_inf"), output.dtype)
+
+
+def _cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
+    """A product after the other: for each place, output and, unless each channel is on its own, input."""
+
+    def cycles(call: Call, *arguments: Any) -> int:
+        width, inputs, outputs = [argument for argument in arguments if not isinstance(argument, np.ndarray)][:3]
+        return width * outputs * taps * (inputs if with_inputs else 1) * call.unit.scalar_mac_cycles
+
+    return cycles
+
+
+for _name, _source, _output in (("conv2dk1_relu_i8_ui8", "i8", "ui8"), ("conv2dk1_ui8_i8", "ui8", "i8")):
+    define_pointwise(_name, _source, _output, _EVEN, _cost(1))
+for _element in ("ui8", "i8"):
+    _memory = [
+        MemoryArg("input0", "ui8"),
+        MemoryArg("kernels", "i8"),
+        MemoryArg("output", "i8"),
+        MemoryArg("skip", _element),
+    ]
+    define(
+        f"conv2dk1_skip_ui8_{_element}_i8",
+        [*_memory, *SIZES, ScalarArg("scale"), ScalarArg("skip_scale")],
+        _cost(1),
+        "output = 1 x 1 convolution of input0, and skip",
+    )(with_skip(_EVEN))
+
+
+define(
+    "conv2dk3_stride2_i8",
+    square_parameters("i8"),
+    _cost(_TAPS),
+    "output = 3 x 3 convolution of three lines, at every other place",
+)(square(stride=2, rounding=_EVEN))
+
+
+def _depthwise_taps(call: Call, weights: Array, _inputs: int, channels: int, *_: Any) -> Sums:
+    """Each channel with weights of its own, which stand as (channels / 8, 3, 3, 8)."""
+    taps = wide(call.part(weights, channels * _TAPS)).reshape(channels // 8, 3, 3, 8)
+    return np.eye(channels, dtype=np.int64) * taps.transpose(1, 2, 0, 3).reshape(3, 3, 1, channels)
+
+
+for _stride, _places in ((1, "every place"), (2, "every other place")):
+    define(
+        f"conv2dk3_dw_stride{_stride}_relu_ui8_ui8",
+        square_parameters("ui8"),
+        _cost(_TAPS, with_inputs=False),
+        f"output = 3 x 3 convolution of each channel of three lines, at {_places}",
+    )(square(_stride, _EVEN, _depthwise_taps))

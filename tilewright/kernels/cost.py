@@ -1,4 +1,4 @@
-"""How long kernels take, in cycles: what the vector unit's peak and its loads and stores allow, and no overhead."""
+"""Costs of kernels in cycles: what the vector unit's peak and its loads and stores allow, and no overhead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function without a body says about the C++ source that defines it on a device."""
+"""Declarations of kernels: what a function without a body says about the C++ source that defines it on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the library knows about a kernel: its parameters, its function, and how long it takes."""
+"""Definitions of kernels: the parameters, the function and the cycles of each in the library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryArg:
     """A pointer to elements; `size` where the kernel works on so many whatever it is told."""
 
     name: str
@@ -44,7 +44,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Scalar:
+class ScalarArg:
     """A number passed by value."""
 
     name: str
@@ -54,7 +54,7 @@ class Scalar:
         return f"{self.name}: {self.element}"
 
 
-Parameter: TypeAlias = Memory | Scalar
+Parameter: TypeAlias = MemoryArg | ScalarArg
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Definition:
     """Uses the cascade or the streams of its core."""
 
     @property
-    def memories(self) -> list[Memory]:
-        return [parameter for parameter in self.parameters if isinstance(parameter, Memory)]
+    def memories(self) -> list[MemoryArg]:
+        return [parameter for parameter in self.parameters if isinstance(parameter, MemoryArg)]
 
     @property
     def signature(self) -> str:

@@ -8,23 +8,29 @@ from typing import Any
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Memory, Scalar, define
+from tilewright.kernels.definition import Array, Call, Check, Function, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import bf16, f32, wide, wrapped
 
 TILE = 1024
 """Elements that the kernels without a length work on: it is written into their C++ sources."""
 WORD_TYPES = ("ui8", "i16", "i32")
 """BIT_WIDTH of 8, 16 and 32."""
+_SIDE = 16
 
 
 def _define_copies(element: str) -> None:
-    memory = [Memory("in", element), Memory("out", element)]
+    memory = [MemoryArg("in", element), MemoryArg("out", element)]
 
-    @define("passThroughLine", [*memory, Scalar("lineWidth")], _copy_cost, "out = in")
+    @define("passThroughLine", [*memory, ScalarArg("lineWidth")], _copy_cost, "out = in")
     def _line(call: Call, source: Array, target: Array, count: int) -> None:
         call.part(target, count)[:] = call.part(source, count)
 
-    @define("passThroughTile", [*memory, Scalar("tileHeight"), Scalar("tileWidth")], _copy_cost, "out = in")
+    @define(
+        "passThroughTile",
+        [*memory, ScalarArg("tileHeight"), ScalarArg("tileWidth")],
+        _copy_cost,
+        "out = in",
+    )
     def _tile(call: Call, source: Array, target: Array, height: int, width: int) -> None:
         call.part(target, height * width)[:] = call.part(source, height * width)
 
@@ -39,7 +45,7 @@ for _element in WORD_TYPES:
 
 
 def _define_bf16(name: str, operation: Callable[[Any, Any], Any], sign: str) -> None:
-    parameters = [Memory(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")]
+    parameters = [MemoryArg(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")]
 
     def function(call: Call, a: Array, b: Array, c: Array) -> None:
         c[:] = bf16(operation(f32(a), f32(b)))
@@ -57,11 +63,19 @@ def _mul_or_add(call: Call, a: Array, b: Array, c: Array, is_mul: int) -> None:
 
 
 for _variant, _cost in (("vector", cost.elementwise), ("scalar", cost.scalar_loop)):
-    _parameters = [*(Memory(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")), Scalar("is_mul")]
+    _parameters = [
+        *(MemoryArg(part, "bf16", TILE) for part in ("a_in", "b_in", "c_out")),
+        ScalarArg("is_mul"),
+    ]
     define(f"eltwise_mul_add_bf16_{_variant}", _parameters, _cost, "c = a * b, or a + b where is_mul is 0")(_mul_or_add)
 
 
-@define("bf16_relu", [Memory("a_in", "bf16", TILE), Memory("c_out", "bf16", TILE)], cost.elementwise, "c = max(a, 0)")
+@define(
+    "bf16_relu",
+    [MemoryArg("a_in", "bf16", TILE), MemoryArg("c_out", "bf16", TILE)],
+    cost.elementwise,
+    "c = max(a, 0)",
+)
 def relu(call: Call, a: Array, c: Array) -> None:
     """NaN stays NaN."""
     c[:] = np.maximum(a, a.dtype.type(0))
@@ -83,7 +97,12 @@ def _scalar_scale_cost(_call: Call, _a: Array, _c: Array, _factor: Array, count:
 
 
 for _element in ("i16", "i32"):
-    _parameters = [Memory("a_in", _element), Memory("c_out", _element), Memory("factor", "i32"), Scalar("N")]
+    _parameters = [
+        MemoryArg("a_in", _element),
+        MemoryArg("c_out", _element),
+        MemoryArg("factor", "i32"),
+        ScalarArg("N"),
+    ]
     define("vector_scalar_mul_vector", _parameters, _vector_scale_cost, "c = a * factor")(_scale)
     define("vector_scalar_mul_scalar", _parameters, _scalar_scale_cost, "c = a * factor")(_scale)
 
@@ -97,7 +116,7 @@ def _zero_cost(call: Call, c: Array) -> int:
 
 
 for _element in ("i8", "i16", "i32", "bf16", "f32"):
-    _parameters = [Memory("c_out", _element)]
+    _parameters = [MemoryArg("c_out", _element)]
     define(f"zero_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
     define(f"zero_vectorized_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
     define(f"zero_scalar_{_element}", _parameters, cost.scalar_loop, "c = 0")(_zero)
@@ -112,10 +131,49 @@ def _check_bias(call: Call) -> str | None:
 
 @define(
     "row_wise_bias_add_f32_f32",
-    [Memory("in", "f32"), Memory("bias", "f32"), Memory("out", "f32")],
+    [MemoryArg("in", "f32"), MemoryArg("bias", "f32"), MemoryArg("out", "f32")],
     cost.elementwise,
     "out = in + bias, in each row",
     check=_check_bias,
 )
 def row_wise_bias_add(call: Call, matrix: Array, bias: Array, out: Array) -> None:
     out[:] = (matrix.reshape(-1, bias.size) + bias).reshape(-1)
+
+
+def _squares(side: int) -> Function:
+    def function(call: Call, source: Array, target: Array) -> None:
+        width = int(call.macros["DIM_m"])
+        rows = source.reshape(-1, side, width // side, side)
+        target[:] = rows.swapaxes(1, 3).reshape(-1)
+
+    return function
+
+
+def _check_squares(side: int) -> Check:
+    def check(call: Call) -> str | None:
+        width = call.macros.get("DIM_m", "")
+        if not width.isdigit():
+            return 'has to know how wide the matrix is: tilewright.compile_flags = ["-DDIM_m=..."]'
+        fits = call.sizes[0] == call.sizes[1] and call.sizes[0] % (side * int(width)) == 0 == int(width) % side
+        return None if fits else f"turns squares of {side} in a matrix of {call.sizes[0]} elements, {width} wide"
+
+    return check
+
+
+def _whole(call: Call, source: Array, target: Array) -> None:
+    target[:] = source.reshape(_SIDE, _SIDE).T.reshape(-1)
+
+
+for _element in (*WORD_TYPES, "i8", "ui16", "ui32"):
+    _memory = [MemoryArg("in_ptr", _element), MemoryArg("out_ptr", _element)]
+    for _side in (4, 8):
+        define(
+            f"transpose_{_side}x{_side}",
+            _memory,
+            cost.elementwise,
+            f"out = in, each square of {_side} turned over",
+            check=_check_squares(_side),
+            macros=("DIM_m",),
+        )(_squares(_side))
+_square = [MemoryArg("in", "ui8", _SIDE * _SIDE), MemoryArg("out", "ui8", _SIDE * _SIDE)]
+define("transpose_16x16", _square, cost.elementwise, "out = in, turned over")(_whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
-from tilewright.kernels.block_floats import rounded_blocks
-from tilewright.kernels.definition import Array, Call, Memory, define
-from tilewright.kernels.numbers import wrapped
+from tilewright.kernels.definition import Array, Call, MemoryArg, define
+from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
+from tilewright.sim.kernels import CallingCore
 
 COMBINATIONS = (
     ("i8", "i8"),
@@ -26,6 +27,8 @@ COMBINATIONS = (
 EMULATED = "AIE_API_EMULATE_BFLOAT16_MMUL_WITH_BFP16"
 _EXACT_BYTES = 1 << 10  # so many products of eight bits add up exactly in an f32
 MACROS = ("B_COL_MAJ", "C_COL_MAJ", EMULATED)
+CASCADED = tuple(pair for pair in COMBINATIONS if pair[0] != "i8")
+_ACCUMULATOR_BYTES = 64
 
 
 class Dims(NamedTuple):
@@ -132,8 +135,8 @@ def _define_vector(pair: tuple[str, str]) -> None:
     define(f"matmul_{name}", parameters, vector_cost, "c += a * b, in blocks", check=check, macros=MACROS)(function)
 
 
-def matrices(pair: tuple[str, str]) -> list[Memory]:
-    return [Memory("a_in", pair[0]), Memory("b_in", pair[0]), Memory("c_out", pair[1])]
+def matrices(pair: tuple[str, str]) -> list[MemoryArg]:
+    return [MemoryArg("a_in", pair[0]), MemoryArg("b_in", pair[0]), MemoryArg("c_out", pair[1])]
 
 
 def rows_of(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
@@ -159,3 +162,90 @@ for _pair in COMBINATIONS:
     define(_name, matrices(_pair), scalar_cost, "c += a * b, in rows", check=check_scalar, macros=_scalar_macros)(
         _scalar_product
     )
+
+
+def _check_vector(call: Call) -> str | None:
+    a, b, c = call.sizes
+    return None if a == b * c else f"multiplies a matrix of {a} elements with a vector of {b} into one of {c}"
+
+
+def _check_transposed(call: Call) -> str | None:
+    m, k = call.sizes[2], call.sizes[1]
+    if found := _check_vector(call):
+        return found
+    return None if m % 16 == 0 and k % 8 == 0 else f"has M, K of {m}, {k}, which have to be multiples of 16, 8"
+
+
+def _matvec(call: Call, a: Array, b: Array, c: Array) -> None:
+    c[:] = product_of(a.reshape(c.size, b.size), b[:, None], c[:, None], 1)[:, 0]
+
+
+def _transposed_matvec(call: Call, a: Array, b: Array, c: Array) -> None:
+    """The matrix is turned in units of four bytes: pairs of columns stand together."""
+    matrix = a.reshape(b.size // 2, c.size, 2).swapaxes(0, 1).reshape(c.size, b.size)
+    c[:] = product_of(matrix, b[:, None], c[:, None], 8)[:, 0]
+
+
+def _matvec_cost(call: Call, a: Array, _b: Array, c: Array) -> int:
+    return max(cost.products(call, "i16", a.size), cost.moves(call, a.nbytes, c.nbytes))
+
+
+def _scalar_matvec_cost(call: Call, a: Array, _b: Array, _c: Array) -> int:
+    return a.size * call.unit.scalar_mac_cycles
+
+
+_vectors = [MemoryArg("a_in", "i16"), MemoryArg("b_in", "i16"), MemoryArg("c_out", "i32")]
+define("matvec_scalar_i16_i32", _vectors, _scalar_matvec_cost, "c += a * b", check=_check_vector)(_matvec)
+define("matvec_vectorized_i16_i32", _vectors, _matvec_cost, "c += a * b, a turned in words", check=_check_transposed)(
+    _transposed_matvec
+)
+
+
+def _accumulators(values: Array) -> list[bytes]:
+    """Each number as the first of an accumulator's sixteen, cut to an integer."""
+    words = np.zeros((values.size, _ACCUMULATOR_BYTES // 4), np.int32)
+    words[:, 0] = wrapped(wide(values.reshape(-1)), words.dtype)
+    return [row.tobytes() for row in words]
+
+
+def _define_cascade(pair: tuple[str, str]) -> None:
+    """Products that come from one neighbour, go to the next, or both; only `get_only` writes c."""
+
+    def product(call: Call, a: Array, b: Array, c: Array) -> Array:
+        left, right, target = rows_of(call, a, b, c)
+        return product_of(left, right, np.zeros_like(target), 1).reshape(-1)
+
+    def put_only(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
+        for data in _accumulators(product(call, a, b, c)):
+            yield from core.put_cascade(data)
+
+    def get(core: CallingCore, total: Array) -> Generator[Any, Any, None]:
+        for place in range(total.size):
+            data = yield from core.get_cascade(_ACCUMULATOR_BYTES)
+            total[place] = _added(total[place], int.from_bytes(data[:4], "little", signed=True))
+
+    def get_only(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
+        total = product(call, a, b, c)
+        yield from get(core, total)
+        c[:] = _added(c, total)
+
+    def put_get(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
+        total = product(call, a, b, c)
+        for place in range(total.size):
+            yield from get(core, total[place : place + 1])
+            yield from core.put_cascade(_accumulators(total[place : place + 1])[0])
+
+    summaries = {"put_only": "cascade = a * b", "get_only": "c += a * b + cascade", "put_get": "cascade += a * b"}
+    for kind, function in (("put_only", put_only), ("get_only", get_only), ("put_get", put_get)):
+        name = f"matmul_scalar_cascade_{kind}_{'_'.join(pair)}"
+        define(name, matrices(pair), scalar_cost, summaries[kind], check=check_scalar, on_core=True)(function)
+
+
+def _added(a: Any, b: Any) -> Any:
+    if np.asarray(a).dtype.kind == "i":
+        return wrapped(wide(np.asarray(a)) + wide(np.asarray(b)), np.asarray(a).dtype)
+    return (np.float32(a) + np.asarray(b, np.float32)).astype(np.asarray(a).dtype)
+
+
+for _pair in CASCADED:
+    _define_cascade(_pair)

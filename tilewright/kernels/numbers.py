@@ -12,6 +12,8 @@ from tilewright.kernels.definition import Array
 
 Floats = npt.NDArray[np.float32]
 BF16 = np.dtype(ml_dtypes.bfloat16)
+BLOCK = 8
+_MANTISSA_BITS = 7  # and a sign
 
 
 def wide(array: Array) -> npt.NDArray[np.int64]:
@@ -58,3 +60,14 @@ def bf16(values: Array | float | np.floating[Any]) -> Array:
 def bf16_step(values: Array | float | np.floating[Any]) -> Floats:
     """What is left of values that go through a bf16 register."""
     return bf16(values).astype(np.float32)
+
+
+def rounded_blocks(matrix: Array, axis: int) -> npt.NDArray[np.float32]:
+    """What is left of numbers that become `bfp16ebs8` in blocks along an axis: rounded to nearest even."""
+    values = np.moveaxis(matrix.astype(np.float32), axis, -1)
+    blocks = values.reshape(*values.shape[:-1], -1, BLOCK)
+    _, exponents = np.frexp(np.abs(blocks).max(axis=-1, keepdims=True))
+    unit = np.ldexp(np.float32(1), exponents - _MANTISSA_BITS)
+    limit = (1 << _MANTISSA_BITS) - 1
+    rounded = np.clip(np.rint(blocks / unit), -limit - 1, limit) * unit
+    return np.moveaxis(rounded.reshape(values.shape).astype(np.float32), -1, axis)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Function, Memory, Scalar, define
+from tilewright.kernels.definition import Array, Call, Function, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import wide
 
 
@@ -47,7 +47,7 @@ _max = _reduction(lambda values, start: values.max(initial=start), _lowest)
 
 
 def _define(name: str, element: str, function: Function, summary: str, suffix: str = "") -> None:
-    parameters = [Memory("a_in", element), Memory("c_out", element), Scalar("input_size")]
+    parameters = [MemoryArg("a_in", element), MemoryArg("c_out", element), ScalarArg("input_size")]
     define(f"{name}_vector{suffix}", parameters, _vector_cost, summary)(function)
     define(f"{name}_scalar{suffix}", parameters, _scalar_cost, summary)(function)
 
@@ -64,5 +64,5 @@ _define("reduce_add", "i32", _add, "c[0] = the sum of a")
 _define("reduce_min", "i32", _min, "c[0] = the least of a")
 for _element, _suffix in (("i32", ""), ("bf16", "_bfloat16")):
     _define("reduce_max", _element, _max, "c[0] = the greatest of a", _suffix)
-    _parameters = [Memory(part, _element) for part in ("a_in", "b_in", "c_out")]
+    _parameters = [MemoryArg(part, _element) for part in ("a_in", "b_in", "c_out")]
     define(f"compute_max{_suffix}", _parameters, _one_element, "c[0] = the greater of a[0] and b[0]")(_greater)

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import DTYPES, Array, Call, Function, Memory, Parameter, Scalar, define
+from tilewright.kernels.definition import (
+    DTYPES,
+    Array,
+    Call,
+    Function,
+    MemoryArg,
+    Parameter,
+    ScalarArg,
+    define,
+)
 from tilewright.kernels.elementwise import WORD_TYPES
 from tilewright.kernels.numbers import saturated, shifted, wide, wrapped
 
@@ -18,7 +27,12 @@ _OPAQUE = 255
 
 
 def _define_lines_and_tiles(
-    name: str, memory: Sequence[Memory], rest: Sequence[Parameter], cycles: Function, summary: str, function: Function
+    name: str,
+    memory: Sequence[MemoryArg],
+    rest: Sequence[Parameter],
+    cycles: Function,
+    summary: str,
+    function: Function,
 ) -> None:
     """The same kernel for a line, which has a width, and for a tile, which has a height and a width.
 
@@ -35,8 +49,8 @@ def _define_lines_and_tiles(
     def tile_cycles(call: Call, *arguments: Any) -> int:
         return cycles(call, *arguments[:place], arguments[place] * arguments[place + 1])
 
-    width, height = Scalar("tileWidth"), Scalar("tileHeight")
-    define(f"{name}Line", [*memory, Scalar("lineWidth"), *rest], cycles, summary)(line)
+    width, height = ScalarArg("tileWidth"), ScalarArg("tileHeight")
+    define(f"{name}Line", [*memory, ScalarArg("lineWidth"), *rest], cycles, summary)(line)
     define(f"{name}Tile", [*memory, height, width, *rest], tile_cycles, summary)(tile)
 
 
@@ -95,11 +109,11 @@ def _divided_hue(call: Call, rgba: Array, hue: Array, count: int) -> None:
     call.part(hue, count)[:] = wrapped(np.where(span == 0, 0, np.choose(which, hues)), hue.dtype)
 
 
-_rgba, _gray = Memory("in", "ui8"), Memory("out", "ui8")
+_rgba, _gray = MemoryArg("in", "ui8"), MemoryArg("out", "ui8")
 _define_lines_and_tiles("gray2rgba", [_rgba, _gray], [], _colour_cost, "out = gray, gray, gray, 255", _gray2rgba)
 _define_lines_and_tiles("rgba2gray", [_rgba, _gray], [], _colour_cost, "out = 0.299 r + 0.587 g + 0.114 b", _rgba2gray)
 _HUE = "out = hue, 0 to 255 for the whole circle"
-define("rgba2hueLine", [_rgba, _gray, Scalar("lineWidth")], _colour_cost, _HUE)(_rgba2hue_line)
+define("rgba2hueLine", [_rgba, _gray, ScalarArg("lineWidth")], _colour_cost, _HUE)(_rgba2hue_line)
 
 
 def _pixel_cost(_call: Call, _source: Array, _target: Array, height: int, width: int) -> int:
@@ -108,7 +122,7 @@ def _pixel_cost(_call: Call, _source: Array, _target: Array, height: int, width:
 
 @define(
     "rgba2hueTile",
-    [_rgba, _gray, Scalar("tileHeight"), Scalar("tileWidth")],
+    [_rgba, _gray, ScalarArg("tileHeight"), ScalarArg("tileWidth")],
     _pixel_cost,
     _HUE,
 )
@@ -143,9 +157,9 @@ def _line_cost(call: Call, source: Array, target: Array, count: int, *_rest: int
 
 
 for _element in WORD_TYPES:
-    _value = Scalar("thresholdValue", "i32" if _element == "i32" else "i16")
-    _rest = [_value, Scalar("maxValue", _value.element), Scalar("thresholdType", "i8")]
-    _lines = [Memory("in", _element), Memory("out", _element)]
+    _value = ScalarArg("thresholdValue", "i32" if _element == "i32" else "i16")
+    _rest = [_value, ScalarArg("maxValue", _value.element), ScalarArg("thresholdType", "i8")]
+    _lines = [MemoryArg("in", _element), MemoryArg("out", _element)]
     _define_lines_and_tiles("threshold", _lines, _rest, _line_cost, "out = in, cut at a value", _threshold_line)
 
 
@@ -154,10 +168,10 @@ for _element in WORD_TYPES:
     [
         _rgba,
         _gray,
-        Scalar("lineWidth"),
-        *(Scalar(f"thresholdValue{channel}", "i16") for channel in range(1, 5)),
-        *(Scalar(f"maxValue{channel}", "i16") for channel in range(1, 5)),
-        Scalar("thresholdType", "i8"),
+        ScalarArg("lineWidth"),
+        *(ScalarArg(f"thresholdValue{channel}", "i16") for channel in range(1, 5)),
+        *(ScalarArg(f"maxValue{channel}", "i16") for channel in range(1, 5)),
+        ScalarArg("thresholdType", "i8"),
     ],
     _line_cost,
     "out = in, each channel cut at a value of its own",
@@ -188,10 +202,14 @@ def _add_weighted(call: Call, a: Array, b: Array, out: Array, count: int, alpha:
 
 
 for _element in WORD_TYPES:
-    _three = [Memory(part, _element) for part in ("in1", "in2", "out")]
+    _three = [MemoryArg(part, _element) for part in ("in1", "in2", "out")]
     _define_lines_and_tiles("bitwiseAND", _three, [], _pair_cost, "out = in1 & in2", _bits(np.bitwise_and))
     _define_lines_and_tiles("bitwiseOR", _three, [], _pair_cost, "out = in1 | in2", _bits(np.bitwise_or))
-    _weights = [Scalar("alpha", "i16"), Scalar("beta", "i16"), Scalar("gamma", _element.removeprefix("u"))]
+    _weights = [
+        ScalarArg("alpha", "i16"),
+        ScalarArg("beta", "i16"),
+        ScalarArg("gamma", _element.removeprefix("u")),
+    ]
     _define_lines_and_tiles(
         "addWeighted", _three, _weights, _pair_cost, "out = alpha in1 + beta in2 + gamma", _add_weighted
     )
@@ -203,7 +221,12 @@ def _filter_cost(call: Call, *arguments: Any) -> int:
 
 @define(
     "filter2dLine",
-    [*(Memory(f"lineIn{row}", "ui8") for row in range(3)), _gray, Scalar("lineWidth"), Memory("kernel", "i16", 9)],
+    [
+        *(MemoryArg(f"lineIn{row}", "ui8") for row in range(3)),
+        _gray,
+        ScalarArg("lineWidth"),
+        MemoryArg("kernel", "i16", 9),
+    ],
     _filter_cost,
     "out = the middle line, filtered by 3 x 3 weights with 12 bits behind the point",
 )

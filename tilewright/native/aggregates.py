@@ -44,7 +44,7 @@ def _constant(lowering: Lowering, op: Operation) -> None:
 
 
 def _zero(lowering: Lowering, op: Operation) -> None:
-    """Zero, or a value that nobody may rely on: always the same one, so that two runs are alike."""
+    """Zero, or a value that no program may rely on: always the same one, so that two runs are alike."""
     type = op.results[0].type
     if isinstance(type, LLVMPointerType | LLVMStructType | LLVMArrayType):
         lowering[op.results[0]] = ir.Constant(value_type(type), None)

@@ -22,10 +22,10 @@ from typing import Any, NoReturn, TypeVar
 
 from llvmlite import ir
 
-from tilewright.native.declarations import declared
 from tilewright.native.host import NativeObject, host_key, host_object
 from tilewright.native.object_cache import cached_object
 from tilewright.native.shared_state import NUMBER_BYTES, SharedState
+from tilewright.native.types import declared
 from tilewright.support.lazy import once
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)

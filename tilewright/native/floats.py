@@ -12,8 +12,8 @@ from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Attribute
 
-from tilewright.native.declarations import declared
 from tilewright.native.lanes import constant_like
+from tilewright.native.types import declared
 from tilewright.native.values import F32, F64, I16, I32, element_of, with_element
 
 Builder = ir.IRBuilder

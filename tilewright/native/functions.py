@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.declarations import declared
 from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit
+from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, POINTER, Value, index, part_types, parts, rebuild
 
 TRAPPED = -1
@@ -32,7 +32,7 @@ DEEPEST_CALL = 1000
 TOO_DEEP = f"calls itself more than {DEEPEST_CALL} times"
 
 
-class Body(Lowering):
+class FunctionLowering(Lowering):
     """Code that never waits."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Body(Lowering):
         self.builder.ret(index(TRAPPED))
 
     def pause(self, often: bool) -> None:
-        """Nobody else runs before the function is over: so a loop whose length nobody knew must not be endless."""
+        """Nothing else runs before the function is over: so a loop of unknown length must not be endless."""
         if self.unit.asks_for_signals:
             self.poll()
             return
@@ -155,7 +155,7 @@ def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> l
     unit, type = lowering.unit, callee.function_type
     if callee not in unit.functions:
         name = unit.module.get_unique_name("function")
-        body = Body(unit, callee, name, type.outputs, types_of_parts(type.inputs))
+        body = FunctionLowering(unit, callee, name, type.outputs, types_of_parts(type.inputs))
         unit.functions[callee] = body.function
         arguments_here = rebuild_all(type.inputs, body.arguments)
         body.finish(type.outputs, body.lower_region(callee.body, arguments_here, type.outputs))

@@ -18,10 +18,10 @@ from tilewright.dialects.vector.memory import GatherOp, ScatterOp
 from tilewright.dialects.vector.types import vector_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.access import FARTHEST, check_near, is_near, position, position_range, stored_type, trap_outside
-from tilewright.native.declarations import declared
 from tilewright.native.floats import suffix
 from tilewright.native.lanes import constant_like, splat
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.types import declared
 from tilewright.native.values import (
     I1,
     I64,

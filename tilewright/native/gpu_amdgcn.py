@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from llvmlite import ir
 
+from tilewright.errors import Error
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import DIMENSIONS, GpuMachine, call, i32
 from tilewright.native.values import F32, I16, I32, I64, number_of
@@ -27,6 +32,8 @@ BLOCK_COUNT_BYTES, GROUP_SIZE_BYTES = (0, 4, 8), (12, 14, 16)
 IDS = {"thread": "workitem", "block": "workgroup"}
 RDNA_GENERATIONS = "gfx10", "gfx11", "gfx12"
 """Chips whose waves have 32 lanes or 64, and where the halves of 64 do not see each other's registers."""
+LINKERS = "ld.lld", "ld.lld-22", "ld.lld-21", "ld.lld-20", "/opt/rocm/llvm/bin/ld.lld"
+LINK_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -114,3 +121,30 @@ class AmdgcnMachine(GpuMachine):
     def finish_module(self, module: ir.Module) -> None:
         flag = module.add_metadata([i32(1), "amdhsa_code_object_version", i32(CODE_OBJECT_VERSION)])
         module.add_named_metadata("llvm.module.flags", flag)
+
+
+class NoLinker(Error):
+    """There is no linker for AMD GPUs here; says what to do."""
+
+
+def find_linker() -> str:
+    found = next((path for name in LINKERS if (path := shutil.which(name)) is not None), None)
+    if found is None:
+        raise NoLinker(
+            "there is no ld.lld on this machine, so the kernels are not linked; install lld, or link them where it is: "
+            "ld.lld -shared NAME.o -o NAME.hsaco"
+        )
+    return found
+
+
+def link_code_object(data: bytes) -> bytes:
+    """The shared object of a relocatable one."""
+    linker = find_linker()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "kernels.o", Path(folder) / "kernels.hsaco"
+        source.write_bytes(data)
+        command = [linker, "-shared", str(source), "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LINK_SECONDS, check=False)
+        if done.returncode:
+            raise NoLinker(f"{linker} cannot link the kernels: {done.stderr.strip()}")
+        return target.read_bytes()

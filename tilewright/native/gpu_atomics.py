@@ -6,25 +6,32 @@ from collections.abc import Callable
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects._llvm_memory import AtomicKind as LlvmKind
+from tilewright.dialects.air.types import SymmetricHeapAttr
+from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.memref.access import AtomicKind, GenericAtomicRMWOp
 from tilewright.dialects.memref.access import AtomicRMWOp as MemrefUpdateOp
 from tilewright.dialects.memref.types import memref_type
 from tilewright.native.access import element_pointer
 from tilewright.native.arithmetic import combine_floats, combine_integers
-from tilewright.native.gpu_addresses import sharpened
 from tilewright.native.gpu_instructions import size_of
 from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.gpu_machine import GLOBAL_POINTER
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.updates import HANDLERS as PLAIN
-from tilewright.native.values import I32, I64, Untranslatable, value_type
+from tilewright.native.pointers import HANDLERS as POINTER_HANDLERS
+from tilewright.native.values import I32, I64, POINTER, Untranslatable, value_type
 
+ADDRESS = "memref.extract_aligned_pointer_as_index"
+SHARED_NUMBERS = (3, 5)
+"""Memory of a block and of a thread, as AMD numbers them."""
+ARITHMETIC = frozenset(("arith.addi", "arith.subi", "arith.index_cast", "arith.index_castui", "llvm.add", "llvm.sub"))
+"""What is done to addresses that stay in the memory that they are of."""
 SYSTEM = ""
-"""The scope of everybody: other GPUs and the host too."""
+"""The widest scope: other GPUs and the host too."""
 WAVE = "wavefront"
 """The scope of the lanes of a wave, as AMD has it: they go in step, so that a fence is also a place to meet."""
 KINDS = {
@@ -42,6 +49,69 @@ KINDS = {
 WORDS = {I32.width: I32, I64.width: I64}
 WIDEST_BYTES = 8
 """Of atomic accesses, on every GPU."""
+
+
+def is_global(number: SSAValue) -> bool:
+    """Whether an address is computed from that of a buffer in global memory, and from no other one."""
+    found: list[Operation] = []
+    open_values, seen = [number], set[SSAValue]()
+    while open_values:
+        value = open_values.pop()
+        owner = value.owner
+        if value in seen or not isinstance(owner, Operation):
+            continue
+        seen.add(value)
+        if owner.name == ADDRESS:
+            found.append(owner)
+        elif owner.name in ARITHMETIC:
+            open_values += owner.operands
+    return bool(found) and all(_is_in_global_memory(op.operands[0]) for op in found)
+
+
+def _is_in_global_memory(buffer: SSAValue) -> bool:
+    if isinstance(buffer.owner, Operation) and buffer.owner.name == "memref.memory_space_cast":
+        return False
+    type = buffer.type
+    assert isinstance(type, MemRefType), "only buffers have addresses"
+    match type.memory_space:
+        case NoneAttr() | SymmetricHeapAttr():
+            return True
+        case IntegerAttr() as number:
+            return number.value.data not in SHARED_NUMBERS
+        case AddressSpaceAttr() as space:
+            return space.data is AddressSpace.GLOBAL
+        case _:
+            return False
+
+
+def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(lowering, KernelLowering)
+    builder, number, known = lowering.builder, lowering[op.operands[0]], is_global(op.operands[0])
+    if known and lowering.machine.casts_numbers:
+        pointer = builder.addrspacecast(builder.inttoptr(number, GLOBAL_POINTER), POINTER)
+    else:
+        pointer = builder.inttoptr(number, POINTER)
+    if known:
+        lowering.global_pointers.add(pointer)
+    lowering[op.results[0]] = pointer
+
+
+def _element_pointer(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(lowering, KernelLowering)
+    POINTER_HANDLERS[op.name](lowering, op)
+    if lowering[op.operands[0]] in lowering.global_pointers:
+        lowering.global_pointers.add(lowering[op.results[0]])
+
+
+def sharpened(lowering: KernelLowering, pointer: ir.Value) -> ir.Value:
+    """A pointer that is known to be one to global memory, as such: just where it is used, since LLVM 22 fails on casts
+    there and back."""
+    known = pointer in lowering.global_pointers
+    return lowering.builder.addrspacecast(pointer, GLOBAL_POINTER) if known else pointer
+
+
+def _address(lowering: Lowering, op: Operation) -> None:
+    lowering[op.results[0]] = lowering.builder.ptrtoint(lowering.memref(op.operands[0]).base, I64)
 
 
 def _machine(lowering: Lowering) -> KernelLowering:
@@ -125,7 +195,7 @@ def _fence(lowering: Lowering, op: Operation) -> None:
 
 
 def _memref_update(lowering: Lowering, op: Operation) -> None:
-    """In the order of both sides, for everybody: as MLIR lowers it."""
+    """In the order of both sides, in the widest scope: as MLIR lowers it."""
     assert isinstance(op, MemrefUpdateOp)
     builder, value = lowering.builder, lowering[op.value]
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
@@ -161,7 +231,7 @@ def _generic_update(lowering: Lowering, op: Operation) -> None:
 def _in_a_loop(
     lowering: Lowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
 ) -> tuple[ir.Value, ir.Value]:
-    """Compute and try to exchange until nobody came in between; gives the old and the new value."""
+    """Compute and try to exchange until no other thread came in between; gives the old and the new value."""
     machine, builder = _machine(lowering).machine, lowering.builder
     width = type.width if isinstance(type, ir.IntType) else 8 * size_of(type)
     word = WORDS.get(width)
@@ -185,7 +255,10 @@ def _in_a_loop(
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(PLAIN, _memref_update),
+    "llvm.inttoptr": _int_to_pointer,
+    "llvm.getelementptr": _element_pointer,
+    ADDRESS: _address,
+    "memref.atomic_rmw": _memref_update,
     "memref.generic_atomic_rmw": _generic_update,
     "llvm.load": _load,
     "llvm.store": _store,

@@ -10,9 +10,8 @@ from llvmlite import ir
 from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.ir.diagnostics import fail_op, shortened
-from tilewright.native.gpu_amdgcn import AmdgcnMachine
+from tilewright.native.gpu_amdgcn import AmdgcnMachine, link_code_object
 from tilewright.native.gpu_kernel import lower_kernels
-from tilewright.native.gpu_link import link_code_object
 from tilewright.native.gpu_machine import GpuMachine
 from tilewright.native.gpu_nvptx import NvptxMachine
 from tilewright.native.gpu_operations import GPU_OPERATIONS

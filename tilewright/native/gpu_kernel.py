@@ -26,7 +26,7 @@ from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flatte
 from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca, size_of
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
-from tilewright.native.gpu_spins import Waiting, find_waiting
+from tilewright.native.gpu_spins import SpinWaits, find_waiting
 from tilewright.native.kernel_facts import KernelFacts
 from tilewright.native.lowering import Handler, Lowering, Unit
 from tilewright.native.values import (
@@ -46,7 +46,7 @@ from tilewright.native.values import (
 VECTOR_BYTES = 16
 """What the widest access of a lane is aligned to."""
 ENDLESS_BYTES = 1 << 62
-"""The size of buffers that nobody checks."""
+"""The size of buffers whose accesses are not checked."""
 FRAME_BYTES = 4096
 """Of a thread's private memory: left to LLVM for registers that it spills."""
 BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
@@ -59,7 +59,7 @@ class KernelLowering(Lowering):
         self.machine, self.op = machine, op
         self.block = known_block_size(op)
         self.shared_bytes = self.private_bytes = 0
-        self.waiting: Waiting = find_waiting(op)
+        self.waiting: SpinWaits = find_waiting(op)
         types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
         function = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), types), op.symbol)
         super().__init__(unit, function, ir.Constant(POINTER, None))

@@ -20,7 +20,7 @@ MOST_INSTRUCTIONS = 1 << 15
 
 
 @dataclass
-class Loop:
+class NaturalLoop:
     """Blocks that go round; `latch` is the last of them, `rounds` how often they do, if that is known."""
 
     latch: ir.Block
@@ -28,7 +28,7 @@ class Loop:
     rounds: int | None
     unrolled: bool = False
 
-    def holds(self, other: Loop) -> bool:
+    def holds(self, other: NaturalLoop) -> bool:
         return other is not self and other.blocks <= self.blocks
 
 
@@ -45,7 +45,7 @@ def mark_short_loops(function: ir.Function) -> None:
         _mark(function.module, loop.latch)
 
 
-def _size(loop: Loop, loops: list[Loop]) -> int:
+def _size(loop: NaturalLoop, loops: list[NaturalLoop]) -> int:
     """The instructions of one round, with those of the loops in it unrolled if they shall be."""
     total = 0
     for block in loop.blocks:
@@ -57,13 +57,13 @@ def _size(loop: Loop, loops: list[Loop]) -> int:
     return total
 
 
-def _loops(function: ir.Function) -> list[Loop]:
+def _loops(function: ir.Function) -> list[NaturalLoop]:
     before: dict[ir.Block, list[ir.Block]] = {block: [] for block in function.blocks}
     for block in function.blocks:
         for target in _targets(block):
             before[target].append(block)
     edges = _back_edges(function.blocks[0])
-    return [Loop(latch, _natural_loop(header, latch, before), _rounds(header, latch)) for latch, header in edges]
+    return [NaturalLoop(latch, _natural_loop(header, latch, before), _rounds(header, latch)) for latch, header in edges]
 
 
 def _natural_loop(header: ir.Block, latch: ir.Block, before: dict[ir.Block, list[ir.Block]]) -> set[ir.Block]:

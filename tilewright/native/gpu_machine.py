@@ -1,4 +1,4 @@
-"""What the GPUs of a vendor do in their own way: who a thread is, how lanes and threads meet, how memory is ordered."""
+"""Instructions of which each vendor's GPUs have their own: ids of threads, barriers, lanes, the order of memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget
-from tilewright.native.declarations import declared
 from tilewright.native.gpu_instructions import natural_alignment, written
+from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, Untranslatable
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from llvmlite import ir
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import GpuMachine, call, i32, thread_count, thread_number
 from tilewright.native.values import F32, I1, I8, I32, I64, Untranslatable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 WARP = 32
 ALL_LANES = i32(-1)
-WORD_BYTES = 4
 NAMED_BARRIERS = 15
 """A block has 16; number 0 is for the whole block."""
 PTX_VERSION = "+ptx80"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from llvmlite import ir
@@ -11,25 +11,45 @@ from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
+from tilewright.device.gpu_targets import Vendor
 from tilewright.dialects.aie.data_layout import element_count
-from tilewright.dialects.gpu.attributes import DimensionAttr
+from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
+from tilewright.dialects.gpu.lanes import ShuffleOp
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import visible
-from tilewright.native import aggregates, gpu_addresses, gpu_atomics, gpu_shuffles, gpu_vendor_operations, pointers
+from tilewright.native import aggregates, gpu_atomics, pointers
 from tilewright.native.access import element_pointer
 from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering
-from tilewright.native.gpu_machine import as_index, block_size, i32, thread_count, thread_number
+from tilewright.native.gpu_machine import DIMENSIONS, as_index, block_size, call, i32, thread_count, thread_number
 from tilewright.native.gpu_math import HANDLERS as MATH_HANDLERS
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
-from tilewright.native.values import I8, POINTER, Untranslatable, index, number_of, value_type, whole_buffer
+from tilewright.native.values import I8, I32, POINTER, Untranslatable, index, number_of, value_type, whole_buffer
 from tilewright.native.vector_memory import load_rows, store_rows
 
 _OF_CPUS = {"aarch64", "arm", "bpf", "hexagon", "loongarch", "mips", "ppc", "riscv", "s390", "ve", "wasm", "x86"}
 _OF_GPUS = {"amdgcn", "dx", "nvvm", "r600", "spv"}
 FOREIGN_INTRINSICS = _OF_CPUS | _OF_GPUS
 """What names of intrinsics of one architecture begin with: LLVM ends the process over those of another."""
+SOURCES: dict[ShuffleMode, Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]] = {
+    ShuffleMode.IDX: lambda b, lane, first, offset: b.add(first, offset),
+    ShuffleMode.XOR: lambda b, lane, first, offset: b.xor(lane, offset),
+    ShuffleMode.UP: lambda b, lane, first, offset: b.sub(lane, offset),
+    ShuffleMode.DOWN: lambda b, lane, first, offset: b.add(lane, offset),
+}
+"""Which lane is read from, by the first lane of the group that a lane is in."""
+NVVM = {"tid": "thread", "ctaid": "block", "ntid": "threads", "nctaid": "blocks"}
+ROCDL = {"workitem.id": "thread", "workgroup.id": "block", "workgroup.dim": "threads"}
+"""Registers by their names, and as `GpuMachine` has them."""
+INTRINSICS = {
+    "rocdl.mbcnt.lo": "llvm.amdgcn.mbcnt.lo",
+    "rocdl.mbcnt.hi": "llvm.amdgcn.mbcnt.hi",
+    "rocdl.ds_bpermute": "llvm.amdgcn.ds.bpermute",
+    "rocdl.readlane": "llvm.amdgcn.readlane.i32",
+    "rocdl.readfirstlane": "llvm.amdgcn.readfirstlane.i32",
+}
+"""Instructions that only AMD's GPUs have."""
 
 
 def _kernel(lowering: Lowering) -> KernelLowering:
@@ -91,7 +111,7 @@ def _barrier(lowering: Lowering, op: Operation) -> None:
 
 
 def _private(lowering: Lowering, op: Operation) -> None:
-    """Memory of the thread, as long as the kernel runs; nobody has cleared it."""
+    """Memory of the thread, as long as the kernel runs; it is not cleared."""
     type = cast(MemRefType, op.results[0].type)
     count = element_count(type)
     if count is None:
@@ -186,15 +206,108 @@ def _dynamic_shared(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = whole_buffer(base, index(ENDLESS_BYTES), cast(MemRefType, op.results[0].type))
 
 
+def _shuffle(lowering: Lowering, op: Operation) -> None:
+    """The value of another lane of the same group; its own if there is no such lane in the group."""
+    assert isinstance(op, ShuffleOp)
+    assert isinstance(lowering, KernelLowering), "lanes are those of kernels"
+    kernel, builder = lowering, lowering.builder
+    machine, lane = kernel.machine, kernel.machine.lane(kernel)
+    written, offset = lowering[op.width], lowering[op.offset]
+    width = _clamped(builder, written, machine.wave_size)
+    first = builder.and_(lane, builder.sub(i32(0), width))
+    source = SOURCES[op.mode.data](builder, lane, first, offset)
+    valid = builder.icmp_unsigned("<", builder.sub(source, first), width)
+    chosen = builder.select(valid, source, lane)
+    lowering[op.shuffle_result] = _moved(kernel, lowering[op.value], chosen)
+    lowering[op.valid] = valid
+
+
+def _clamped(builder: ir.IRBuilder, width: ir.Value, wave_size: int) -> ir.Value:
+    """A group has no more lanes than the wave."""
+    known = number_of(width)
+    if known is not None:
+        return i32(min(known, wave_size))
+    fits = builder.icmp_unsigned("<=", width, i32(wave_size))
+    return builder.select(fits, width, i32(wave_size))
+
+
+def _moved(kernel: KernelLowering, value: ir.Value, source: ir.Value) -> ir.Value:
+    """A value of any size in pieces of 32 bits."""
+    builder, bits = kernel.builder, _bits(value.type)
+    whole = builder.bitcast(value, ir.IntType(bits)) if not isinstance(value.type, ir.IntType) else value
+    if bits <= I32.width:
+        word = builder.zext(whole, I32) if bits < I32.width else whole
+        got = kernel.machine.read_lane(kernel, word, source)
+        got = builder.trunc(got, ir.IntType(bits)) if bits < I32.width else got
+    elif bits % I32.width:
+        raise Untranslatable(f"lanes exchange multiples of 32 bits, not {bits}")
+    else:
+        got = _moved_words(kernel, whole, bits, source)
+    return got if got.type == value.type else builder.bitcast(got, value.type)
+
+
+def _moved_words(kernel: KernelLowering, whole: ir.Value, bits: int, source: ir.Value) -> ir.Value:
+    builder, wide = kernel.builder, ir.IntType(bits)
+    total: ir.Value = ir.Constant(wide, 0)
+    for shift in range(0, bits, I32.width):
+        word = builder.trunc(builder.lshr(whole, ir.Constant(wide, shift)), I32)
+        got = builder.zext(kernel.machine.read_lane(kernel, word, source), wide)
+        total = builder.or_(total, builder.shl(got, ir.Constant(wide, shift)))
+    return total
+
+
+def _bits(type: ir.Type) -> int:
+    if isinstance(type, ir.VectorType):
+        return type.count * _bits(type.element)
+    if isinstance(type, ir.IntType):
+        return type.width
+    return {"half": 16, "float": 32, "double": 64}[str(type)]
+
+
+def _vendor_register(what: str, dimension: str) -> Handler:
+    def lower(lowering: Lowering, op: Operation) -> None:
+        lowering[op.results[0]] = _read(_kernel(lowering), what, dimension)
+
+    return lower
+
+
+def _read(kernel: KernelLowering, what: str, dimension: str) -> ir.Value:
+    return block_size(kernel, dimension) if what == "threads" else kernel.machine.register(kernel, what, dimension)
+
+
+def _all_threads(dimension: str) -> Handler:
+    """The threads of the whole grid in a dimension, which is what AMD calls its size."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        blocks, threads = (_read(_kernel(lowering), what, dimension) for what in ("blocks", "threads"))
+        lowering[op.results[0]] = lowering.builder.mul(blocks, threads)
+
+    return lower
+
+
+def _lane(lowering: Lowering, op: Operation) -> None:
+    kernel = _kernel(lowering)
+    lowering[op.results[0]] = kernel.machine.lane(kernel)
+
+
+def _vendor_wave_size(lowering: Lowering, op: Operation) -> None:
+    lowering[op.results[0]] = i32(_kernel(lowering).machine.wave_size)
+
+
+def _amd_instruction(lowering: Lowering, op: Operation) -> None:
+    kernel = _kernel(lowering)
+    if kernel.machine.target.vendor is not Vendor.AMD:
+        raise Untranslatable(f"{kernel.machine.chip} has no such instruction; use gpu.shuffle or gpu.lane_id")
+    values = [lowering[operand] for operand in op.operands]
+    lowering[op.results[0]] = call(kernel, INTRINSICS[op.name], I32, *values)
+
+
 GPU_OPERATIONS: Mapping[str, Handler] = {
     **OPERATIONS,
     **aggregates.HANDLERS,
     **pointers.HANDLERS,
     **MATH_HANDLERS,
     **gpu_atomics.HANDLERS,
-    **gpu_addresses.HANDLERS,
-    **gpu_shuffles.HANDLERS,
-    **gpu_vendor_operations.HANDLERS,
     "gpu.thread_id": _register("thread"),
     "gpu.block_id": _register("block"),
     "gpu.block_dim": _register("threads"),
@@ -214,4 +327,15 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     "llvm.alloca": _llvm_private,
     "llvm.inline_asm": _inline_assembly,
     "llvm.call_intrinsic": _intrinsic,
+    "gpu.shuffle": _shuffle,
+    **{f"nvvm.read.ptx.sreg.{name}.{d}": _vendor_register(what, d) for name, what in NVVM.items() for d in DIMENSIONS},
+    **{f"rocdl.{name}.{d}": _vendor_register(what, d) for name, what in ROCDL.items() for d in DIMENSIONS},
+    **{f"rocdl.grid.dim.{d}": _all_threads(d) for d in DIMENSIONS},
+    **dict.fromkeys(INTRINSICS, _amd_instruction),
+    "nvvm.read.ptx.sreg.laneid": _lane,
+    "nvvm.read.ptx.sreg.warpsize": _vendor_wave_size,
+    "rocdl.wavefrontsize": _vendor_wave_size,
+    "nvvm.barrier0": _barrier,
+    "rocdl.barrier": _barrier,
+    "rocdl.s.barrier": _barrier,
 }

@@ -1,4 +1,4 @@
-"""Where a kernel waits for somebody else: loads that must be done again each time, and lanes that wait for one.
+"""Spin loops of kernels on what others write: loads that must be done again each time, and lanes that wait for one.
 
 A loop that writes nothing and loads from a place that stays the same is over when another thread, block or GPU has
 written there. Programs for waves that go in step let one lane wait and go on with all; where lanes do not go in step
@@ -12,19 +12,27 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import Pure
 
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.native.flow import reverse_postorder, writes
-from tilewright.native.gpu_uniformity import is_uniform
 
 LOADS = frozenset(("memref.load", "llvm.load", "vector.load", "affine.load"))
 
 MEETING = frozenset(("gpu.shuffle", "gpu.barrier"))
 """Where all lanes of a wave come together anyway."""
+DIVERGENT = frozenset(
+    (
+        *("gpu.thread_id", "gpu.lane_id", "gpu.global_id", "gpu.subgroup_id", "gpu.shuffle"),
+        *("nvvm.read.ptx.sreg.laneid", "rocdl.mbcnt.lo", "rocdl.mbcnt.hi"),
+    )
+)
+"""Operations without effects whose results differ from lane to lane."""
+DIVERGENT_REGISTERS = "nvvm.read.ptx.sreg.tid.", "rocdl.workitem.id."
 
 
 @dataclass
-class Waiting:
+class SpinWaits:
     """The loads that wait, and behind which operations and at the head of which blocks all lanes have to meet."""
 
     loads: set[Operation] = field(default_factory=set[Operation])
@@ -32,9 +40,9 @@ class Waiting:
     meetings: set[Block] = field(default_factory=set[Block])
 
 
-def find_waiting(function: GPUFuncOp) -> Waiting:
+def find_waiting(function: GPUFuncOp) -> SpinWaits:
     """All that is waited for in a kernel and in functions that are put in place of calls."""
-    waiting = Waiting()
+    waiting = SpinWaits()
     for region in _regions(function):
         _find_in_blocks(region, waiting)
     for op in function.walk():
@@ -64,7 +72,7 @@ def _waits(loop: Operation) -> bool:
     )
 
 
-def _collect(ops: Sequence[Operation], blocks: Sequence[Block], waiting: Waiting) -> None:
+def _collect(ops: Sequence[Operation], blocks: Sequence[Block], waiting: SpinWaits) -> None:
     """Note the loads of a loop that wait; `blocks` are those of the loop itself, if it is one of branches."""
     if any(writes(op) for op in ops):
         return
@@ -79,7 +87,7 @@ def _block_of(value: SSAValue) -> Block | None:
     return value.owner.parent_block() if isinstance(value.owner, Operation) else value.owner
 
 
-def _find_in_blocks(region: Region, waiting: Waiting) -> None:
+def _find_in_blocks(region: Region, waiting: SpinWaits) -> None:
     """Loops of branches: from a block that is gone back to, to the one that goes there."""
     if len(region.blocks) < 2:
         return
@@ -112,7 +120,7 @@ def _natural_loop(header: Block, latch: Block, blocks: Sequence[Block]) -> list[
     return [header, *(found - {header})]
 
 
-def _collect_all(loop: Sequence[Block], waiting: Waiting) -> bool:
+def _collect_all(loop: Sequence[Block], waiting: SpinWaits) -> bool:
     """Note the loads of a loop that wait; whether there are some that only some lanes may wait for."""
     ops = [inner for block in loop for op in block.ops for inner in op.walk()]
     known = len(waiting.loads)
@@ -182,3 +190,42 @@ def _top_level(region: Region) -> Iterator[Operation]:
             yield op
             if isinstance(op, scf.ForOp):
                 yield from _top_level(op.body)
+
+
+def is_uniform(value: SSAValue, assumed: set[SSAValue] | None = None) -> bool:
+    """Whether a value is computed from what is the same for a whole block; `assumed` are those being looked at."""
+    assumed = set() if assumed is None else assumed
+    if value in assumed:
+        return True
+    assumed.add(value)
+    owner = value.owner
+    if isinstance(owner, Block):
+        return _is_uniform_argument(value, owner, assumed)
+    if owner.name in DIVERGENT or owner.name.startswith(DIVERGENT_REGISTERS) or owner.regions:
+        return False
+    return owner.has_trait(Pure) and all(is_uniform(operand, assumed) for operand in owner.operands)
+
+
+def _is_uniform_argument(value: SSAValue, block: Block, assumed: set[SSAValue]) -> bool:
+    """What a kernel is given is the same for all; what branches carry is if they and all that they carry are."""
+    region = block.parent_region()
+    if region is None or block is region.first_block:
+        parent = block.parent_op()
+        return parent is not None and parent.name in ("gpu.func", "func.func")
+    number = block.args.index(value)
+    carried = [found for other in region.blocks for found in _carried(other.last_op, block, number)]
+    return all(found is not None and is_uniform(found, assumed) for found in carried)
+
+
+def _carried(end: Operation | None, target: Block, number: int) -> list[SSAValue | None]:
+    """What a branch hands on as an argument of a block; None if that is not known or depends on the lane."""
+    match end:
+        case cf.BranchOp() if end.successor is target:
+            return [end.arguments[number]]
+        case cf.ConditionalBranchOp():
+            edges = (end.then_block, end.then_arguments), (end.else_block, end.else_arguments)
+            return [values[number] for block, values in edges if block is target]
+        case Operation() if target in end.successors:
+            return [None]
+        case _:
+            return []

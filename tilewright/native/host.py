@@ -109,7 +109,7 @@ def _linear_passes() -> llvm.ModulePassManager:
     return passes
 
 
-class MachineCode:
+class HostCode:
     """Functions in this process; their addresses are good as long as this object lives."""
 
     def __init__(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, code: bytes | None = None):
@@ -131,23 +131,23 @@ def _free(engine: llvm.ExecutionEngine, context: llvm.ContextRef) -> None:
     context.close()
 
 
-class NativeModule(MachineCode):
+class NativeModule(HostCode):
     """A module as machine code."""
 
     def __init__(self, module: ir.Module, optimize: int = 2, *, all_passes: bool = True):
         def compile() -> None:
             machine = _host_machine(optimize)
-            MachineCode.__init__(self, optimized(module, machine, optimize, all_passes=all_passes), machine)
+            HostCode.__init__(self, optimized(module, machine, optimize, all_passes=all_passes), machine)
 
         with_llvm(compile)
 
 
-class NativeObject(MachineCode):
+class NativeObject(HostCode):
     """Machine code of this computer that was made before."""
 
     def __init__(self, code: bytes):
         def load() -> None:
-            MachineCode.__init__(self, llvm.parse_assembly("", llvm.create_context()), _host_machine(0), code)
+            HostCode.__init__(self, llvm.parse_assembly("", llvm.create_context()), _host_machine(0), code)
 
         with_llvm(load)
 

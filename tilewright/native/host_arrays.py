@@ -6,21 +6,47 @@ is written back when the loan ends, however it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Mapping
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+)
 from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.errors import ArgumentError
-from tilewright.native.numpy_types import accepted_dtypes
 
+_FLOATS: dict[type[Attribute], npt.DTypeLike] = {
+    BFloat16Type: ml_dtypes.bfloat16,
+    Float16Type: np.float16,
+    Float32Type: np.float32,
+    Float64Type: np.float64,
+    Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
+    Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
+    Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
+    Float8E5M2Type: ml_dtypes.float8_e5m2,
+    Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
+}
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 RAW = np.dtype(np.uint8)
@@ -28,6 +54,54 @@ RAW = np.dtype(np.uint8)
 LONGEST_TEXT = 40
 MOST_WORK: Any = 100_000
 """Candidates that are tried to tell whether two arrays share an element; harder cases are taken to share one."""
+
+
+class NotInNumPy(TypeError):
+    """A type that NumPy has nothing like."""
+
+
+def dtype_of(type: Attribute) -> np.dtype[Any]:
+    """The type that NumPy has for the elements of a memref."""
+    match type:
+        case IntegerType():
+            unsigned = type.signedness.data is Signedness.UNSIGNED
+            width = max(8, type.width.data)
+            if width not in (8, 16, 32, 64):
+                raise NotInNumPy(f"NumPy has no integers of {width} bits")
+            return np.dtype(f"{'u' if unsigned else ''}int{width}") if type.width.data > 1 else np.dtype(np.bool_)
+        case IndexType():
+            return np.dtype(np.int64)
+        case _:
+            if type.__class__ not in _FLOATS:
+                raise NotInNumPy(f"NumPy has no type like {type}")
+            return np.dtype(_FLOATS[type.__class__])
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether values have something behind the point; NumPy does not say so of the short types."""
+    return dtype.kind == "f" or dtype in [np.dtype(known) for known in _FLOATS.values()]
+
+
+@cache
+def accepted_dtypes(type: Attribute) -> Sequence[np.dtype[Any]]:
+    """The element types of arrays that may stand for a memref of this one, best first; none if NumPy has no such type.
+
+    Integers without a sign take either one. Those of four bits are in a byte each, as in MLIR's memrefs.
+    """
+    try:
+        usual = dtype_of(type)
+    except NotInNumPy:
+        return ()
+    match type:
+        case IntegerType() if usual.kind in "iu":
+            signless, is_nibble = type.signedness.data is Signedness.SIGNLESS, type.width.data == 4
+        case IndexType():
+            signless, is_nibble = True, False
+        case _:
+            return (usual,)
+    found = [usual, np.dtype(f"u{usual.name}")] if signless else [usual]
+    nibbles = [np.dtype(ml_dtypes.int4 if dtype.kind == "i" else ml_dtypes.uint4) for dtype in found]
+    return [*found, *nibbles] if is_nibble else found
 
 
 def check_array(what: str, value: object, type: MemRefType[Attribute] | None = None) -> Array:

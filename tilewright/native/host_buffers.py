@@ -16,9 +16,9 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.access import ExactNumbers, plus
 from tilewright.native.aggregates import spanned_bytes
-from tilewright.native.declarations import declared
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.types import declared
 from tilewright.native.values import (
     I8,
     I64,

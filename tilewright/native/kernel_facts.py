@@ -1,4 +1,4 @@
-"""What there is to know of a compiled kernel. Needs nothing but Python."""
+"""Facts about a compiled kernel for the host that launches it. Needs nothing but Python: bundles carry this file."""
 
 from __future__ import annotations
 

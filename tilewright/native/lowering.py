@@ -22,8 +22,7 @@ from tilewright.native.context_layout import CYCLES as CYCLES
 from tilewright.native.context_layout import DEPTH as DEPTH
 from tilewright.native.context_layout import DETAIL, SLOT_BYTES
 from tilewright.native.context_layout import HEADER_BYTES as HEADER_BYTES
-from tilewright.native.flow import NEVER_REACHED, reverse_postorder, writes
-from tilewright.native.graph import Graph
+from tilewright.native.flow import NEVER_REACHED, Graph, reverse_postorder, writes
 from tilewright.native.ranges import Ranges
 from tilewright.native.values import (
     I1,

@@ -14,12 +14,12 @@ from llvmlite import ir
 from xdsl.ir import Operation
 
 from tilewright.dialects.vector.types import element_type
-from tilewright.native.declarations import declared
 from tilewright.native.floats import intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
 from tilewright.native.integers import BINARY
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.types import declared
 from tilewright.native.values import F32, I1, element_of
 from tilewright.support.lazy import once
 

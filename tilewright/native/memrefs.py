@@ -7,10 +7,11 @@ from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Operation
 
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.access import (
@@ -19,11 +20,12 @@ from tilewright.native.access import (
     load,
     store,
 )
-from tilewright.native.declarations import declared
+from tilewright.native.arithmetic import combine_floats, combine_integers
 from tilewright.native.floats import suffix
 from tilewright.native.loops import counted_loop
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.ranges import Range
+from tilewright.native.types import declared
 from tilewright.native.values import (
     I1,
     I8,
@@ -37,6 +39,13 @@ from tilewright.native.values import (
 
 LARGEST_BYTES = 1 << 20
 """More than the memory of a core and its neighbours."""
+_NAMES = {
+    AtomicKind.MAXS: "maxsi",
+    AtomicKind.MAXU: "maxui",
+    AtomicKind.MINS: "minsi",
+    AtomicKind.MINU: "minui",
+}
+"""Where `arith` has another name for it."""
 
 
 def _load(lowering: Lowering, op: Operation) -> None:
@@ -129,6 +138,31 @@ def _nothing(lowering: Lowering, op: Operation) -> None:
     """Says something about memory that does not change what a program does."""
 
 
+def _atomic_rmw(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, AtomicRMWOp)
+    builder, value = lowering.builder, lowering[op.value]
+    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    lowering[op.result] = old = load(builder, pointer, op.value.type)
+    if op.update is not AtomicKind.ASSIGN:
+        name = f"arith.{_NAMES.get(op.update, op.update)}"
+        if isinstance(op.value.type, AnyFloat):
+            value = combine_floats(builder, name, op.value.type, old, value)
+        else:
+            value = combine_integers(builder, name, old, value)
+    store(builder, value, pointer)
+
+
+def _generic_atomic_rmw(lowering: Lowering, op: Operation) -> None:
+    """The region computes the new element from the old one."""
+    assert isinstance(op, GenericAtomicRMWOp)
+    buffer, *indices = op.operands
+    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+    old = load(lowering.builder, pointer, op.results[0].type)
+    (new,) = lowering.lower_region(op.regions[0], [old])
+    store(lowering.builder, cast(ir.Value, new), pointer)
+    lowering[op.results[0]] = cast(ir.Value, new)
+
+
 HANDLERS: dict[str, Handler] = {
     "memref.load": _load,
     "memref.store": _store,
@@ -139,4 +173,6 @@ HANDLERS: dict[str, Handler] = {
     "memref.dealloc": _nothing,
     "memref.prefetch": _nothing,
     "memref.copy": _copy,
+    "memref.atomic_rmw": _atomic_rmw,
+    "memref.generic_atomic_rmw": _generic_atomic_rmw,
 }

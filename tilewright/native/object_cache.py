@@ -1,8 +1,8 @@
 """Results that are kept from one process to the next, under the user's cache folder.
 
 What is kept decides what this process executes. So it is used only if no one but the user can have written it: folders
-and files are the user's own, nobody else may write to them, and none of them is a link. Each file names the key that it
-was kept for and has a digest of its contents; one that is damaged is made again.
+and files are the user's own, no other user may write to them, and none of them is a link. Each file names the key that
+it was kept for and has a digest of its contents; one that is damaged is made again.
 """
 
 from __future__ import annotations

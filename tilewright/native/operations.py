@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xdsl.dialects import cf
+from xdsl.ir import Operation
+
 from tilewright.native import (
     affine_maps,
     arithmetic,
     casts,
-    checks,
-    contractions,
     functions,
     gathers,
     loops,
     math_functions,
     memrefs,
-    reductions,
-    updates,
     vector_memory,
     vectors,
     views,
 )
-from tilewright.native.lowering import Handler
+from tilewright.native.lanes import constant
+from tilewright.native.lowering import Handler, Lowering
+
+
+def _assert(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, cf.AssertOp)
+    message = op.msg.data.replace("{", "{{").replace("}", "}}")
+    lowering.trap_unless(op, lowering[op.arg], f"stops the program: {message}")
+
+
+def _poison(lowering: Lowering, op: Operation) -> None:
+    """A value that no program may rely on: always the same one, so that two runs are alike."""
+    lowering[op.results[0]] = constant(op.results[0].type, 0)
+
 
 OPERATIONS: Mapping[str, Handler] = {
     **arithmetic.HANDLERS,
@@ -29,14 +41,12 @@ OPERATIONS: Mapping[str, Handler] = {
     **math_functions.HANDLERS,
     **memrefs.HANDLERS,
     **views.HANDLERS,
-    **updates.HANDLERS,
     **affine_maps.HANDLERS,
     **vectors.HANDLERS,
-    **reductions.HANDLERS,
-    **contractions.HANDLERS,
     **vector_memory.HANDLERS,
     **gathers.HANDLERS,
     **loops.HANDLERS,
     **functions.HANDLERS,
-    **checks.HANDLERS,
+    "cf.assert": _assert,
+    "ub.poison": _poison,
 }

@@ -6,21 +6,24 @@ data with the dynamic symbols, code, and the dynamic section. Nothing is left fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from llvmlite import ir
+
 from tilewright.native import elf
-from tilewright.native.elf import LinkError, ObjectFile, ObjectSection, Strings, Symbol
-from tilewright.native.relocations import RELOCATORS
+from tilewright.native.elf import RELOCATORS, LinkError, ObjectFile, ObjectSection, ObjectSymbol, Strings
 
 MACHINES = {elf.EM_X86_64: "x86-64", elf.EM_AARCH64: "AArch64"}
 PAGE_BYTES = {elf.EM_X86_64: 0x1000, elf.EM_AARCH64: 0x10000}  # the largest pages that kernels for them have
 READ, EXECUTE, WRITE = elf.PF_R, elf.PF_R | elf.PF_X, elf.PF_R | elf.PF_W
 PROGRAM_HEADERS = 6
+BYTE, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
+ByteAt = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 
 
 @dataclass
-class Section:
+class LibrarySection:
     """A section of the library; `address` and `offset` are known once everything has its size."""
 
     name: str
@@ -36,11 +39,11 @@ class Section:
 
 
 @dataclass
-class Segment:
+class LoadSegment:
     """Sections that are loaded together, with the same rights."""
 
     rights: int
-    sections: list[Section]
+    sections: list[LibrarySection]
     offset: int = 0
     address: int = 0
     end: int = field(default=0)
@@ -91,19 +94,19 @@ class _Library:
         hashes = _hash_table([symbol.name for symbol in self.symbols])
         symbols = bytearray(elf.SYMBOL.size * (1 + len(self.symbols)))
         alloc = elf.SHF_ALLOC
-        self.hash = Section(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
-        self.dynsym = Section(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
-        self.dynstr = Section(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
-        self.dynamic = Section(
+        self.hash = LibrarySection(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
+        self.dynsym = LibrarySection(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
+        self.dynstr = LibrarySection(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
+        self.dynamic = LibrarySection(
             ".dynamic", elf.SHT_DYNAMIC, alloc | elf.SHF_WRITE, 8, bytearray(), ".dynstr", 0, elf.DYNAMIC_ENTRY.size
         )
         self.dynamic.data = self._dynamic_entries()
         code = [section for section in self.loaded.values() if section.flags & elf.SHF_EXECINSTR]
         data = [section for section in self.loaded.values() if not section.flags & elf.SHF_EXECINSTR]
         self.segments = [
-            Segment(READ, [self.hash, self.dynsym, self.dynstr, *data]),
-            Segment(EXECUTE, code),
-            Segment(WRITE, [self.dynamic]),
+            LoadSegment(READ, [self.hash, self.dynsym, self.dynstr, *data]),
+            LoadSegment(EXECUTE, code),
+            LoadSegment(WRITE, [self.dynamic]),
         ]
         self.sections = [section for segment in self.segments for section in segment.sections]
 
@@ -145,7 +148,7 @@ class _Library:
                 meant = self._address(self.source.symbols[relocation.symbol]) + relocation.addend
                 relocator.apply(target.data, relocation.offset, meant, target.address + relocation.offset)
 
-    def _address(self, symbol: Symbol) -> int:
+    def _address(self, symbol: ObjectSymbol) -> int:
         return self.loaded[symbol.section].address + symbol.value
 
     def _symbol_entries(self) -> Iterator[bytes]:
@@ -201,21 +204,21 @@ class _Library:
         return elf.FILE_HEADER.pack(*fixed, *tables)
 
 
-def _copied(section: ObjectSection) -> Section:
+def _copied(section: ObjectSection) -> LibrarySection:
     flags = section.flags & elf.KEPT_FLAGS
-    return Section(section.name, section.type, flags, section.alignment, bytearray(section.data))
+    return LibrarySection(section.name, section.type, flags, section.alignment, bytearray(section.data))
 
 
 def _aligned(number: int, alignment: int) -> int:
     return -(-number // alignment) * alignment
 
 
-def _program_header(type: int, rights: int, segment: Segment, memory: int, alignment: int) -> bytes:
+def _program_header(type: int, rights: int, segment: LoadSegment, memory: int, alignment: int) -> bytes:
     place = segment.offset, segment.address, segment.address
     return elf.PROGRAM_HEADER.pack(type, rights, *place, segment.size, memory, alignment)
 
 
-def _section_header(name: int, section: Section, link: int) -> bytes:
+def _section_header(name: int, section: LibrarySection, link: int) -> bytes:
     where = section.address, section.offset, len(section.data)
     rest = link, section.info, section.alignment, section.entry_bytes
     return elf.SECTION_HEADER.pack(name, section.type, section.flags, *where, *rest)
@@ -238,3 +241,35 @@ def _hash(name: str) -> int:
         high = number & 0xF0000000
         number = (number ^ high >> 24) & ~high
     return number
+
+
+def define_memory_functions(module: ir.Module) -> None:
+    copy = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER, I64]), "memcpy")
+    for pointer in copy.args[:2]:
+        pointer.add_attribute("noalias")
+    _fill(copy, lambda builder, index: builder.load(_byte(builder, copy.args[1], index), typ=BYTE))
+    set_to = ir.Function(module, ir.FunctionType(POINTER, [POINTER, I32, I64]), "memset")
+    _fill(set_to, lambda builder, index: builder.trunc(set_to.args[1], BYTE))
+
+
+def _fill(function: ir.Function, byte_at: ByteAt) -> None:
+    """Store a byte for each index below the last argument, then return the first."""
+    function.attributes.add("nounwind")
+    target, _, count = function.args
+    entry, head, body, done = (function.append_basic_block(name) for name in ("entry", "head", "body", "done"))
+    builder = ir.IRBuilder(entry)
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(I64)
+    index.add_incoming(ir.Constant(I64, 0), entry)
+    builder.cbranch(builder.icmp_unsigned("<", index, count), body, done)
+    builder.position_at_end(body)
+    builder.store(byte_at(builder, index), _byte(builder, target, index))
+    index.add_incoming(builder.add(index, ir.Constant(I64, 1)), body)
+    builder.branch(head)
+    builder.position_at_end(done)
+    builder.ret(target)
+
+
+def _byte(builder: ir.IRBuilder, base: ir.Value, index: ir.Value) -> ir.Value:
+    return builder.gep(base, [index], source_etype=BYTE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
@@ -33,3 +35,8 @@ def llvm_type(type: Attribute) -> ir.Type:
             return ir.ArrayType(llvm_type(type.type), type.size.data)
         case _:
             raise TypeError(f"no native type for {type}")
+
+
+def declared(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:
+    """The declaration of a function, made when it is needed first."""
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)

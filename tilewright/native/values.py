@@ -1,4 +1,4 @@
-"""What stands for an MLIR value in native code.
+"""Values of MLIR in native code.
 
 Scalars are LLVM scalars, `bf16` as its 16 bits. Vectors of any rank are flat LLVM vectors in row-major order. A memref
 is the place of its buffer, the buffer's size, and an offset, sizes and strides, which are constants where the type or

@@ -82,7 +82,7 @@ def store_rows(lowering: Lowering, op: Operation, value: SSAValue, base: SSAValu
 
 
 @dataclass(frozen=True)
-class Transfer:
+class VectorTransfer:
     """What `vector.transfer_read` and `vector.transfer_write` have in common."""
 
     op: Operation
@@ -151,7 +151,7 @@ class Transfer:
 def _transfer_read(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.TransferReadOp)
     want_buffer(op, op.source)
-    transfer = Transfer(op, op.source, op.indices, op.result.type, op.mask)
+    transfer = VectorTransfer(op, op.source, op.indices, op.result.type, op.mask)
     if transfer.is_plain(lowering):
         lowering[op.result] = load_rows(lowering, op, op.source, op.indices, transfer.type)
         return
@@ -162,7 +162,7 @@ def _transfer_read(lowering: Lowering, op: Operation) -> None:
 def _transfer_write(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.TransferWriteOp)
     want_buffer(op, op.source)
-    transfer = Transfer(op, op.source, op.indices, vector_type(op.vector), op.mask)
+    transfer = VectorTransfer(op, op.source, op.indices, vector_type(op.vector), op.mask)
     if transfer.is_plain(lowering):
         store_rows(lowering, op, op.vector, op.source, op.indices)
     else:

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ArrayAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from tilewright.dialects.vector import shape
-from tilewright.dialects.vector.types import shape_of, vector_type
+from tilewright.dialects.vector import compute, shape
+from tilewright.dialects.vector.types import element_type, shape_of, vector_type
+from tilewright.native import floats
 from tilewright.native.access import plus, times
-from tilewright.native.lanes import assemble, lane, shuffled, splat
+from tilewright.native.arithmetic import combine_floats, combine_integers
+from tilewright.native.casts import resize
+from tilewright.native.lanes import assemble, constant_like, lane, shuffled, splat
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import I32, index, number_of, value_type
+from tilewright.native.values import I1, I32, I64, element_of, index, number_of, value_type
 from tilewright.native.views import mixed
+
+_KINDS = {
+    "add": ("arith.addi", "arith.addf"),
+    "mul": ("arith.muli", "arith.mulf"),
+    "minui": ("arith.minui", ""),
+    "minsi": ("arith.minsi", ""),
+    "maxui": ("arith.maxui", ""),
+    "maxsi": ("arith.maxsi", ""),
+    "and": ("arith.andi", ""),
+    "or": ("arith.ori", ""),
+    "xor": ("arith.xori", ""),
+    "minnumf": ("", "arith.minnumf"),
+    "maxnumf": ("", "arith.maxnumf"),
+    "minimumf": ("", "arith.minimumf"),
+    "maximumf": ("", "arith.maximumf"),
+}
+"""The operation on integers and that on other numbers."""
 
 
 def flat(coordinates: Sequence[int], sizes: Sequence[int]) -> int:
@@ -195,6 +216,128 @@ def _scalar_broadcast(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = splat(lowering.builder, lowering[op.operands[0]], count_of(op.results[0].type))
 
 
+def _step(lowering: Lowering, op: Operation) -> None:
+    native = cast(ir.VectorType, value_type(op.results[0].type))
+    lowering[op.results[0]] = ir.Constant(native, list(range(native.count)))
+
+
+def _constant_mask(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, compute.ConstantMaskOp)
+    limits = op.mask_dim_sizes.get_values()
+    places = all_coordinates(op.result.type.get_shape() or (1,))
+    bits = [int(all(n < limit for n, limit in zip(place, limits, strict=False))) for place in places]
+    lowering[op.result] = ir.Constant(value_type(op.result.type), [ir.Constant(I1, bit) for bit in bits])
+
+
+def _create_mask(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, vector.CreateMaskOp)
+    builder, sizes = lowering.builder, shape_of(op.mask_vector.type) or (1,)
+    native = cast(ir.VectorType, value_type(op.mask_vector.type))
+    mask: ir.Value = constant_like(ir.Constant(native, ir.Undefined), 1)
+    for dimension, limit in enumerate(op.operands):
+        numbers = [place[dimension] for place in all_coordinates(sizes)]
+        lanes = ir.Constant(ir.VectorType(I64, native.count), numbers)
+        limits = splat(builder, lowering[limit], native.count)
+        mask = builder.and_(mask, builder.icmp_signed("<", lanes, limits))
+    lowering[op.mask_vector] = mask
+
+
+def _reduction(lowering: Lowering, op: Operation) -> None:
+    """From the first element to the last, after the start value if there is one."""
+    assert isinstance(op, vector.ReductionOp)
+    source, type = lowering[op.vector], op.dest.type
+    lanes = [lane(lowering.builder, source, number) for number in range(count_of(op.vector.type))]
+    first = [] if op.acc is None else [lowering[op.acc]]
+    kind = op.kind.data
+    lowering[op.dest] = reduce(lambda x, y: combine(lowering.builder, kind, type, x, y), [*first, *lanes])
+
+
+def _multi_reduction(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, compute.MultiDimReductionOp)
+    builder, sizes = lowering.builder, vector_type(op.source).get_shape()
+    source, reduced, type = lowering[op.source], set(op.reduction_dims.get_values()), element_type(op.dest.type)
+    kept = [dimension for dimension in range(len(sizes)) if dimension not in reduced]
+    total = lowering[op.acc]
+    for place in all_coordinates([size if d in reduced else 1 for d, size in enumerate(sizes)]):
+        order = [
+            flat([dict(zip(kept, chosen, strict=True)).get(d, place[d]) for d in range(len(sizes))], sizes)
+            for chosen in all_coordinates([sizes[d] for d in kept])
+        ]
+        part = shuffled(builder, source, order) if kept else lane(builder, source, order[0])
+        total = combine(builder, op.kind.data, type, total, part)
+    lowering[op.dest] = total
+
+
+def _dimensions(map: AffineMap) -> list[int]:
+    return [cast(AffineDimExpr, result).position for result in map.results]
+
+
+def _contract(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, compute.ContractionOp)
+    builder, type = lowering.builder, element_type(op.result.type)
+    dims = [_dimensions(map.data) for map in op.indexing_maps]
+    shapes = [shape_of(operand.type) for operand in op.operands]
+    sizes = {d: size for names, shape in zip(dims, shapes, strict=True) for d, size in zip(names, shape, strict=True)}
+    summed = [dimension for dimension in sorted(sizes) if dimension not in dims[2]]
+    sides = [convert(builder, lowering[side], element_type(side.type), type) for side in (op.lhs, op.rhs)]
+    total, is_vector = lowering[op.acc], isinstance(op.result.type, VectorType)
+    for point in all_coordinates([sizes[d] for d in summed]):
+        fixed = dict(zip(summed, point, strict=True))
+        factors = [
+            _spread(builder, side, _lanes(names, shape, fixed, dims[2], shapes[2]), is_vector)
+            for side, names, shape in zip(sides, dims[:2], shapes[:2], strict=True)
+        ]
+        total = combine(builder, op.kind.data, type, total, combine(builder, "mul", type, *factors))
+    lowering[op.result] = total
+
+
+def _lanes(
+    names: Sequence[int], shape: Sequence[int], fixed: dict[int, int], result: Sequence[int], wanted: Sequence[int]
+) -> list[int]:
+    """For each element of the result, the element of a factor that goes with it."""
+    places = (fixed | dict(zip(result, place, strict=True)) for place in all_coordinates(wanted))
+    return [flat([place[name] for name in names], shape) for place in places]
+
+
+def _spread(builder: ir.IRBuilder, value: ir.Value, order: Sequence[int], is_vector: bool) -> ir.Value:
+    return shuffled(builder, value, order) if is_vector else lane(builder, value, order[0])
+
+
+def _outer_product(lowering: Lowering, op: Operation) -> None:
+    assert isinstance(op, compute.OuterProductOp)
+    builder, type = lowering.builder, op.result.type.element_type
+    multiply = partial(combine, builder, "mul", type)
+    lhs, rhs = lowering[op.lhs], lowering[op.rhs]
+    (rows,), wide = shape_of(op.lhs.type), shape_of(op.rhs.type)
+    if wide:
+        (columns,) = wide
+        left = shuffled(builder, lhs, [row for row in range(rows) for _ in range(columns)])
+        found = multiply(left, shuffled(builder, rhs, [column for _ in range(rows) for column in range(columns)]))
+    else:
+        found = multiply(lhs, splat(builder, rhs, rows))
+    if op.acc is not None:
+        found = combine(builder, op.kind.data, type, lowering[op.acc], found)
+    lowering[op.result] = found
+
+
+def combine(builder: ir.IRBuilder, kind: str, type: Attribute, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """Two scalars or vectors of the given element type made one."""
+    on_integers, on_floats = _KINDS[kind]
+    if isinstance(type, AnyFloat):
+        return combine_floats(builder, on_floats, type, lhs, rhs)
+    return combine_integers(builder, on_integers, lhs, rhs)
+
+
+def convert(builder: ir.IRBuilder, value: ir.Value, source: Attribute, target: Attribute) -> ir.Value:
+    """Elements of a product as those of what it is added to, which may be wider."""
+    if source == target:
+        return value
+    element = element_of(value_type(target))
+    if isinstance(target, AnyFloat):
+        return floats.extend(builder, value, source, element)
+    return resize(builder, value, element, unsigned=False)
+
+
 HANDLERS: dict[str, Handler] = {
     "vector.broadcast": _broadcast,
     "vector.splat": _scalar_broadcast,
@@ -210,4 +353,11 @@ HANDLERS: dict[str, Handler] = {
     "vector.to_elements": _to_elements,
     "vector.interleave": _interleave,
     "vector.deinterleave": _deinterleave,
+    "vector.step": _step,
+    "vector.constant_mask": _constant_mask,
+    "vector.create_mask": _create_mask,
+    "vector.reduction": _reduction,
+    "vector.multi_reduction": _multi_reduction,
+    "vector.contract": _contract,
+    "vector.outerproduct": _outer_product,
 }

@@ -1,1 +1,1 @@
-"""What a run did, for people: takes a `sim.record.RunRecord`, gives a table, a Perfetto trace, a page of HTML."""
+"""Reports of runs, for people: takes a `sim.record.RunRecord`, gives a table, a Perfetto trace, a page of HTML."""

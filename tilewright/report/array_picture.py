@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.device import DmaDirection, TileId, TileType
-from tilewright.device.stream_switch import STEPS
-from tilewright.report.floor import (
-    CHANNEL_HEIGHT,
-    GAP,
-    HEIGHT,
-    HOST_HEIGHT,
-    IDLE_WIDTH,
-    MARGIN,
-    WIDTH,
-    End,
-    Floor,
-    Point,
-)
+from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
 from tilewright.report.markup import Heading, Markup, element, percent, size, table
 from tilewright.report.phases import LOOKS, WAITS, Phase
 from tilewright.report.shares import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.parts import PartKind, roster_of
-from tilewright.sim.record import Connection, RunRecord
+from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.record import RunRecord, SwitchConnection
 from tilewright.sim.switch import PortName
 
+WIDTH, HEIGHT = 152, 104
+IDLE_WIDTH = 44
+"""Of tiles in columns where nothing is: they are shown, but the room is for the others."""
+GAP, IDLE_GAP = 46, 8
+MARGIN = 14
+HOST_HEIGHT = 40
+PORT_STEP = 10
+CHANNEL_HEIGHT = 28
+CHANNEL_WIDTHS = {TileType.MemTile: 8}
+CHANNEL_WIDTH = 14
+CHANNEL_GAP = 3
 BAR_WIDTH = WIDTH - 20
 LARGEST, SMALLEST = 1.15, 0.7
 """How much larger than drawn the picture may get, and how much smaller before it has to be scrolled."""
@@ -36,18 +37,121 @@ CURVE = 22
 """How far a line goes straight on before it turns."""
 
 
+class Point(NamedTuple):
+    x: float
+    y: float
+
+    def moved(self, x: float, y: float) -> Point:
+        return Point(self.x + x, self.y + y)
+
+
+class WireEnd(NamedTuple):
+    """An end of a line: where it is, and the direction in which the line leaves it."""
+
+    at: Point
+    away: Point
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The plan of a device."""
+
+    model: DeviceModel
+    idle: frozenset[int] = frozenset()
+    """Columns where nothing is."""
+
+    @property
+    def width(self) -> float:
+        last = self.model.columns - 1
+        return self._left(last) + self.tile_width(last) + MARGIN
+
+    def tile_width(self, column: int) -> int:
+        return IDLE_WIDTH if column in self.idle else WIDTH
+
+    def _left(self, column: int) -> float:
+        before = (self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
+        return MARGIN + sum(before)
+
+    @property
+    def height(self) -> float:
+        return self.host_top + HOST_HEIGHT + MARGIN
+
+    @property
+    def host_top(self) -> float:
+        return MARGIN + self.model.rows * (HEIGHT + GAP)
+
+    def corner(self, tile: TileId) -> Point:
+        """The upper left corner of a tile."""
+        up = self.model.rows - 1 - tile.row
+        return Point(self._left(tile.column), MARGIN + up * (HEIGHT + GAP))
+
+    def channel(self, tile: TileId, direction: DmaDirection, number: int) -> Point:
+        """The upper left corner of a DMA channel: those that receive on the left, those that send on the right."""
+        width, count = self.channel_width(tile), self.model.num_dma_channels(*tile, direction)
+        left = 10.0 if direction is DmaDirection.S2MM else WIDTH - 10 - count * (width + CHANNEL_GAP) + CHANNEL_GAP
+        return self.corner(tile).moved(left + number * (width + CHANNEL_GAP), HEIGHT - CHANNEL_HEIGHT - 18)
+
+    def channel_width(self, tile: TileId) -> int:
+        return CHANNEL_WIDTHS.get(self.model.tile_type(*tile), CHANNEL_WIDTH)
+
+    def slave(self, tile: TileId, port: PortName) -> WireEnd | None:
+        """Where words come into a switch."""
+        if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.MM2S):
+            return self._block(tile, port, DmaDirection.MM2S)
+        return self._edge(tile, port, is_master=False)
+
+    def master(self, tile: TileId, port: PortName) -> WireEnd | None:
+        """Where words go out of a switch."""
+        if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.S2MM):
+            return self._block(tile, port, DmaDirection.S2MM)
+        return self._edge(tile, port, is_master=True)
+
+    def _is_shim_channel(self, tile: TileId, port: PortName, direction: DmaDirection) -> bool:
+        is_shim = self.model.tile_type(*tile) is TileType.ShimNOCTile
+        return is_shim and port.bundle is WireBundle.South and port.channel in SHIM_DMA_PORTS[direction]
+
+    def _block(self, tile: TileId, port: PortName, direction: DmaDirection) -> WireEnd:
+        """The end at a DMA channel or the core."""
+        if port.bundle is WireBundle.Core:
+            return WireEnd(self.corner(tile).moved(WIDTH / 2 + PORT_STEP * port.channel, 36), Point(0, 1))
+        is_south = port.bundle is WireBundle.South
+        number = SHIM_DMA_PORTS[direction].index(port.channel) if is_south else port.channel
+        corner = self.channel(tile, direction, number)
+        return WireEnd(corner.moved(self.channel_width(tile) / 2, 0), Point(0, -1))
+
+    def _edge(self, tile: TileId, port: PortName, *, is_master: bool) -> WireEnd | None:
+        """The end at an edge of the tile: upward streams on the left, eastward ones above, the others opposite."""
+        along = PORT_STEP * port.channel
+        up, right = 14.0 + along, 24.0 + along * 0.7
+        down, left = WIDTH - up, HEIGHT - 16 - along * 0.7
+        places = {
+            (WireBundle.North, True): WireEnd(Point(up, 0), Point(0, 1)),
+            (WireBundle.South, False): WireEnd(Point(up, HEIGHT), Point(0, -1)),
+            (WireBundle.South, True): WireEnd(Point(down, HEIGHT), Point(0, -1)),
+            (WireBundle.North, False): WireEnd(Point(down, 0), Point(0, 1)),
+            (WireBundle.East, True): WireEnd(Point(WIDTH, right), Point(-1, 0)),
+            (WireBundle.West, False): WireEnd(Point(0, right), Point(1, 0)),
+            (WireBundle.West, True): WireEnd(Point(0, left), Point(1, 0)),
+            (WireBundle.East, False): WireEnd(Point(WIDTH, left), Point(-1, 0)),
+        }
+        found = places.get((port.bundle, is_master))
+        return WireEnd(self.corner(tile).moved(*found.at), found.away) if found else None
+
+
 class ArrayPicture:
     """Draws one run."""
 
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
-        self.model, self.roster = record.model, roster_of(record.model.name)
+        self.model, self.part_ids = record.model, part_ids_of(record.model.name)
         self.floor = Floor(record.model, self._idle_columns())
         self.moved = channel_bytes(record)
 
     def _idle_columns(self) -> frozenset[int]:
         """Columns that no stream goes through and no part of which did anything."""
-        active = (self.roster.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist())
+        active = (
+            self.part_ids.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist()
+        )
         used = {*active, *self.record.names.stops, *(connection.tile for connection in self.record.connections)}
         return frozenset(range(self.model.columns)) - {tile.column for tile in used if tile is not None}
 
@@ -81,7 +185,7 @@ class ArrayPicture:
         return element("g", bar, *labels)
 
     def _host_bytes(self, direction: DmaDirection) -> int:
-        found = ((number, self.roster.parts[number]) for number in self.moved)
+        found = ((number, self.part_ids.parts[number]) for number in self.moved)
         return sum(
             self.moved[number]
             for number, part in found
@@ -118,14 +222,14 @@ class ArrayPicture:
         return element("g", *parts, class_="tile", tabindex=0, role="button", aria_label=label, data_tile=place)
 
     def _describe(self, tile: TileId) -> str:
-        core = self.roster.find(PartKind.CORE, tile)
+        core = self.part_ids.find(PartKind.CORE, tile)
         busy = [f"core busy {percent(self.shares.busy(core) / max(self.shares.total, 1))}"] if core is not None else []
         moved = sum(self.moved.get(number, 0) for number, _ in self._used_channels(tile))
         return ", ".join([*busy, f"DMA moved {size(moved)}"])
 
     def _core(self, tile: TileId) -> Iterator[Markup]:
         """A bar of what the core was at."""
-        number = self.roster.find(PartKind.CORE, tile)
+        number = self.part_ids.find(PartKind.CORE, tile)
         if number is None or not self.shares.cycles[number].any():
             return
         x, y = self.floor.corner(tile)
@@ -144,7 +248,7 @@ class ArrayPicture:
     def _used_channels(self, tile: TileId) -> Iterator[tuple[int, tuple[DmaDirection, int]]]:
         for direction in DmaDirection:
             for channel in range(self.model.num_dma_channels(*tile, direction)):
-                number = self.roster.number(PartKind.CHANNEL, tile, (direction, channel))
+                number = self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel))
                 yield number, (direction, channel)
 
     def _channels(self, tile: TileId) -> Iterator[Markup]:
@@ -177,7 +281,7 @@ class ArrayPicture:
             if self._is_shim(tile):
                 yield from self._to_host(tile)
 
-    def _inside(self, connection: Connection) -> Iterator[Markup]:
+    def _inside(self, connection: SwitchConnection) -> Iterator[Markup]:
         """A way through a switch, drawn across its tile."""
         source = self.floor.slave(connection.tile, connection.source)
         target = self.floor.master(connection.tile, connection.target)
@@ -229,7 +333,7 @@ class ArrayPicture:
         headings += [Heading("mostly for"), Heading("bytes", True)]
         rows = list[list[str]]()
         for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist():
-            part, total = self.roster.parts[number], max(self.shares.total, 1)
+            part, total = self.part_ids.parts[number], max(self.shares.total, 1)
             waits = self.shares.waiting(number)
             cause = LOOKS[Phase(WAITS[int(self.shares.cycles[number, WAITS].argmax())])].cause if waits else ""
             place = tile_name(self.model, part.tile) if part.tile else ""
@@ -255,7 +359,7 @@ def _xy(point: Point) -> str:
     return f"{point.x:.1f},{point.y:.1f}"
 
 
-def _curve(source: End, target: End) -> str:
+def _curve(source: WireEnd, target: WireEnd) -> str:
     """A curve that leaves both its ends straight."""
     first = source.at.moved(source.away.x * CURVE, source.away.y * CURVE)
     second = target.at.moved(target.away.x * CURVE, target.away.y * CURVE)

@@ -1,4 +1,4 @@
-"""What a design puts on which tile: core programs, buffers, locks, and the ends of object FIFOs."""
+"""The floor plan of a design, tile by tile: core programs, buffers, locks, and the ends of object FIFOs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Occupant:
 
 
 @dataclass
-class Fifo:
+class PlacedFifo:
     """An object FIFO: where it comes from, where it goes, and what it carries."""
 
     name: str
@@ -54,7 +54,7 @@ class FloorPlan:
     name: str
     model: DeviceModel
     tiles: dict[TileId, Occupant]
-    fifos: list[Fifo]
+    fifos: list[PlacedFifo]
     sequences: list[RuntimeSequenceOp]
     streams: Counter[tuple[TileId, WireBundle]]
     """How many streams leave a tile by one of its sides."""
@@ -104,9 +104,11 @@ def _streams(switch: SwitchboxOp) -> Iterator[tuple[TileId, WireBundle]]:
             yield place, op.dest.bundle
 
 
-def _fifo(op: ObjectFifoOp) -> Fifo:
+def _fifo(op: ObjectFifoOp) -> PlacedFifo:
     targets = [_place(consumer) for consumer in op.consumers]
-    return Fifo(op.sym_name.data, _place(op.producer), targets, op.depths, str(op.element_type), _size(op.element_type))
+    return PlacedFifo(
+        op.sym_name.data, _place(op.producer), targets, op.depths, str(op.element_type), _size(op.element_type)
+    )
 
 
 def _place(value: SSAValue) -> TileId | None:

@@ -11,11 +11,11 @@ import numpy as np
 from tilewright.device import TileId, WireBundle
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.device.stream_switch import STEPS
-from tilewright.report.cards import card
 from tilewright.report.floor_plan import FloorPlan, Occupant
 from tilewright.report.markup import (
     Heading,
     Markup,
+    card,
     disclosure,
     element,
     join,
@@ -23,13 +23,13 @@ from tilewright.report.markup import (
     size,
     table,
 )
-from tilewright.report.phases import LOOKS, Kind, Phase
+from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.shares import cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
 from tilewright.report.timeline import cover
 from tilewright.report.tracks import full_name
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 MOST_TRACKS = 18
@@ -81,7 +81,7 @@ def _notes(record: RunRecord) -> Iterator[Markup]:
 
 def _timeline(record: RunRecord) -> Markup:
     """What parts were at over time: tall bars work, low ones wait."""
-    spans, parts = spans_of(record), roster_of(record.model.name).parts
+    spans, parts = spans_of(record), part_ids_of(record.model.name).parts
     active: list[int] = np.unique(spans.part).tolist()
     shown = sorted(active, key=lambda number: _rank(parts[number]))[:MOST_TRACKS]
     paths, names = dict[Phase, list[str]](), list[Markup]()
@@ -103,7 +103,7 @@ def _timeline(record: RunRecord) -> Markup:
 
 def _path(phase: Phase, path: str) -> Markup:
     look = LOOKS[phase]
-    width = 4 if look.kind is Kind.WAIT else 11
+    width = 4 if look.kind is PhaseKind.WAIT else 11
     return element("path", element("title", look.label), d=path, stroke=f"var(--{look.colour})", stroke_width=width)
 
 
@@ -112,7 +112,7 @@ def _key(phase: Phase) -> Markup:
     return join([element("span", element("span", "■", style=colour), f" {LOOKS[phase].label}", class_="key"), "  "])
 
 
-def _rank(part: Part) -> tuple[int, int]:
+def _rank(part: ArrayPart) -> tuple[int, int]:
     """The controller first, then cores, then channels of shim tiles, which are in row 0."""
     return (ORDER.get(part.kind, 0), part.tile.row) if part.tile is not None else (-1, 0)
 

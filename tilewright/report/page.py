@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
+from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
-from tilewright.report.operations import Step, steps_of
-from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.sequence_table import sequence_table
+from tilewright.report.phases import BUSY, LOOKS, WAITS, Phase, PhaseKind
 from tilewright.report.shares import Shares, cores_busy, shares_of
 from tilewright.report.spans import Spans, spans_of
-from tilewright.report.stalls import Stalls
 from tilewright.report.summary import duration
-from tilewright.report.tasks import tasks_of
+from tilewright.report.tasks import OperationStep, steps_of, tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
-from tilewright.report.traffic import Use, host_uses
+from tilewright.report.traffic import HostTraffic, host_uses
 from tilewright.report.wait_picture import WaitPicture
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 MOST_STEPS = 1000
@@ -35,10 +34,17 @@ CAUSE = "most likely cause: "
 """What the last note of a hang begins with."""
 Sources = Mapping[str, str]
 """Texts of source files by name."""
+CAPTION = "Operations of the sequence"
+NUMBER = "number"
+HEADINGS = (("operation", NUMBER), ("words", NUMBER), ("what it does", None), ("begins", NUMBER), ("cycles", NUMBER))
+Lines = Mapping[str, Sequence[str]]
+"""Source files, line by line."""
+LEAST_WITH_TEXT = 0.14
+"""Pieces of a bar that are smaller have no room for words."""
 
 
-def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[Section] = ()) -> str:
-    """The whole page; `before` has sections of whoever writes it, which come first."""
+def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[PageSection] = ()) -> str:
+    """The whole page; `before` has sections of the caller, which come first."""
     page = _Page(record, sources or {}, before)
     blanks = {
         "title": text(f"{title} · tilewright run"),
@@ -54,7 +60,7 @@ def page_html(record: RunRecord, title: str, sources: Sources | None = None, bef
     return html
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     name: str
     title: str
     lead: str
@@ -63,13 +69,13 @@ class Section(NamedTuple):
 
 
 class _Page:
-    def __init__(self, record: RunRecord, sources: Sources, before: Sequence[Section]):
+    def __init__(self, record: RunRecord, sources: Sources, before: Sequence[PageSection]):
         self.record, self.before = record, before
         self.lines = {name: text.split("\n") for name, text in sources.items()}
         self.spans: Spans = spans_of(record)
         self.shares: Shares = shares_of(record, self.spans)
         self.tasks = tasks_of(record)
-        self.roster = roster_of(record.model.name)
+        self.part_ids = part_ids_of(record.model.name)
         self.steps = list(steps_of(record, MOST_STEPS))
 
     @cached_property
@@ -114,7 +120,7 @@ class _Page:
         yield "events", f"{len(record.trace):,}"
 
     @cached_property
-    def uses(self) -> Mapping[int, Use]:
+    def uses(self) -> Mapping[int, HostTraffic]:
         return host_uses(self.record)
 
     def sections(self) -> Iterator[Markup]:
@@ -124,7 +130,7 @@ class _Page:
             label = f"{section.name}-title"
             yield element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
 
-    def _sections(self) -> Iterator[Section]:
+    def _sections(self) -> Iterator[PageSection]:
         yield from self.before
         if self.record.error is not None:
             yield self._error(self.record.error)
@@ -135,21 +141,21 @@ class _Page:
         yield self._buffers()
         if self.record.notes:
             lines = join(element("li", line) for note in self.record.notes for line in note.lines())
-            yield Section("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
+            yield PageSection("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
 
-    def _error(self, error: Diagnostic) -> Section:
+    def _error(self, error: Diagnostic) -> PageSection:
         message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
         contents = [message]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
-            streams = {w.name for w in self.record.waits if self.roster.parts[w.part].kind is PartKind.STREAM}
+            streams = {w.name for w in self.record.waits if self.part_ids.parts[w.part].kind is PartKind.STREAM}
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
         lead = "Nothing could move any more. Each box waits for what is below it." if self.record.waits else ""
-        return Section("why", "Why it stopped", lead or "The run ended here.", join(contents))
+        return PageSection("why", "Why it stopped", lead or "The run ended here.", join(contents))
 
-    def _array(self) -> Section:
+    def _array(self) -> PageSection:
         picture = ArrayPicture(self.record, self.shares)
         figure = element("figure", picture.svg(), class_="picture")
         lead = (
@@ -162,9 +168,9 @@ class _Page:
             shown = element("div", figure, element("div", scale, *tables), class_="beside")
         else:
             shown = join([figure, scale, disclosure("The same as tables", *tables)])
-        return Section("array", "Array", lead, shown)
+        return PageSection("array", "Array", lead, shown)
 
-    def _timeline(self) -> Section:
+    def _timeline(self) -> PageSection:
         lead = (
             "Tall bars work, low bars wait; the height of a bar that moves words is how many it moves per cycle. "
             "Drag or scroll sideways to move, Ctrl and wheel to zoom; with the keyboard: arrows, + and -, 0 for all."
@@ -173,7 +179,7 @@ class _Page:
         widget = Markup(template("timeline.html"))
         limits = [element("p", text, class_="limit") for text in self._limits()]
         contents = [*limits, element("ul", legend, class_="legend"), widget, self._longest()]
-        return Section("timeline", "Timeline", lead, join(contents))
+        return PageSection("timeline", "Timeline", lead, join(contents))
 
     def _limits(self) -> Iterator[str]:
         """What the page leaves out."""
@@ -202,42 +208,42 @@ class _Page:
             part, start, end = int(waits.part[index]), int(waits.start[index]), int(waits.end[index])
             look, lock = LOOKS[Phase(int(waits.phase[index]))], int(waits.detail[index])
             cause = full_lock_name(self.record, lock) if look.label == LOOKS[Phase.LOCK].label else look.cause
-            name = full_name(self.record.model, self.roster.parts[part])
+            name = full_name(self.record.model, self.part_ids.parts[part])
             go = element("button", "show", type="button", data_track=tracks[part], data_from=start, data_to=end)
             rows.append([name, cause, f"{start:,}", f"{end - start:,}", go])
         headings = [Heading("who"), Heading("waits for"), Heading("from cycle", True)]
         headings += [Heading("cycles", True), Heading("timeline")]
         return disclosure("The longest waits, as a table", table("The longest waits", headings, rows, "longest-table"))
 
-    def _stalls(self) -> Section:
+    def _stalls(self) -> PageSection:
         lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
-        return Section("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
+        return PageSection("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
 
-    def _sequence(self) -> Section:
+    def _sequence(self) -> PageSection:
         total = len(self.record.stream.opcodes)
         lead = f"{total:,} operations, in the order in which the controller carries them out."
         if total > len(self.steps):
             lead += f" The table has the first {len(self.steps):,}."
         if not self.record.locations:
             lead += " Which lines they come from is not known."
-        return Section("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
+        return PageSection("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
 
-    def _buffers(self) -> Section:
+    def _buffers(self) -> PageSection:
         headings = [Heading("buffer"), Heading("argument", True), Heading("address", True), Heading("bytes", True)]
         headings += [Heading("read by the array", True), Heading("written", True), Heading("over")]
         rows = list[list[str]]()
         for argument in self.record.arguments:
-            use = self.uses.get(argument.number, Use(0, 0, ()))
-            over = ", ".join(full_name(self.record.model, self.roster.parts[part]) for part in use.channels)
+            use = self.uses.get(argument.number, HostTraffic(0, 0, ()))
+            over = ", ".join(full_name(self.record.model, self.part_ids.parts[part]) for part in use.channels)
             numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
             rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
         lead = "What the sequence was given, where the array saw it, and what became of it."
         if not rows:
             lead = "The sequence takes no arrays."
-        return Section("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
+        return PageSection("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
 
 
-def _where(step: Step) -> str:
+def _where(step: OperationStep) -> str:
     return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
 
 
@@ -252,3 +258,97 @@ def _outcome(record: RunRecord) -> tuple[str, str]:
         return "stuck", f"hangs{at}"
     stopped = next((word for word in ("stopped", "interrupted") if error.text.startswith(word)), None)
     return "faulty", f"{stopped or 'fails'}{at}"
+
+
+def sequence_table(steps: Iterable[OperationStep], lines: Lines) -> Markup:
+    """One body for each run of operations from the same line."""
+    head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADINGS)))
+    bodies = join(_body(list(group), lines) for _, group in groupby(steps, key=lambda step: step.line))
+    table = element("table", element("caption", CAPTION), head, bodies, id="steps-table")
+    return element("div", table, class_="scroll tall", tabindex=0, role="region", aria_label=CAPTION)
+
+
+def _body(steps: list[OperationStep], lines: Lines) -> Markup:
+    return element("tbody", *_source_row(steps, lines), *(_row(step) for step in steps))
+
+
+def _source_row(steps: list[OperationStep], lines: Lines) -> Iterator[Markup]:
+    """The line that the operations below come from, with all their words and cycles."""
+    first, last = steps[0], steps[-1]
+    if first.line is None:
+        return
+    name, number = first.line
+    known = lines.get(name, ())
+    code = known[number - 1].strip() if 0 < number <= len(known) else ""
+    words = f"words {first.first_word} to {last.last_word}"
+    took = f", {last.end - first.start:,} cycles" if first.start is not None and last.end is not None else ""
+    where = element("span", f"{file_name(name)}:{number}", class_="where")
+    said = join([where, " ", element("code", code), " ", element("span", words + took, class_="where")])
+    yield element("tr", element("th", said, colspan=len(HEADINGS), scope="rowgroup"), class_="source")
+
+
+def _row(step: OperationStep) -> Markup:
+    begins = "" if step.start is None else f"{step.start:,}"
+    if step.start is None:
+        cycles = "not reached"
+    else:
+        cycles = "not done" if step.end is None else f"{step.end - step.start:,}"
+    meaning = element("div", step.meaning, class_="meaning") if step.meaning else text(None)
+    return element(
+        "tr",
+        element("th", str(step.number), scope="row", class_=NUMBER),
+        element("td", f"{step.first_word} to {step.last_word}", class_=NUMBER),
+        element("td", element("code", step.text), meaning),
+        element("td", begins, class_=NUMBER),
+        element("td", cycles, class_=NUMBER),
+    )
+
+
+class Stalls:
+    """The controller, the cores, and the channels of each kind of tile."""
+
+    def __init__(self, record: RunRecord, shares: Shares):
+        self.record, self.shares = record, shares
+        self.groups = dict[str, list[int]]()
+        parts = part_ids_of(record.model.name).parts
+        for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist():
+            self.groups.setdefault(self._kind(parts[number]), []).append(number)
+
+    def _kind(self, part: ArrayPart) -> str:
+        if part.tile is None:
+            return "controller"
+        kind = TILE_WORDS[self.record.model.tile_type(*part.tile)]
+        return "cores" if part.kind is PartKind.CORE else f"{kind} channels"
+
+    def markup(self) -> Markup:
+        bars = element("div", *(self._bar(name, numbers) for name, numbers in self.groups.items()), class_="bars")
+        return join([bars, self._table()])
+
+    def _share(self, numbers: list[int], phase: Phase) -> float:
+        return int(self.shares.cycles[numbers, phase].sum()) / max(self.shares.total * len(numbers), 1)
+
+    def _bar(self, name: str, numbers: list[int]) -> Markup:
+        count = f"{name} ({len(numbers)})" if len(numbers) > 1 else name
+        bar = element("span", *self._pieces(numbers), class_="bar", aria_hidden="true")
+        return element("div", element("span", count, class_="bar-name"), bar, class_="bar-row")
+
+    def _pieces(self, numbers: list[int]) -> Iterator[Markup]:
+        for phase in [*BUSY, *WAITS]:
+            share, look = self._share(numbers, phase), LOOKS[phase]
+            if share:
+                said = f"{look.label} {percent(share)}"
+                low = " low" if look.kind is PhaseKind.WAIT else ""
+                inside = said if share > LEAST_WITH_TEXT else ""
+                style = f"width:{100 * share:.2f}%"
+                yield element("span", inside, class_=f"back-{look.colour}{low}", style=style, title=said)
+
+    def _table(self) -> Markup:
+        phases = [phase for phase in LOOKS if phase and self.shares.cycles[:, phase].any()]
+        headings = [Heading("at"), *(Heading(name, True) for name in self.groups)]
+        rows = [[LOOKS[phase].label, *self._row(phase)] for phase in phases]
+        return table("Shares of the run", headings, rows, "stalls-table")
+
+    def _row(self, phase: Phase) -> Iterator[str]:
+        for numbers in self.groups.values():
+            share = self._share(numbers, phase)
+            yield percent(share) if share else ""

@@ -17,14 +17,13 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device import DeviceModel, TileId
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import shown_json
-from tilewright.report.operations import operation_times
-from tilewright.report.phases import LOOKS, Kind, Phase
+from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
-from tilewright.report.tasks import Task, tasks_of
+from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
-from tilewright.sim.parts import roster_of
+from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
 
 CONTROLLER_PROCESS = 1
@@ -50,9 +49,9 @@ def perfetto_json(record: RunRecord) -> str:
 
 
 class _Writer:
-    def __init__(self, record: RunRecord, spans: Spans, tasks: list[Task]):
+    def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = roster_of(record.model.name).parts
+        self.parts = part_ids_of(record.model.name).parts
         self.begins = operation_times(record)[0]
         self.about = cache(self._about)
 
@@ -100,7 +99,7 @@ class _Writer:
     def _about(self, part: int, phase: int, detail: int) -> tuple[str, str]:
         """The beginning of a slice's text, and what its arguments have beside times."""
         look = LOOKS[Phase(phase)]
-        category = "stall" if look.kind is Kind.WAIT else look.kind.value
+        category = "stall" if look.kind is PhaseKind.WAIT else look.kind.value
         head = {"ph": "X", **self._track(part), "name": look.label, "cat": category, "cname": look.chrome}
         facts = _dumped(self._facts(part, phase, detail))[1:-1]
         return _dumped(head)[:-1], f",{facts}" if facts else ""
@@ -143,7 +142,7 @@ class _Writer:
                 binding = {"bp": "e"} if step else {}
                 yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
 
-    def _steps(self, task: Task) -> Iterator[tuple[int, int]]:
+    def _steps(self, task: TaskSpan) -> Iterator[tuple[int, int]]:
         """Parts and cycles between which a task's arrows go."""
         if task.pushed is None or task.start is None:
             return
@@ -155,11 +154,11 @@ class _Writer:
 
     def _used_locks(self) -> list[int]:
         rows = self.record.trace
-        return np.unique(rows[(rows[:, 1] == Event.LOCK) & (rows[:, 0] > 0), 3]).tolist()
+        return np.unique(rows[(rows[:, 1] == TraceEvent.LOCK) & (rows[:, 0] > 0), 3]).tolist()
 
     def _counters(self) -> Iterator[Timed]:
         rows, places = self.record.trace, lock_places(self.record.model.name)
-        changes: Column = rows[(rows[:, 1] == Event.LOCK) & np.isin(rows[:, 3], self._used_locks())]
+        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self._used_locks())]
         heads = {lock: self._counter(lock, places[lock].tile) for lock in self._used_locks()}
         numbers: list[list[int]] = changes[:, [0, 3, 4]].tolist()
         for cycle, lock, value in numbers:

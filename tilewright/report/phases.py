@@ -1,4 +1,4 @@
-"""What a part of the array can be at, with how it is called and coloured: one table for all reports."""
+"""Phases that a part of the array can be in, with names and colours: one table for all reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 from typing import NamedTuple
 
 
-class Kind(Enum):
+class PhaseKind(Enum):
     """What a phase counts as."""
 
     BUSY = "busy"
@@ -37,7 +37,7 @@ class Look(NamedTuple):
     """How a phase is shown."""
 
     label: str
-    kind: Kind
+    kind: PhaseKind
     colour: str
     """Its colour on the page, by name; the style sheet has one for light and one for dark."""
     chrome: str
@@ -51,19 +51,25 @@ class Look(NamedTuple):
 
 
 LOOKS: dict[Phase, Look] = {
-    Phase.IDLE: Look("idle", Kind.IDLE, "idle", "grey", "nothing to do: no task is queued, or the program has ended"),
-    Phase.EXECUTE: Look("executes", Kind.BUSY, "execute", "thread_state_runnable", "the controller's own time"),
-    Phase.COMPUTE: Look("computes", Kind.BUSY, "compute", "thread_state_running", "a core runs its program"),
-    Phase.KERNEL: Look("kernel", Kind.BUSY, "kernel", "good", "a core is in an external kernel"),
-    Phase.MOVE: Look("moves words", Kind.BUSY, "move", "rail_response", "a channel moves one word per cycle"),
-    Phase.PREPARE: Look("prepares", Kind.BUSY, "prepare", "rail_load", "a channel loads a descriptor or ends a task"),
-    Phase.HOST: Look("host memory", Kind.WAIT, "host", "thread_state_iowait", "host memory has yet to answer"),
-    Phase.LOCK: Look("waits for a lock", Kind.WAIT, "lock", "terrible", "another part has to release the lock"),
-    Phase.WORDS: Look("waits for words", Kind.WAIT, "words", "bad", "nothing comes in: the sender is late"),
-    Phase.ROOM: Look("waits for room", Kind.WAIT, "room", "yellow", "nothing can go out: the receiver is late"),
-    Phase.CASCADE: Look("waits for the cascade", Kind.WAIT, "cascade", "olive", "the neighbouring core is late"),
-    Phase.TOKEN: Look("waits for a token", Kind.WAIT, "token", "vsync_highlight_color", "a task has yet to complete"),
-    Phase.POLL: Look("polls", Kind.WAIT, "poll", "black", "a register does not have its value yet"),
+    Phase.IDLE: Look(
+        "idle", PhaseKind.IDLE, "idle", "grey", "nothing to do: no task is queued, or the program has ended"
+    ),
+    Phase.EXECUTE: Look("executes", PhaseKind.BUSY, "execute", "thread_state_runnable", "the controller's own time"),
+    Phase.COMPUTE: Look("computes", PhaseKind.BUSY, "compute", "thread_state_running", "a core runs its program"),
+    Phase.KERNEL: Look("kernel", PhaseKind.BUSY, "kernel", "good", "a core is in an external kernel"),
+    Phase.MOVE: Look("moves words", PhaseKind.BUSY, "move", "rail_response", "a channel moves one word per cycle"),
+    Phase.PREPARE: Look(
+        "prepares", PhaseKind.BUSY, "prepare", "rail_load", "a channel loads a descriptor or ends a task"
+    ),
+    Phase.HOST: Look("host memory", PhaseKind.WAIT, "host", "thread_state_iowait", "host memory has yet to answer"),
+    Phase.LOCK: Look("waits for a lock", PhaseKind.WAIT, "lock", "terrible", "another part has to release the lock"),
+    Phase.WORDS: Look("waits for words", PhaseKind.WAIT, "words", "bad", "nothing comes in: the sender is late"),
+    Phase.ROOM: Look("waits for room", PhaseKind.WAIT, "room", "yellow", "nothing can go out: the receiver is late"),
+    Phase.CASCADE: Look("waits for the cascade", PhaseKind.WAIT, "cascade", "olive", "the neighbouring core is late"),
+    Phase.TOKEN: Look(
+        "waits for a token", PhaseKind.WAIT, "token", "vsync_highlight_color", "a task has yet to complete"
+    ),
+    Phase.POLL: Look("polls", PhaseKind.WAIT, "poll", "black", "a register does not have its value yet"),
 }
-WAITS = [phase for phase, look in LOOKS.items() if look.kind is Kind.WAIT]
-BUSY = [phase for phase, look in LOOKS.items() if look.kind is Kind.BUSY]
+WAITS = [phase for phase, look in LOOKS.items() if look.kind is PhaseKind.WAIT]
+BUSY = [phase for phase, look in LOOKS.items() if look.kind is PhaseKind.BUSY]

@@ -1,4 +1,4 @@
-"""How much of the time parts were at what: spans summed up, with slow transfers split by who made them slow."""
+"""Shares of the time that parts were at what: spans summed up, with slow transfers split by what made them slow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import TileType
-from tilewright.report.peers import peers_of, sends
 from tilewright.report.phases import BUSY, WAITS, Phase
-from tilewright.report.spans import Column, Spans
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.report.spans import Column, Spans, peers_of, sends
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 
@@ -39,7 +38,7 @@ class CoresBusy(NamedTuple):
 
 
 def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     active = np.flatnonzero(shares.cycles.sum(axis=1)).tolist()
     cores = [number for number in active if parts[number].kind is PartKind.CORE]
     share = float(np.mean([shares.busy(number) for number in cores])) if cores else 0.0
@@ -47,7 +46,7 @@ def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
 
 
 def shares_of(record: RunRecord, spans: Spans) -> Shares:
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
     moving = spans.phase == Phase.MOVE
     used = np.where(moving & (spans.words > 0), np.minimum(spans.words, spans.cycles), spans.cycles)
@@ -67,7 +66,7 @@ def _host_slack(record: RunRecord, spans: Spans, slack: Column) -> Column:
     rest is host memory's.
     """
     found, peers = np.zeros(len(spans), dtype=np.int64), peers_of(record)
-    for number, part in enumerate(roster_of(record.model.name).parts):
+    for number, part in enumerate(part_ids_of(record.model.name).parts):
         if part.kind is PartKind.CHANNEL and part.tile and record.model.tile_type(*part.tile) is TileType.ShimNOCTile:
             mine = np.flatnonzero((spans.part == number) & (slack > 0))
             away = [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]

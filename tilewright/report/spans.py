@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import TileType
-from tilewright.report.peers import port_of, sends
+from tilewright.device import DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
 from tilewright.report.phases import Phase
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.switch import PortName
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
 
 Column = npt.NDArray[np.int64]
-AFTER: Mapping[Event, Phase] = {
-    Event.OPERATION: Phase.EXECUTE,
-    Event.OPERATION_END: Phase.IDLE,
-    Event.TASK: Phase.PREPARE,
-    Event.TASK_END: Phase.IDLE,
-    Event.BD: Phase.PREPARE,
-    Event.MOVE: Phase.WORDS,
-    Event.FLOW: Phase.MOVE,
-    Event.BD_END: Phase.PREPARE,
-    Event.LOCK_WAIT: Phase.LOCK,
-    Event.LOCK_GO: Phase.PREPARE,
-    Event.CORE: Phase.COMPUTE,
-    Event.CORE_END: Phase.IDLE,
-    Event.WAIT: Phase.KERNEL,
-    Event.GO: Phase.COMPUTE,
+AFTER: Mapping[TraceEvent, Phase] = {
+    TraceEvent.OPERATION: Phase.EXECUTE,
+    TraceEvent.OPERATION_END: Phase.IDLE,
+    TraceEvent.TASK: Phase.PREPARE,
+    TraceEvent.TASK_END: Phase.IDLE,
+    TraceEvent.BD: Phase.PREPARE,
+    TraceEvent.MOVE: Phase.WORDS,
+    TraceEvent.FLOW: Phase.MOVE,
+    TraceEvent.BD_END: Phase.PREPARE,
+    TraceEvent.LOCK_WAIT: Phase.LOCK,
+    TraceEvent.LOCK_GO: Phase.PREPARE,
+    TraceEvent.CORE: Phase.COMPUTE,
+    TraceEvent.CORE_END: Phase.IDLE,
+    TraceEvent.WAIT: Phase.KERNEL,
+    TraceEvent.GO: Phase.COMPUTE,
 }
 """What a part is at after an event; rows with other events change nothing."""
 WAITING_OPERATIONS = {Opcode.TCT: Phase.TOKEN, Opcode.MASKPOLL: Phase.POLL, Opcode.MASKPOLL_BUSY: Phase.POLL}
@@ -43,6 +45,7 @@ STOPS = {
     "aie.get_cascade": Phase.CASCADE,
 }
 """What a core is at in an operation that reaches out of it."""
+Port = tuple[TileId, PortName]
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,9 @@ def spans_of(record: RunRecord) -> Spans:
     time, event, part = rows[:, 0], rows[:, 1], rows[:, 2]
     last = np.append(part[1:] != part[:-1], True) if len(part) else np.empty(0, dtype=np.bool_)
     end = np.where(last, record.cycles, np.append(time[1:], record.cycles)[: len(time)])
-    phase = np.zeros(max(Event) + 1, dtype=np.int64)
+    phase = np.zeros(max(TraceEvent) + 1, dtype=np.int64)
     phase[list(AFTER)] = list(AFTER.values())
-    words = np.where(event == Event.FLOW, _moved_words(event, rows[:, 4]), 0)
+    words = np.where(event == TraceEvent.FLOW, _moved_words(event, rows[:, 4]), 0)
     spans = Spans(part, phase[event], time, end, rows[:, 3], words)
     return _settle(record, spans, rows)
 
@@ -86,18 +89,18 @@ def spans_of(record: RunRecord) -> Spans:
 def _moved_words(event: Column, words: Column) -> Column:
     """At each row the words of the next row of its part, which ends what begins here; 0 where nothing ends it."""
     following = np.append(words[1:], 0)[: len(words)]
-    return np.where(np.append(event[1:], -1)[: len(event)] == Event.BD_END, following, 0)
+    return np.where(np.append(event[1:], -1)[: len(event)] == TraceEvent.BD_END, following, 0)
 
 
 def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     """Say more exactly what parts were at where that depends on who they are."""
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     phase = spans.phase.copy()
     is_core = np.array([part.kind is PartKind.CORE for part in parts], dtype=np.bool_)[spans.part]
     is_sender = np.array([sends(part) for part in parts], dtype=np.bool_)[spans.part]
-    phase[is_core & (rows[:, 1] == Event.LOCK_GO)] = Phase.COMPUTE
-    phase[is_sender & (rows[:, 1] == Event.MOVE)] = Phase.ROOM
-    for index in np.flatnonzero(rows[:, 1] == Event.WAIT).tolist():
+    phase[is_core & (rows[:, 1] == TraceEvent.LOCK_GO)] = Phase.COMPUTE
+    phase[is_sender & (rows[:, 1] == TraceEvent.MOVE)] = Phase.ROOM
+    for index in np.flatnonzero(rows[:, 1] == TraceEvent.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
     settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
     settled = _split_operations(record, settled, rows)
@@ -106,7 +109,7 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
 
 
-def _stop_phase(record: RunRecord, part: Part, number: int) -> Phase:
+def _stop_phase(record: RunRecord, part: ArrayPart, number: int) -> Phase:
     stops = record.names.stops.get(part.tile, ()) if part.tile else ()
     return STOPS.get(stops[number].operation, Phase.KERNEL) if number < len(stops) else Phase.KERNEL
 
@@ -115,12 +118,12 @@ def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     """The controller first spends what every operation costs; what it still needs then, it waits."""
     waits = np.full(256, Phase.EXECUTE, dtype=np.int64)
     waits[list(WAITING_OPERATIONS)] = list(WAITING_OPERATIONS.values())
-    is_operation = rows[:, 1] == Event.OPERATION
+    is_operation = rows[:, 1] == TraceEvent.OPERATION
     later = np.where(is_operation, waits[np.where(is_operation, rows[:, 4], 0) & 0xFF], spans.phase)
     return _split(spans, is_operation & (later != Phase.EXECUTE), record.timing.instruction, later)
 
 
-def _split_host_reads(record: RunRecord, spans: Spans, parts: list[Part]) -> Spans:
+def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -> Spans:
     """A shim channel that reads waits for host memory first, then for room in the stream."""
     reads = np.array([sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
     latency = reads & (spans.phase == Phase.ROOM)
@@ -131,8 +134,8 @@ def _split_host_reads(record: RunRecord, spans: Spans, parts: list[Part]) -> Spa
 
 def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     """Channels that are in the middle of a descriptor in the end: what went over their port is more than what ended."""
-    parts, words = roster_of(record.model.name).parts, spans.words.copy()
-    ended = record.trace[record.trace[:, 1] == Event.BD_END]
+    parts, words = part_ids_of(record.model.name).parts, spans.words.copy()
+    ended = record.trace[record.trace[:, 1] == TraceEvent.BD_END]
     for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
         number = int(spans.part[index])
         before = int(ended[ended[:, 2] == number, 4].sum())
@@ -140,7 +143,7 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
 
 
-def port_words(record: RunRecord, part: Part) -> int:
+def port_words(record: RunRecord, part: ArrayPart) -> int:
     """Words that went through the port of a channel; where streams join, those of the way that it has for itself."""
     port = port_of(record, part)
     if port is None or not sends(part):
@@ -149,7 +152,7 @@ def port_words(record: RunRecord, part: Part) -> int:
     return min((record.carried.get(target, 0) for target in targets), default=0)
 
 
-def _is_shim(record: RunRecord, part: Part) -> bool:
+def _is_shim(record: RunRecord, part: ArrayPart) -> bool:
     return part.tile is not None and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
 
 
@@ -170,3 +173,57 @@ def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Colum
         spans.detail[order],
         np.where(second, 0, spans.words[order]),
     )
+
+
+def port_of(record: RunRecord, part: ArrayPart) -> Port | None:
+    """The port of its tile's switch that a channel is joined to: a slave port if it sends, else a master port."""
+    match part:
+        case ArrayPart(
+            kind=PartKind.CHANNEL, tile=TileId() as tile, detail=(DmaDirection() as direction, int() as channel)
+        ):
+            is_shim = record.model.tile_type(*tile) is TileType.ShimNOCTile
+            south = SHIM_DMA_PORTS[direction]
+            return tile, PortName(WireBundle.South, south[channel]) if is_shim else PortName(WireBundle.DMA, channel)
+        case _:
+            return None
+
+
+def sends(part: ArrayPart) -> bool:
+    return part.kind is PartKind.CHANNEL and isinstance(part.detail, tuple) and part.detail[0] is DmaDirection.MM2S
+
+
+def peers_of(record: RunRecord) -> Mapping[int, set[int]]:
+    """For each channel the channels that it sends to or gets words from."""
+    parts = part_ids_of(record.model.name).parts
+    senders = {port: n for n, part in enumerate(parts) if sends(part) and (port := port_of(record, part))}
+    receivers = {port: n for n, part in enumerate(parts) if not sends(part) and (port := port_of(record, part))}
+    targets = defaultdict[Port, list[Port]](list)
+    for connection in record.connections:
+        targets[connection.tile, connection.source].append((connection.tile, connection.target))
+    found = defaultdict[int, set[int]](set)
+    for port, sender in senders.items():
+        for master in _reached(targets, port):
+            if master in receivers:
+                found[sender].add(receivers[master])
+                found[receivers[master]].add(sender)
+    return found
+
+
+def _reached(targets: Mapping[Port, list[Port]], start: Port) -> Iterator[Port]:
+    """The master ports that words from a slave port may go out of, near and far."""
+    seen, ahead = {start}, [start]
+    while ahead:
+        for master in targets.get(ahead.pop(), ()):
+            yield master
+            beyond = _other_end(*master)
+            if beyond is not None and beyond not in seen:
+                seen.add(beyond)
+                ahead.append(beyond)
+
+
+def _other_end(tile: TileId, port: PortName) -> Port | None:
+    """The slave port that a master port is wired to."""
+    if port.bundle not in STEPS:
+        return None
+    columns, rows = STEPS[port.bundle]
+    return TileId(tile.column + columns, tile.row + rows), PortName(port.bundle.opposite, port.channel)

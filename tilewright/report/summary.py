@@ -15,7 +15,7 @@ from tilewright.report.shares import Shares, shares_of
 from tilewright.report.spans import spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LEAST_SHARE = 0.005
 
 
 @dataclass(frozen=True)
-class Line:
+class SummaryLine:
     """A part, or several that are alike; shares are of the cycles of the run."""
 
     name: str
@@ -44,7 +44,7 @@ class Summary:
     cycles: int
     seconds: float
     clock_hz: float
-    lines: Sequence[Line]
+    lines: Sequence[SummaryLine]
     causes: Sequence[tuple[Phase, float]]
     """What cores and channels waited for, as shares of all their waiting, largest first."""
 
@@ -63,22 +63,22 @@ def summarise(record: RunRecord) -> Summary:
     )
 
 
-def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, Part]]:
-    parts = roster_of(record.model.name).parts
+def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]]:
+    parts = part_ids_of(record.model.name).parts
     return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 
-def _lines(record: RunRecord, shares: Shares) -> Iterator[Line]:
+def _lines(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
     moved, total = channel_bytes(record), max(record.cycles, 1)
     for number, part in _active(record, shares):
         busy, waiting = shares.busy(number) / total, shares.waiting(number) / total
         cause = Phase(WAITS[int(shares.cycles[number, WAITS].argmax())]) if waiting else None
-        yield Line(full_name(record.model, part), busy, waiting, cause, moved.get(number, 0))
+        yield SummaryLine(full_name(record.model, part), busy, waiting, cause, moved.get(number, 0))
 
 
-def _fold(record: RunRecord, shares: Shares) -> Iterator[Line]:
+def _fold(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
     """One line for all parts that are alike: their mean shares, and all their bytes."""
-    groups = defaultdict[str, list[tuple[int, Line]]](list)
+    groups = defaultdict[str, list[tuple[int, SummaryLine]]](list)
     for (number, part), line in zip(_active(record, shares), _lines(record, shares), strict=True):
         groups[_kind_name(record, part)].append((number, line))
     for name, members in groups.items():
@@ -91,7 +91,7 @@ def _fold(record: RunRecord, shares: Shares) -> Iterator[Line]:
         yield folded if len(lines) == 1 else replace(folded, name=f"{len(lines)} x {name}")
 
 
-def _kind_name(record: RunRecord, part: Part) -> str:
+def _kind_name(record: RunRecord, part: ArrayPart) -> str:
     if part.tile is None:
         return full_name(record.model, part)
     kind = TILE_WORDS[record.model.tile_type(*part.tile)]
@@ -99,7 +99,7 @@ def _kind_name(record: RunRecord, part: Part) -> str:
 
 
 def _causes(shares: Shares) -> Iterator[tuple[Phase, float]]:
-    """The controller waits for everybody else, so it does not count."""
+    """The controller waits for all others, so it does not count."""
     cycles = shares.cycles[1:].sum(axis=0)
     total = int(cycles[WAITS].sum())
     for phase in sorted(WAITS, key=lambda phase: -int(cycles[phase])):

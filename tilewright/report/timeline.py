@@ -17,7 +17,7 @@ from tilewright.device import TileId
 from tilewright.ir.diagnostics import file_position
 from tilewright.report.phases import Phase
 from tilewright.report.spans import Column, Spans
-from tilewright.report.tasks import Task
+from tilewright.report.tasks import TaskSpan
 from tilewright.report.tracks import (
     CONTROLLER_NAME,
     file_name,
@@ -27,9 +27,9 @@ from tilewright.report.tracks import (
     part_name,
     tile_name,
 )
-from tilewright.sim.parts import Part, PartKind, roster_of
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 MOST_SPANS = 60_000
 """Spans that a page has one by one."""
@@ -54,22 +54,22 @@ class Timeline:
     """How many cycles one bin has, where tracks are given as bins."""
 
 
-def timeline_of(record: RunRecord, spans: Spans, tasks: list[Task]) -> Timeline:
+def timeline_of(record: RunRecord, spans: Spans, tasks: list[TaskSpan]) -> Timeline:
     return _Builder(record, spans).build(tasks)
 
 
 class _Builder:
     def __init__(self, record: RunRecord, spans: Spans):
         self.record, self.spans = record, spans
-        self.parts = roster_of(record.model.name).parts
+        self.parts = part_ids_of(record.model.name).parts
         self.counts = np.bincount(spans.part, minlength=len(self.parts))
         self.limit = self._longest_exact()
         self.bins = self._count_bins()
-        self.lock_rows = record.trace[record.trace[:, 1] == Event.LOCK]
+        self.lock_rows = record.trace[record.trace[:, 1] == TraceEvent.LOCK]
         self.locks: list[int] = np.unique(self.lock_rows[self.lock_rows[:, 0] > 0, 3]).tolist()
         self.groups = self._find_groups()
 
-    def build(self, tasks: list[Task]) -> Timeline:
+    def build(self, tasks: list[TaskSpan]) -> Timeline:
         tracks = sorted([*self._part_tracks(), *self._lock_tracks()], key=lambda track: track["group"])
         numbers = {track["part"]: number for number, track in enumerate(tracks) if "part" in track}
         pushed = [task for task in tasks if task.part in numbers and task.operation is not None]
@@ -117,7 +117,7 @@ class _Builder:
         scaled = np.rint(shares * 255 / width).astype(np.uint8)
         return {"phases": phases, "bins": b64encode(scaled.tobytes()).decode()}
 
-    def _sources(self, part: Part, spans: Spans) -> Track:
+    def _sources(self, part: ArrayPart, spans: Spans) -> Track:
         """What the numbers in a track's spans mean."""
         if part.tile is None:
             return {}
@@ -127,7 +127,7 @@ class _Builder:
                 about[f"{phase}:{detail}"] = label
         return {"about": about}
 
-    def _label(self, part: Part, phase: Phase, detail: int, tile: TileId) -> str:
+    def _label(self, part: ArrayPart, phase: Phase, detail: int, tile: TileId) -> str:
         if phase is Phase.LOCK:
             return full_lock_name(self.record, detail)
         if part.kind is PartKind.CORE:

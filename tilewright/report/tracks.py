@@ -10,7 +10,7 @@ from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.escapes import visible
-from tilewright.sim.parts import Part, PartKind
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 
 CONTROLLER_NAME = "controller"
@@ -32,7 +32,7 @@ def tile_name(model: DeviceModel, tile: TileId) -> str:
     return f"{TILE_WORDS[model.tile_type(*tile)]} ({tile.column}, {tile.row})"
 
 
-def part_name(part: Part) -> str:
+def part_name(part: ArrayPart) -> str:
     """What a part is called on its tile."""
     match part.kind, part.detail:
         case PartKind.CHANNEL, (DmaDirection() as direction, int() as channel):
@@ -41,7 +41,7 @@ def part_name(part: Part) -> str:
             return part.kind.name.lower().replace("_", " ")
 
 
-def full_name(model: DeviceModel, part: Part) -> str:
+def full_name(model: DeviceModel, part: ArrayPart) -> str:
     """What a part is called anywhere."""
     if part.tile is None:
         return CONTROLLER_NAME

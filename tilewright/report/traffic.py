@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.device import DmaDirection, TileId, TileType
-from tilewright.report.operations import operation_times
 from tilewright.report.spans import Column, port_words
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.report.tasks import operation_times
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import WORD_BYTES, Opcode
 
 
-class Transfer(NamedTuple):
+class OpenTransfer(NamedTuple):
     """A descriptor that a channel ran, from a cycle on."""
 
     part: int
@@ -30,27 +30,27 @@ class Transfer(NamedTuple):
 
 def channel_bytes(record: RunRecord) -> Mapping[int, int]:
     """Bytes that each channel moved."""
-    ended = record.trace[record.trace[:, 1] == Event.BD_END]
+    ended = record.trace[record.trace[:, 1] == TraceEvent.BD_END]
     words = Counter[int]()
     for part, count in [*ended[:, [2, 4]].tolist(), *((open.part, open.words) for open in open_transfers(record))]:
         words[part] += count
     return {part: WORD_BYTES * words[part] for part in sorted(words) if words[part]}
 
 
-def open_transfers(record: RunRecord) -> Iterator[Transfer]:
+def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """Descriptors that had not come to their end when the run did: all that went over the port but what ended."""
-    rows = record.trace[np.isin(record.trace[:, 1], (Event.BD, Event.BD_END))]
+    rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
     last = {row[2]: row for row in begun}
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     for part, (cycle, event, _, bd, _) in last.items():
-        if event == Event.BD:
-            ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == Event.BD_END), 4].sum())
-            yield Transfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
+        if event == TraceEvent.BD:
+            ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == TraceEvent.BD_END), 4].sum())
+            yield OpenTransfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
 
 
 @dataclass(frozen=True)
-class Use:
+class HostTraffic:
     """What became of a host buffer."""
 
     read_bytes: int
@@ -67,9 +67,9 @@ class _Patch:
     argument: int
 
 
-def host_uses(record: RunRecord) -> Mapping[int, Use]:
+def host_uses(record: RunRecord) -> Mapping[int, HostTraffic]:
     """How the array used each argument, as the addresses that the controller put into descriptors tell."""
-    patches, parts = _patches(record), roster_of(record.model.name).parts
+    patches, parts = _patches(record), part_ids_of(record.model.name).parts
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
     for part, bd, cycle, words in (*_host_transfers(record), *open_transfers(record)):
         tile, detail = parts[part].tile, parts[part].detail
@@ -79,7 +79,7 @@ def host_uses(record: RunRecord) -> Mapping[int, Use]:
             moved = read if detail[0] is DmaDirection.MM2S else written
             moved[argument] = moved.get(argument, 0) + WORD_BYTES * words
             channels.setdefault(argument, set()).add(part)
-    return {n: Use(read.get(n, 0), written.get(n, 0), sorted(channels[n])) for n in sorted(channels)}
+    return {n: HostTraffic(read.get(n, 0), written.get(n, 0), sorted(channels[n])) for n in sorted(channels)}
 
 
 def _patches(record: RunRecord) -> Mapping[tuple[TileId, int], list[_Patch]]:
@@ -103,9 +103,9 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
     return next((bd for bd in range(record.model.num_bds(*tile)) if bds[bd] <= offset < bds[bd + 1]), None)
 
 
-def _host_transfers(record: RunRecord) -> Iterator[Transfer]:
+def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
-    parts = roster_of(record.model.name).parts
+    parts = part_ids_of(record.model.name).parts
     is_host = np.array(
         [
             part.kind is PartKind.CHANNEL
@@ -115,9 +115,9 @@ def _host_transfers(record: RunRecord) -> Iterator[Transfer]:
         ],
         dtype=np.bool_,
     )
-    rows = record.trace[is_host[record.trace[:, 2]] & np.isin(record.trace[:, 1], (Event.BD, Event.BD_END))]
+    rows = record.trace[is_host[record.trace[:, 2]] & np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     rows: Column = rows[np.argsort(rows[:, 2], kind="stable")]
     begun, ended = rows[:-1], rows[1:]
-    pairs = (begun[:, 1] == Event.BD) & (ended[:, 1] == Event.BD_END) & (begun[:, 2] == ended[:, 2])
+    pairs = (begun[:, 1] == TraceEvent.BD) & (ended[:, 1] == TraceEvent.BD_END) & (begun[:, 2] == ended[:, 2])
     columns = (ended[pairs, 2], ended[pairs, 3], begun[pairs, 0], ended[pairs, 4])
-    return (Transfer(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+    return (OpenTransfer(*row) for row in zip(*(column.tolist() for column in columns), strict=True))

@@ -1,4 +1,4 @@
-"""Who waits for whom, as a picture: from the controller down to the most likely cause."""
+"""The wait graph as a picture: from the controller down to the most likely cause."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WaitPicture:
         return any(self._aside(wait) for wait in self.chain)
 
     def _aside(self, wait: OpenWait) -> list[OpenWait]:
-        """Others that wait for the same one as somebody in the chain does."""
+        """Others that wait for the same one as an actor in the chain does."""
         chain = {other.name for other in self.chain}
         others = [w for w in self.by_name.values() if w.name not in chain and w.name not in self.carriers]
         alike = [w for w in others if w.needs == wait.needs]
@@ -102,7 +102,7 @@ class WaitPicture:
         self.parts.append(element("path", d=f"M{x:g},{bottom:g}l-5,-9h10z", class_="tip"))
 
     def _end(self) -> None:
-        """What the chain ends with: a cause, or somebody who is in it already."""
+        """What the chain ends with: a cause, or an actor that is in it already."""
         last = self.chain[-1]
         closes = last.needs in self.tops if last.needs else False
         said = self.cause or last.cause or f"{last.needs} waits, too"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, NameLoc, StringAttr
 
-from tilewright.sim.runs import HostArrays, Program, Runner
+from tilewright.sim.runs import HostArrays, LocatedStream, Runner
 from tilewright.txn.codec import as_words
 from tilewright.txn.containers import ControlCode, FileBuffer, patched, read_container
 from tilewright.txn.stream import TxnError
@@ -27,7 +27,7 @@ def as_control_code(given: ControlCode | bytes | npt.ArrayLike) -> ControlCode:
     return ControlCode("", as_words(given).astype("<u4").tobytes())
 
 
-def bind_stream(runner: Runner, code: ControlCode, arguments: HostArrays) -> Program:
+def bind_stream(runner: Runner, code: ControlCode, arguments: HostArrays) -> LocatedStream:
     """Put arguments, and buffers that come with the stream, into host memory; the program, with their addresses."""
     used = {patch.buffer: patch.argument for patch in code.patches}
     own = {name: buffer for name, buffer in code.buffers.items() if name in used}
@@ -41,7 +41,7 @@ def bind_stream(runner: Runner, code: ControlCode, arguments: HostArrays) -> Pro
     for name, number in numbers.items():
         contents[number][1][:] = _filled(own[name], addresses)
     stream = code.decode(addresses)
-    return Program(stream, OperationLocations(len(stream.operations)), is_patched=bool(code.patches))
+    return LocatedStream(stream, OperationLocations(len(stream.operations)), is_patched=bool(code.patches))
 
 
 def _address(name: str, number: int | None, placed: Mapping[int, int]) -> int:

@@ -11,22 +11,22 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, WireBundle
+from tilewright.device.bd import ShimBd
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.device.packets import CompletionToken, actor_channel
 from tilewright.device.register_names import name_address
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
+from tilewright.sim.host import FOLDED
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
 from tilewright.sim.switch import PortName
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream
 
-FOLDED = 0x8000_0000
-"""Added to the offset of arguments from the sixth on; the firmware's own translation begins there."""
 FIRST_FOLDED = 5
 TOKEN_PORT = PortName(WireBundle.South, 0)
 """Where completion tokens leave a shim tile for the controller."""
@@ -96,7 +96,10 @@ class Controller:
         return "the controller"
 
     def _listen(self, fifo: Fifo, place: TileId) -> None:
-        name, part = f"tokens at tile ({place.column}, {place.row})", self.machine.roster.number(PartKind.TOKENS, place)
+        name, part = (
+            f"tokens at tile ({place.column}, {place.row})",
+            self.machine.part_ids.number(PartKind.TOKENS, place),
+        )
         self.machine.engine.start(name, self._collect(fifo), place, part)
 
     def _collect(self, fifo: Fifo) -> Process[None]:
@@ -110,26 +113,26 @@ class Controller:
             self.arrived.fire()
 
     def _record_token(self, place: TileId, direction: DmaDirection, channel: int) -> None:
-        part = self.machine.roster.find(PartKind.CHANNEL, place, (direction, channel))
+        part = self.machine.part_ids.find(PartKind.CHANNEL, place, (direction, channel))
         if part is not None:
-            self.machine.trace.record(Event.TOKEN, 0, part)
+            self.machine.trace.record(TraceEvent.TOKEN, 0, part)
 
     def run(self, stream: Stream, locations: Sequence[LocationAttr] = (), cost: int | None = None) -> Process[None]:
         """Carry out a stream. `locations` has the source of each of its operations."""
         each = self.machine.timing.instruction if cost is None else cost
         places = chain(locations, repeat(UNKNOWN_LOC))
         for number, (operation, self.location) in enumerate(zip(stream.operations, places, strict=False)):
-            self.machine.trace.record(Event.OPERATION, 0, number, operation.opcode)
+            self.machine.trace.record(TraceEvent.OPERATION, 0, number, operation.opcode)
             yield each
             yield from self._execute(operation)
-            self.machine.trace.record(Event.OPERATION_END, 0, number)
+            self.machine.trace.record(TraceEvent.OPERATION_END, 0, number)
             self.executed += 1
 
     def _execute(self, operation: Operation) -> Process[None]:
         action = _ACTIONS.get(operation.opcode)
         if action is None:
             text = f"the controller cannot carry out {opcode_name(operation.opcode)}"
-            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self)
+            self.machine.policy.fault(FaultKind.UNKNOWN_OPERATION, text, self)
             return
         yield from action(self, operation)
 
@@ -176,13 +179,13 @@ class Controller:
             known = ", ".join(map(str, self.machine.host.arguments)) or "none"
             text = f"the controller needs the address of argument {index}; the arguments that are arrays: {known}"
             note = self.location, "arguments are counted from 0, scalars too: pass an array there, or name another one"
-            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, text, self, note)
+            self.machine.policy.fault(FaultKind.OUTSIDE_MEMORY, text, self, note)
             return
         address = buffer.address + offset
         low, high = op.address, op.address + WORD_BYTES
-        self.machine.write(low, address & 0xFFFF_FFFF, self.location)
-        kept = self.machine.read(high, self.location) & ~0xFFFF
-        self.machine.write(high, kept | address >> 32 & 0xFFFF, self.location)
+        self.machine.write(low, address & WORD_MASK, self.location)
+        kept = self.machine.read(high, self.location) & ~ShimBd.address_high.mask
+        self.machine.write(high, kept | address >> WORD_BITS & ShimBd.address_high.mask, self.location)
         yield from ()
 
     def load(self, op: Operation) -> Process[None]:
@@ -192,7 +195,7 @@ class Controller:
             known = ", ".join(map(str, self.images)) or "none"
             text = f"the controller has no configuration {op.id} to load; there is {known}"
             note = self.location, "load one that is in the design"
-            self.machine.judge.fault(FaultKind.UNKNOWN_OPERATION, text, self, note)
+            self.machine.policy.fault(FaultKind.UNKNOWN_OPERATION, text, self, note)
             return
         self.machine.reset()
         self.awaited.clear()
@@ -207,7 +210,7 @@ class Controller:
         try:
             self.scratchpad.create(op.scratchpad_bytes)
         except ScratchpadError as error:
-            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, f"the controller is to create {error}", self)
+            self.machine.policy.fault(FaultKind.OUTSIDE_MEMORY, f"the controller is to create {error}", self)
         yield from ()
 
     def update_from_scratchpad(self, op: Operation) -> Process[None]:
@@ -217,7 +220,7 @@ class Controller:
             amount = self.scratchpad.amount(op.state_table_index, op.function, op.function_argument)
         except ScratchpadError as error:
             text = f"the controller is to update register {low:#x} from {error}"
-            self.machine.judge.fault(FaultKind.OUTSIDE_MEMORY, text, self)
+            self.machine.policy.fault(FaultKind.OUTSIDE_MEMORY, text, self)
             return
         words = updated(self.machine.read(low, self.location), self.machine.read(high, self.location), amount)
         self.machine.write(low, words[0], self.location)

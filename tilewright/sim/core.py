@@ -24,14 +24,14 @@ from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
+from tilewright.native.host_arrays import NotInNumPy, dtype_of
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
-from tilewright.native.numpy_types import NotInNumPy, dtype_of
-from tilewright.sim.core_code import CoreCode, Stop
+from tilewright.sim.core_code import CoreCode, SuspendPoint
 from tilewright.sim.core_kernels import KernelCall, number_from
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 _NUMBER = Struct("<q")
 _HEADER = Struct("<qq")
@@ -74,7 +74,7 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
     """Run a core's program from its beginning to its end, if it has one."""
     activation = Activation(core, port)
     try:
-        port.record(Event.CORE)
+        port.record(TraceEvent.CORE)
         code = activation.start()
         while True:
             if code == PAUSED:
@@ -82,7 +82,7 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
             elif activation.cycles:
                 yield from port.spend(activation.cycles)
             if code == FINISHED:
-                port.record(Event.CORE_END)
+                port.record(TraceEvent.CORE_END)
                 return
             if code == IDLE:
                 yield Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)
@@ -113,7 +113,7 @@ class Activation:
         self._view = (ctypes.c_char * len(self.context)).from_buffer(self.context)
         self._memories = [_memory(buffer, port) for buffer in self.code.buffers]
         self._handle: int | None = None
-        self._calls: dict[Stop, KernelCall] = {}
+        self._calls: dict[SuspendPoint, KernelCall] = {}
         for number, memory in enumerate(self._memories):
             _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
 
@@ -122,7 +122,7 @@ class Activation:
         return ctypes.addressof(self._view)
 
     @property
-    def stop(self) -> Stop:
+    def stop(self) -> SuspendPoint:
         """What the program is at, while it waits for something."""
         return self.code.stops[self._code - FIRST_WAIT]
 
@@ -180,15 +180,15 @@ class Activation:
         if stop.lock is not None:
             yield from service
             return
-        self.port.record(Event.WAIT, number)
+        self.port.record(TraceEvent.WAIT, number)
         yield from self.ended(service, number)
 
     def ended(self, service: Process[None], number: int) -> Process[None]:
         """A service whose end is written down."""
         yield from service
-        self.port.record(Event.GO, number)
+        self.port.record(TraceEvent.GO, number)
 
-    def kernel_call(self, stop: Stop) -> KernelCall:
+    def kernel_call(self, stop: SuspendPoint) -> KernelCall:
         """The call of an external kernel at a stop."""
         found = self._calls.get(stop)
         if found is None:
@@ -233,7 +233,7 @@ def _dtype(definition: GlobalOp, type: MemRefType) -> np.dtype[Any]:
         fail(definition, f"cannot be given its initial value: {error}")
 
 
-def _use_lock(activation: Activation, stop: Stop) -> Process[None]:
+def _use_lock(activation: Activation, stop: SuspendPoint) -> Process[None]:
     op, lock = cast(UseLockOp, stop.op), stop.lock
     assert lock is not None
     amount = activation.number(stop.slots[0])
@@ -243,37 +243,37 @@ def _use_lock(activation: Activation, stop: Stop) -> Process[None]:
         activation.port.release(lock, amount, op.location)
 
 
-def _put_cascade(activation: Activation, stop: Stop) -> Process[None]:
+def _put_cascade(activation: Activation, stop: SuspendPoint) -> Process[None]:
     op = cast(PutCascadeOp, stop.op)
     data = activation.bytes(stop.slots[0], op.cascade_value.type)
     yield from activation.port.put_cascade(data, op.location)
 
 
-def _get_cascade(activation: Activation, stop: Stop) -> Process[None]:
+def _get_cascade(activation: Activation, stop: SuspendPoint) -> Process[None]:
     type = cast(GetCascadeOp, stop.op).cascade_value.type
     data = yield from activation.port.get_cascade(type_bytes(type), stop.op.location)
     activation.context[stop.slots[0] : stop.slots[0] + len(data)] = data
 
 
-def _put_stream(activation: Activation, stop: Stop) -> Process[None]:
+def _put_stream(activation: Activation, stop: SuspendPoint) -> Process[None]:
     op = cast(PutStreamOp, stop.op)
     channel = number_from(activation.context, stop.slots[0], op.channel.type)
     data = activation.bytes(stop.slots[1], op.stream_value.type)
     yield from activation.port.put_stream(channel, data, op.location)
 
 
-def _get_stream(activation: Activation, stop: Stop) -> Process[None]:
+def _get_stream(activation: Activation, stop: SuspendPoint) -> Process[None]:
     op = cast(GetStreamOp, stop.op)
     channel = number_from(activation.context, stop.slots[0], op.channel.type)
     data = yield from activation.port.get_stream(channel, type_bytes(op.stream_value.type), op.location)
     activation.context[stop.slots[1] : stop.slots[1] + len(data)] = data
 
 
-def _call_kernel(activation: Activation, stop: Stop) -> Process[None]:
+def _call_kernel(activation: Activation, stop: SuspendPoint) -> Process[None]:
     return activation.kernel_call(stop).process()
 
 
-_SERVICES: dict[type[Operation], Callable[[Activation, Stop], Process[None]]] = {
+_SERVICES: dict[type[Operation], Callable[[Activation, SuspendPoint], Process[None]]] = {
     UseLockOp: _use_lock,
     PutCascadeOp: _put_cascade,
     GetCascadeOp: _get_cascade,

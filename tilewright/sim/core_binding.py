@@ -9,12 +9,12 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import LockAction, TileId, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import CascadeControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.core_port import Kernel
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Beat
@@ -22,7 +22,7 @@ from tilewright.sim.locks import Lock
 from tilewright.sim.parts import PartKind
 from tilewright.sim.switch import PortName
 from tilewright.sim.tile import Tile
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 
 class CoreAsker:
@@ -38,14 +38,14 @@ class CoreAsker:
         return f"the core of tile ({self.tile.column}, {self.tile.row})"
 
 
-class TilePort:
+class TileCorePort:
     """What `core_port.CorePort` asks for, on a tile of the machine."""
 
     def __init__(self, tile: Tile, kernels: Mapping[str, Kernel]):
         self.tile = tile
         self.machine = tile.machine
         self.kernels = kernels
-        self.part = tile.machine.roster.number(PartKind.CORE, tile.place)
+        self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
@@ -58,10 +58,10 @@ class TilePort:
         at_least = action is LockAction.AcquireGreaterEqual
         waits = found.value < amount if at_least else found.value != amount
         if waits:
-            self.record(Event.LOCK_WAIT, found.index)
+            self.record(TraceEvent.LOCK_WAIT, found.index)
         yield from found.acquire(amount, asker) if at_least else found.acquire_equal(amount, asker)
         if waits:
-            self.record(Event.LOCK_GO, found.index)
+            self.record(TraceEvent.LOCK_GO, found.index)
         yield self.tile.timing.lock
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
@@ -106,7 +106,7 @@ class TilePort:
             words[number] = beat.word
         return words.tobytes()[:size_bytes]
 
-    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+    def record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:
         self.tile.trace.record(event, self.part, a, b)
 
     def spend(self, cycles: int) -> Process[None]:

@@ -56,7 +56,7 @@ DECLARED = "tilewright.cycles"
 
 
 @dataclass(frozen=True)
-class Stop:
+class SuspendPoint:
     """A wait in the code: the operation, and where in the context its operands and results are."""
 
     op: Operation
@@ -71,7 +71,7 @@ class CoreCode:
     def __init__(self, core: CoreOp):
         builder = _Builder(core)
         builder.build(core)
-        self.stops: Sequence[Stop] = builder.stops
+        self.stops: Sequence[SuspendPoint] = builder.stops
         self.traps: Sequence[Trap] = builder.unit.traps
         self.buffers: Sequence[Operation] = builder.unit.buffers
         self.context_bytes = builder.exchange + builder.exchange_bytes
@@ -142,7 +142,7 @@ class _Builder(Coroutine):
         super().__init__(
             Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension(), asks_for_signals=True)
         )
-        self.stops: list[Stop] = []
+        self.stops: list[SuspendPoint] = []
         for buffer in _buffers_of(core, set()):
             self.unit.buffer_slot(buffer)
         self.exchange = HEADER_BYTES + SLOT_BYTES * len(self.unit.buffers)
@@ -166,12 +166,12 @@ class _Builder(Coroutine):
     def stop(
         self, op: Operation, operands: Sequence[ir.Value], results: Sequence[Attribute] = (), lock: LockOp | None = None
     ) -> None:
-        """Wait until whoever runs the core has looked at the operands and given the results of the operation."""
+        """Wait until the runner of the core has looked at the operands and given the results of the operation."""
         types = [*(value.type for value in operands), *(value_type(type) for type in results)]
         slots = self._slots(types)
         for value, slot in zip(operands, slots, strict=False):
             self.builder.store(value, self.in_context(slot), align=1)
-        self.stops.append(Stop(op, tuple(slots), lock))
+        self.stops.append(SuspendPoint(op, tuple(slots), lock))
         self.wait()
         for result, type, slot in zip(op.results, types[len(operands) :], slots[len(operands) :], strict=True):
             self[result] = self.builder.load(self.in_context(slot), typ=type, align=1)
@@ -288,18 +288,18 @@ HANDLERS: Mapping[str, Handler] = {
 
 
 @dataclass(frozen=True)
-class Cost:
+class OperationCost:
     """`source` says where a number comes from."""
 
     cycles: int
     source: str
 
 
-def _free(names: Iterable[str], source: str = "no instruction: resolved by the compiler") -> dict[str, Cost]:
-    return dict.fromkeys(names, Cost(0, source))
+def _free(names: Iterable[str], source: str = "no instruction: resolved by the compiler") -> dict[str, OperationCost]:
+    return dict.fromkeys(names, OperationCost(0, source))
 
 
-COSTS: Mapping[str, Cost] = {
+COSTS: Mapping[str, OperationCost] = {
     **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
     **_free(("builtin.unrealized_conversion_cast",)),
     **_free(("arith.bitcast", "vector.shape_cast", "vector.bitcast", "memref.dim", "memref.rank", "memref.cast")),

@@ -23,8 +23,7 @@ from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
-from tilewright.native.host_arrays import shown
-from tilewright.native.numpy_types import NotInNumPy, dtype_of, is_float
+from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float, shown
 from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind

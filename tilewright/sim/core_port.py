@@ -1,4 +1,4 @@
-"""What a core's program needs from the tile around it."""
+"""The port of a core: all that its program needs from the tile around it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewright.device import LockAction
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.sim.engine import Process
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 Kernel = Callable[..., Any]
 """An external kernel: gets NumPy views of memrefs and Python numbers, gives what the function gives. A generator is a
@@ -43,7 +43,7 @@ class CorePort(Protocol):
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]: ...
 
-    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+    def record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:
         """Write down that something happens on the core."""
         ...
 

@@ -1,4 +1,4 @@
-"""What a buffer descriptor tells a DMA channel: which words, in which order, between which locks."""
+"""Buffer descriptors as DMA channels read them: which words, in which order, between which locks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tilewright.device import TileType
 from tilewright.device.bd import BD_LAYOUTS
+from tilewright.device.layout import WORD_BYTES
 
-WORD_BYTES = 4
 Addresses = npt.NDArray[np.int64]
 PIECE_WORDS = 1 << 16
 """How many addresses are made at a time."""
@@ -21,7 +21,7 @@ PAD = -1
 
 
 @dataclass(frozen=True)
-class Dimension:
+class BdDimension:
     """One level of an address pattern: `wrap` steps of `step` words before the next level moves; 0 never wraps.
 
     Padding counts words on the innermost level and whole inner levels on the others.
@@ -34,7 +34,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class LockUse:
+class BdLock:
     """A lock as the descriptor numbers it, and its value: see `device.bd`."""
 
     number: int
@@ -42,26 +42,26 @@ class LockUse:
 
 
 @dataclass(frozen=True)
-class Packet:
+class BdPacket:
     id: int
     type: int
 
 
 @dataclass(frozen=True)
-class Descriptor:
+class BufferDescriptor:
     """A descriptor's words, read. Lengths and steps count 32-bit words, the base address bytes."""
 
     valid: bool
     length: int
     base: int
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[BdDimension, ...]
     iterations: int
     iteration_step: int
     iteration: int
-    packet: Packet | None
+    packet: BdPacket | None
     next: int | None
-    acquire: LockUse | None
-    release: LockUse | None
+    acquire: BdLock | None
+    release: BdLock | None
     suppress_tlast: bool
     compressed: bool
 
@@ -90,18 +90,18 @@ class Descriptor:
         return (self.iteration + 1) % self.iterations
 
 
-def read_descriptor(tile_type: TileType, words: Sequence[int]) -> Descriptor:
+def read_descriptor(tile_type: TileType, words: Sequence[int]) -> BufferDescriptor:
     return _read(tile_type, tuple(words))
 
 
 @lru_cache(maxsize=4096)
-def _read(tile_type: TileType, words: tuple[int, ...]) -> Descriptor:
-    """Whoever follows chains, such as the explanation of a hang, reads the same few again and again."""
+def _read(tile_type: TileType, words: tuple[int, ...]) -> BufferDescriptor:
+    """Following chains, as the explanation of a hang does, reads the same few again and again."""
     layout = BD_LAYOUTS[tile_type]
     fields = layout.decode(words)
-    acquire = LockUse(fields["lock_acq_id"], fields["lock_acq_value"]) if fields["lock_acq_enable"] else None
-    release = LockUse(fields["lock_rel_id"], fields["lock_rel_value"]) if fields["lock_rel_value"] else None
-    return Descriptor(
+    acquire = BdLock(fields["lock_acq_id"], fields["lock_acq_value"]) if fields["lock_acq_enable"] else None
+    release = BdLock(fields["lock_rel_id"], fields["lock_rel_value"]) if fields["lock_rel_value"] else None
+    return BufferDescriptor(
         valid=bool(fields["valid_bd"]),
         length=fields["buffer_length"],
         base=_base(fields),
@@ -109,7 +109,7 @@ def _read(tile_type: TileType, words: tuple[int, ...]) -> Descriptor:
         iterations=fields["iteration_wrap"],
         iteration_step=fields["iteration_step"],
         iteration=fields["iteration_current"],
-        packet=Packet(fields["packet_id"], fields["packet_type"]) if fields["enable_packet"] else None,
+        packet=BdPacket(fields["packet_id"], fields["packet_type"]) if fields["enable_packet"] else None,
         next=fields["next_bd"] if fields["use_next_bd"] else None,
         acquire=acquire,
         release=release,
@@ -125,10 +125,10 @@ def _base(fields: Mapping[str, int]) -> int:
     return (fields["address_high"] << 32 | fields["address_low"]) & ~(WORD_BYTES - 1)
 
 
-def _dimensions(fields: Mapping[str, int]) -> list[Dimension]:
+def _dimensions(fields: Mapping[str, int]) -> list[BdDimension]:
     levels = sorted(name for name in fields if name.startswith("d") and name.endswith("_step"))
     return [
-        Dimension(
+        BdDimension(
             wrap=fields.get(f"{level}_wrap", 0),
             step=fields[f"{level}_step"],
             pad_before=fields.get(f"{level}_zero_before", 0),
@@ -138,7 +138,7 @@ def _dimensions(fields: Mapping[str, int]) -> list[Dimension]:
     ]
 
 
-def byte_addresses(dimensions: tuple[Dimension, ...], length: int, start: int) -> Addresses:
+def byte_addresses(dimensions: tuple[BdDimension, ...], length: int, start: int) -> Addresses:
     """Byte address of each of `length` words of a pattern that begins at `start`; `PAD` where one is padding."""
     if length <= PIECE_WORDS:
         return _in_bytes(_remembered_offsets(dimensions, length), start)
@@ -154,7 +154,7 @@ def _in_bytes(offsets: Addresses, start: int) -> Addresses:
     return np.where(offsets == PAD, PAD, offsets * WORD_BYTES + start)
 
 
-def word_offsets(dimensions: tuple[Dimension, ...], end: int, first: int = 0) -> Addresses:
+def word_offsets(dimensions: tuple[BdDimension, ...], end: int, first: int = 0) -> Addresses:
     """Offset of the words `first` to `end` of a pattern from its base, in words; `PAD` where there is none."""
     left = np.arange(first, end, dtype=np.int64)
     offsets = np.zeros(end - first, dtype=np.int64)

@@ -13,30 +13,28 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import DmaDirection, TileId
+from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
-from tilewright.sim.descriptors import PIECE_WORDS, Addresses, Descriptor, LockUse
+from tilewright.sim.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDescriptor
 from tilewright.sim.engine import Engine, Process, Signal, Wait
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.host import Bursts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
-from tilewright.sim.trace import Event, Trace
+from tilewright.sim.trace import Trace, TraceEvent
 
 Words = npt.NDArray[np.uint32]
 
-QUEUE_DEPTH = 4
-"""Tasks that wait in the queue. AM020 ch. 3."""
 STARTED = 2
 """Tasks that have left the queue: the running one, and the next, which the channel makes ready. With the queue's four
 that is six in flight; a seventh push is dropped. mlir-air #1826."""
 
 
 @dataclass(frozen=True)
-class Task:
+class QueuedTask:
     """What a write to the queue asks for."""
 
     start_bd: int
@@ -48,7 +46,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class BdTransfer:
     """One descriptor as a channel executes it; what messages are about."""
 
     channel: Channel
@@ -75,13 +73,13 @@ class DmaTile(Protocol):
 
     place: TileId
     engine: Engine
-    judge: Judge
+    policy: FaultPolicy
     timing: Timing
     trace: Trace
     queue_layout: type[TaskQueue]
     bd_count: int
 
-    def descriptor(self, bd: int) -> Descriptor: ...
+    def descriptor(self, bd: int) -> BufferDescriptor: ...
     def descriptor_location(self, bd: int) -> LocationAttr: ...
     def count_iteration(self, bd: int, iteration: int) -> None: ...
     def can_use(self, bd: int, channel: int) -> bool: ...
@@ -109,18 +107,18 @@ class Channel:
         self.tile = tile
         self.direction = direction
         self.number = number
-        self.queue: deque[Task] = deque()
+        self.queue: deque[QueuedTask] = deque()
         self.arrived = Signal()
-        self.running: Task | None = None
-        self._transfer: Transfer | None = None
+        self.running: QueuedTask | None = None
+        self._transfer: BdTransfer | None = None
         self.overflowed = False
         self._moved = 0
-        self.latest: Task | None = None
+        self.latest: QueuedTask | None = None
         """The task that was pushed last."""
-        self.with_token: list[Task] = []
+        self.with_token: list[QueuedTask] = []
         """All tasks so far that send a token."""
         self._to_load = frozenset[int]()
-        self._ahead: Descriptor | None = None
+        self._ahead: BufferDescriptor | None = None
         """The first descriptor of the task that is next, while another one runs."""
         self._bursts = tile.bursts(direction)
 
@@ -128,7 +126,7 @@ class Channel:
         return f"{self.direction.name} {self.number} of tile ({self.tile.place.column}, {self.tile.place.row})"
 
     @property
-    def transfer(self) -> Transfer | None:
+    def transfer(self) -> BdTransfer | None:
         """The descriptor that is being executed."""
         return self._transfer
 
@@ -137,7 +135,7 @@ class Channel:
         """Words that the current transfer has moved."""
         return self._moved
 
-    def words_left(self, task: Task) -> int:
+    def words_left(self, task: QueuedTask) -> int:
         """Words that a task has yet to move, as far as its descriptors tell: a run before the last is in its count."""
         words, seen, at = 0, set[int](), task.start_bd
         while at is not None and at not in seen:
@@ -173,7 +171,7 @@ class Channel:
     def push(self, word: int, location: LocationAttr) -> None:
         """What a write to the queue register does."""
         fields = self.tile.queue_layout.decode([word])
-        task = Task(
+        task = QueuedTask(
             fields["start_bd_id"],
             fields["repeat_count"],
             bool(fields["enable_token_issue"]),
@@ -181,17 +179,17 @@ class Channel:
             self.tile.engine.now,
         )
         waiting = len(self.queue) + (self.running is not None)
-        if waiting >= QUEUE_DEPTH + STARTED:
+        if waiting >= TASK_QUEUE_DEPTH + STARTED:
             self._drop(task, waiting)
             return
         if not self.tile.can_use(task.start_bd, self.number):
-            self.refuse(Transfer(self, task.start_bd, location))
+            self.refuse(BdTransfer(self, task.start_bd, location))
             return
         self.queue.append(task)
         self.latest = task
         if task.token:
             self.with_token.append(task)
-        self._record(Event.PUSH, task.start_bd, task.runs)
+        self._record(TraceEvent.PUSH, task.start_bd, task.runs)
         if self.running is not None and len(self.queue) == 1:
             self._look_ahead()
         self.arrived.fire()
@@ -203,7 +201,7 @@ class Channel:
         if descriptor.valid:
             self.tile.count_iteration(bd, descriptor.next_iteration)
 
-    def take_task(self) -> tuple[Task, Descriptor | None]:
+    def take_task(self) -> tuple[QueuedTask, BufferDescriptor | None]:
         """Begin the next task; with its first descriptor, if that is loaded already."""
         loaded, self._ahead = self._ahead, None
         task = self.running = self.queue.popleft()
@@ -211,20 +209,20 @@ class Channel:
             self._look_ahead()
         return task, loaded
 
-    def refuse(self, transfer: Transfer) -> None:
+    def refuse(self, transfer: BdTransfer) -> None:
         usable = [bd for bd in range(self.tile.bd_count) if self.tile.can_use(bd, self.number)]
-        self.tile.judge.fault(
+        self.tile.policy.fault(
             FaultKind.UNREACHABLE_DESCRIPTOR,
             f"{self} cannot use BD {transfer.bd}",
             transfer,
             (transfer.location, f"it can use BD {usable[0]} to BD {usable[-1]}: give the transfer one of those"),
         )
 
-    def _drop(self, task: Task, waiting: int) -> None:
+    def _drop(self, task: QueuedTask, waiting: int) -> None:
         self.overflowed = True
-        pushed = Transfer(self, task.start_bd, task.location)
+        pushed = BdTransfer(self, task.start_bd, task.location)
         oldest = self.running or self.queue[0]
-        self.tile.judge.fault(
+        self.tile.policy.fault(
             FaultKind.DROPPED_PUSH,
             f"push of BD {task.start_bd} on {self} is dropped: {waiting} tasks are in flight",
             pushed,
@@ -232,7 +230,7 @@ class Channel:
             (task.location, "await one of these tasks before this push, or move some to another channel"),
         )
 
-    def users(self, bd: int) -> Iterator[Task]:
+    def users(self, bd: int) -> Iterator[QueuedTask]:
         """The tasks in flight that have yet to load a descriptor: what is loaded may change without harm."""
         if self.running is not None and bd in self.to_load:
             yield self.running
@@ -240,7 +238,7 @@ class Channel:
             if bd in self._needed(task, self._ahead if number == 0 else None):
                 yield task
 
-    def _needed(self, task: Task, loaded: Descriptor | None) -> Iterator[int]:
+    def _needed(self, task: QueuedTask, loaded: BufferDescriptor | None) -> Iterator[int]:
         """The descriptors that a task in the queue has yet to load; `loaded` is the first one, if it is."""
         if loaded is None or task.runs > 1:
             yield from self.chain(task.start_bd)
@@ -269,15 +267,15 @@ class Channel:
             while not self.queue:
                 yield self.idle_wait()
             task, loaded = self.take_task()
-            self._record(Event.TASK, task.start_bd)
+            self._record(TraceEvent.TASK, task.start_bd)
             yield from self._execute(task, loaded)
-            self._record(Event.TASK_END, task.start_bd, int(task.token))
+            self._record(TraceEvent.TASK_END, task.start_bd, int(task.token))
             self.running = self._transfer = None
 
     def idle_wait(self) -> Wait:
         return Wait(self.arrived, lambda: f"{self} has no task", self)
 
-    def _execute(self, task: Task, loaded: Descriptor | None) -> Process[None]:
+    def _execute(self, task: QueuedTask, loaded: BufferDescriptor | None) -> Process[None]:
         for left in reversed(range(task.runs)):
             at: int | None = task.start_bd
             while at is not None:
@@ -289,12 +287,12 @@ class Channel:
         if task.token:
             yield from self._send_token(task)
 
-    def _run_descriptor(self, bd: int, loaded: Descriptor | None) -> Process[int | None]:
+    def _run_descriptor(self, bd: int, loaded: BufferDescriptor | None) -> Process[int | None]:
         """Run one descriptor, which may have been loaded before; gives the next one of the chain."""
         tile = self.tile
-        transfer = self._transfer = Transfer(self, bd, tile.descriptor_location(bd))
+        transfer = self._transfer = BdTransfer(self, bd, tile.descriptor_location(bd))
         self._moved = 0
-        self._record(Event.BD, bd)
+        self._record(TraceEvent.BD, bd)
         if not tile.can_use(bd, self.number):
             self.refuse(transfer)
             return None
@@ -311,11 +309,11 @@ class Channel:
         yield from self._move(descriptor)
         if descriptor.release is not None:
             self._lock(descriptor.release).release(descriptor.release.value, self.transfer)
-        self._record(Event.BD_END, bd, descriptor.length)
+        self._record(TraceEvent.BD_END, bd, descriptor.length)
         return descriptor.next
 
-    def complain_invalid(self, transfer: Transfer) -> None:
-        self.tile.judge.fault(
+    def complain_invalid(self, transfer: BdTransfer) -> None:
+        self.tile.policy.fault(
             FaultKind.INVALID_DESCRIPTOR,
             f"{transfer} is not marked valid",
             transfer,
@@ -325,19 +323,19 @@ class Channel:
     def _acquire(self, lock: Lock, value: int) -> Process[None]:
         waits = not lock.would_grant(value)
         if waits:
-            self._record(Event.LOCK_WAIT, lock.index)
+            self._record(TraceEvent.LOCK_WAIT, lock.index)
         yield from lock_wait(lock, value, self.transfer)
         if waits:
-            self._record(Event.LOCK_GO, lock.index)
+            self._record(TraceEvent.LOCK_GO, lock.index)
 
-    def _record(self, event: Event, a: int = 0, b: int = 0) -> None:
+    def _record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:
         self.tile.trace.record(event, self.part, a, b)
 
-    def _lock(self, use: LockUse) -> Lock:
+    def _lock(self, use: BdLock) -> Lock:
         return self.tile.dma_lock(use.number, self.number, self.transfer)
 
-    def _move(self, descriptor: Descriptor) -> Process[None]:
-        self._record(Event.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
+    def _move(self, descriptor: BufferDescriptor) -> Process[None]:
+        self._record(TraceEvent.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
         yield from self._await_first_word()
         self.tile.begin_access(descriptor.addresses, self)
         if self.direction is DmaDirection.MM2S:
@@ -358,7 +356,7 @@ class Channel:
             if left > 0:
                 yield left
 
-    def _send(self, descriptor: Descriptor, words: Words) -> Process[None]:
+    def _send(self, descriptor: BufferDescriptor, words: Words) -> Process[None]:
         outlet = yield from self.tile.outlet(self)
         header = list[int]()
         if descriptor.packet is not None:
@@ -393,10 +391,10 @@ class Channel:
         """A word is on its way, or has come."""
         self._moved = moved
         if is_first:
-            self._record(Event.FLOW, self.transfer.bd if self.transfer else 0)
+            self._record(TraceEvent.FLOW, self.transfer.bd if self.transfer else 0)
 
-    def _send_token(self, task: Task) -> Process[None]:
-        """Tell whoever waits that the task is done. The token needs a route like any other packet."""
+    def _send_token(self, task: QueuedTask) -> Process[None]:
+        """Tell the controller that the task is done. The token needs a route like any other packet."""
         yield from self.tile.token_outlet().pass_on(Beat(self.token_word, True), Token(self, task.location))
 
     @property
@@ -404,7 +402,7 @@ class Channel:
         tile = self.tile
         controller = tile.controller_id(self.direction, self.number)
         token = CompletionToken.encode(
-            id=controller & 0x1F,
+            id=controller & PacketHeader.id.mask,
             type=TOKEN_TYPE,
             actor=actor_number(self.direction, self.number),
             source_column=tile.place.column,

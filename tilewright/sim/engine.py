@@ -1,8 +1,8 @@
 """Time, and processes that wait: the engine under every block of the machine.
 
 A block is a generator. It yields a number of cycles to let them pass, or a `Wait` that says what it waits for and why;
-what nobody can end is a hang, and the open waits are its explanation. Of those who act in the same cycle the one with
-the lowest number acts first, so two runs of a program are the same run, whoever carries it out.
+what no other block can end is a hang, and the open waits are its explanation. Of those that act in the same cycle the
+one with the lowest number acts first, so two runs of a program are the same run, on either model.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Result = TypeVar("Result")
 Process: TypeAlias = Generator["Wait | Pause | int", None, Result]
 """A block at work; with what it gives in the end."""
 PATIENCE = 100_000
-"""So many looks in a row at something that does not change, by all who look, while nobody else acts, are a hang."""
+"""So many looks in a row at something that does not change, by all that look, while nothing else acts, are a hang."""
 
 
 class Signal:
-    """Something that changes; whoever changes it calls `fire`."""
+    """Something that changes; what changes it calls `fire`."""
 
     __slots__ = ("waiting",)
 
@@ -156,7 +156,7 @@ class Engine:
         return actor
 
     def run(self, until: Callable[[], bool], last: int | None = None) -> bool:
-        """Work until `until` holds or the last cycle is over, which is true in the end, or until nobody can move."""
+        """Work until `until` holds or the last cycle is over, which is true in the end, or until none can move."""
         queue, self._looks = self._queue, 0
         while not until():
             while queue and queue[0][-1].done:
@@ -172,7 +172,7 @@ class Engine:
         return True
 
     def count_look(self, looks: bool) -> None:
-        """Somebody acts; `looks` if only to look again at what it waits for."""
+        """An actor has its turn; `looks` if only to look again at what it waits for."""
         self._looks = self._looks + 1 if looks else 0
 
     def forget_finished(self) -> None:
@@ -181,7 +181,7 @@ class Engine:
 
     @property
     def actors(self) -> Sequence[Actor]:
-        """Everybody, for those who want to know who waits for what."""
+        """All of them, to be asked what they wait for."""
         return self.processes
 
     @property

@@ -1,4 +1,4 @@
-"""What goes wrong in a run: faults, hangs, and the judge that decides what each kind of hazard is."""
+"""Hazards of a run, and the policy that makes each kind of them a fault, a note or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewright.ir.diagnostics import Diagnostic, Severity, Where
 from tilewright.ir.run_errors import Fault
 
 
-class Level(Enum):
+class FaultLevel(Enum):
     """What is made of a hazard."""
 
     OFF = "off"
@@ -25,24 +25,48 @@ class FaultKind(Enum):
     """Things that the hardware does wrong without a word: the name of each in options, what it is by default, and how
     it comes about."""
 
-    DROPPED_PUSH = "dropped-push", Level.FAULT, "a task is pushed on a channel with six in flight, which drops it"
-    DESCRIPTOR_IN_USE = "descriptor-in-use", Level.FAULT, "a BD is rewritten while a task in flight has yet to load it"
-    INVALID_DESCRIPTOR = "invalid-descriptor", Level.FAULT, "a channel comes to a BD that is not marked valid"
-    UNREACHABLE_DESCRIPTOR = "unreachable-descriptor", Level.FAULT, "a channel is sent to a BD that it cannot use"
-    UNREACHABLE_LOCK = "unreachable-lock", Level.FAULT, "a BD names a lock that its channel cannot reach"
-    OUTSIDE_MEMORY = "outside-memory", Level.FAULT, "an access outside of a host argument, a tile's memory or a buffer"
-    UNWRITTEN_MEMORY = "unwritten-memory", Level.OFF, "a DMA sends words of a tile's memory that nobody has written"
-    LOCK_OVERFLOW = "lock-overflow", Level.FAULT, "a release takes a lock above 63"
-    LOCK_UNDERFLOW = "lock-underflow", Level.FAULT, "a release of a negative amount takes a lock below 0"
-    NO_ROUTE = "no-route", Level.FAULT, "a packet comes to a port that has no rule for its id"
-    UNORDERED_WRITES = "unordered-writes", Level.FAULT, "a DMA writes words that another one writes or reads meanwhile"
-    PROGRAM_MEMORY = "program-memory", Level.FAULT, "a core is started on machine code, which cannot be executed here"
-    CORE = "core", Level.FAULT, "a core's program stops itself: an assertion fails, or calls go too deep"
-    UNKNOWN_OPERATION = "unknown-operation", Level.FAULT, "an operation, or a configuration to load, that is not known"
-    UNKNOWN_REGISTER = "unknown-register", Level.NOTE, "a write to a register that is not modelled"
-    LEFT_OVER = "left-over", Level.NOTE, "at the end, a token that nobody waited for or a host transfer in flight"
+    DROPPED_PUSH = "dropped-push", FaultLevel.FAULT, "a task is pushed on a channel with six in flight, which drops it"
+    DESCRIPTOR_IN_USE = (
+        "descriptor-in-use",
+        FaultLevel.FAULT,
+        "a BD is rewritten while a task in flight has yet to load it",
+    )
+    INVALID_DESCRIPTOR = "invalid-descriptor", FaultLevel.FAULT, "a channel comes to a BD that is not marked valid"
+    UNREACHABLE_DESCRIPTOR = "unreachable-descriptor", FaultLevel.FAULT, "a channel is sent to a BD that it cannot use"
+    UNREACHABLE_LOCK = "unreachable-lock", FaultLevel.FAULT, "a BD names a lock that its channel cannot reach"
+    OUTSIDE_MEMORY = (
+        "outside-memory",
+        FaultLevel.FAULT,
+        "an access outside of a host argument, a tile's memory or a buffer",
+    )
+    UNWRITTEN_MEMORY = (
+        "unwritten-memory",
+        FaultLevel.OFF,
+        "a DMA sends words of a tile's memory that nobody has written",
+    )
+    LOCK_OVERFLOW = "lock-overflow", FaultLevel.FAULT, "a release takes a lock above 63"
+    LOCK_UNDERFLOW = "lock-underflow", FaultLevel.FAULT, "a release of a negative amount takes a lock below 0"
+    NO_ROUTE = "no-route", FaultLevel.FAULT, "a packet comes to a port that has no rule for its id"
+    UNORDERED_WRITES = (
+        "unordered-writes",
+        FaultLevel.FAULT,
+        "a DMA writes words that another one writes or reads meanwhile",
+    )
+    PROGRAM_MEMORY = (
+        "program-memory",
+        FaultLevel.FAULT,
+        "a core is started on machine code, which cannot be executed here",
+    )
+    CORE = "core", FaultLevel.FAULT, "a core's program stops itself: an assertion fails, or calls go too deep"
+    UNKNOWN_OPERATION = (
+        "unknown-operation",
+        FaultLevel.FAULT,
+        "an operation, or a configuration to load, that is not known",
+    )
+    UNKNOWN_REGISTER = "unknown-register", FaultLevel.NOTE, "a write to a register that is not modelled"
+    LEFT_OVER = "left-over", FaultLevel.NOTE, "at the end, a token that nobody waited for or a host transfer in flight"
 
-    def __init__(self, option: str, default: Level, meaning: str):
+    def __init__(self, option: str, default: FaultLevel, meaning: str):
         self.option = option
         self.default = default
         self.meaning = meaning
@@ -52,16 +76,18 @@ class LevelError(ArgumentError):
     """A text that sets no level."""
 
 
-def levels_of(texts: Iterable[str]) -> dict[FaultKind, Level]:
+def levels_of(texts: Iterable[str]) -> dict[FaultKind, FaultLevel]:
     """What is made of hazards, from texts like `unwritten-memory=fault`."""
     return dict(map(_level_of, texts))
 
 
-def _level_of(text: str) -> tuple[FaultKind, Level]:
+def _level_of(text: str) -> tuple[FaultKind, FaultLevel]:
     option, equals, value = text.partition("=")
-    kinds, levels = {kind.option: kind for kind in FaultKind}, {level.value: level for level in Level}
+    kinds, levels = {kind.option: kind for kind in FaultKind}, {level.value: level for level in FaultLevel}
     if not equals:
-        raise LevelError(f"expected KIND=LEVEL, such as {FaultKind.LEFT_OVER.option}={Level.FAULT.value}, got {text!r}")
+        raise LevelError(
+            f"expected KIND=LEVEL, such as {FaultKind.LEFT_OVER.option}={FaultLevel.FAULT.value}, got {text!r}"
+        )
     if option not in kinds:
         raise LevelError(f"there is no hazard {option!r}{near_match(option, kinds)}; there are: {', '.join(kinds)}")
     if value not in levels:
@@ -83,25 +109,25 @@ def place_of(thing: object) -> LocationAttr:
 
 
 @dataclass
-class Judge:
+class FaultPolicy:
     """Decides, by options, which hazards end a run, and keeps the others as notes."""
 
-    levels: Mapping[FaultKind, Level] = field(default_factory=dict[FaultKind, Level])
+    levels: Mapping[FaultKind, FaultLevel] = field(default_factory=dict[FaultKind, FaultLevel])
     notes: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
-    def level(self, kind: FaultKind) -> Level:
+    def level(self, kind: FaultKind) -> FaultLevel:
         return self.levels.get(kind, kind.default)
 
     def fault(self, kind: FaultKind, text: str, asker: object = None, *notes: tuple[Where, str]) -> None:
         """Something went wrong at the place that `asker` comes from."""
         match self.level(kind):
-            case Level.FAULT:
+            case FaultLevel.FAULT:
                 raise Fault(text, place_of(asker), notes, kind)
-            case Level.NOTE:
+            case FaultLevel.NOTE:
                 remark = Diagnostic(Severity.REMARK, text, place_of(asker))
                 for at, note in notes:
                     remark.note(at, note)
                 if remark not in self.notes:
                     self.notes.append(remark)
-            case Level.OFF:
+            case FaultLevel.OFF:
                 pass

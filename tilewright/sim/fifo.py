@@ -1,4 +1,4 @@
-"""Words on their way: the path through a switch to one of its master ports, with room for only so many."""
+"""Words on their way, through a switch to one of its master ports, or from core to core: with room for only so many."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Fifo:
         return self._passed
 
     def begin_with(self, start: Callable[[], object]) -> None:
-        """Say what starts whoever reads this, once there is something to read."""
+        """Say what starts the reader, once there is something to read."""
         self._start = start
 
     @property

@@ -1,4 +1,4 @@
-"""Why nobody moves: from the controller's wait to whoever should end it, and on, until the chain closes or ends."""
+"""Explanations of hangs: from the controller's wait to the part that should end it, until the chain closes or ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnknownLoc
 from tilewright.device import DmaDirection, TileId
 from tilewright.sim.controller import Polled, TokenSource
 from tilewright.sim.core_binding import CoreAsker
-from tilewright.sim.dma import Channel, Transfer
+from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
 from tilewright.sim.fifo import CascadeLink, Fifo
@@ -20,22 +20,22 @@ from tilewright.sim.machine import Machine
 from tilewright.sim.switch import Arbiter, Slave
 from tilewright.sim.tile import MuxJoint, Tile
 from tilewright.sim.wait_graph import (
-    Cast,
+    Blocker,
     Cause,
-    Onward,
-    Suspect,
+    WaitEdge,
+    WaitGraph,
+    arbiter_edge,
     asked_at,
+    cascade_edge,
     listed,
+    lock_edge,
+    mux_edge,
     name_of,
+    poll_edge,
     pushed_at,
-    suspect_arbiter,
-    suspect_cascade,
-    suspect_joint,
-    suspect_lock,
-    suspect_polled,
-    suspect_slave,
-    suspect_stream,
-    suspect_token,
+    slave_edge,
+    stream_edge,
+    token_edge,
 )
 
 Note: TypeAlias = "tuple[LocationAttr, str]"
@@ -46,7 +46,7 @@ def explain(machine: Machine, waiting: Actor) -> list[Note]:
 
     Why the first one waits is not among them: it is what the hang is called.
     """
-    return list(_located(_follow(Cast(machine), waiting)))
+    return list(_located(_follow(WaitGraph(machine), waiting)))
 
 
 def _located(notes: Iterable[Note]) -> Iterator[Note]:
@@ -57,33 +57,33 @@ def _located(notes: Iterable[Note]) -> Iterator[Note]:
         yield last, text
 
 
-def _follow(cast: Cast, first: Actor) -> Iterator[Note]:
+def _follow(graph: WaitGraph, first: Actor) -> Iterator[Note]:
     chain = [first]
     while True:
-        suspect = suspect_of(cast, chain[-1])
-        if text := _link(chain[-1], suspect, is_first=len(chain) == 1):
+        edge = edge_of(graph, chain[-1])
+        if text := _link(chain[-1], edge, is_first=len(chain) == 1):
             yield asked_at(chain[-1]), text
-        if isinstance(suspect, Cause):
-            yield suspect.location, f"most likely cause: {suspect.text}"
+        if isinstance(edge, Cause):
+            yield edge.location, f"most likely cause: {edge.text}"
             return
         names = [actor.name for actor in chain]
-        if suspect.actor.name in names:
-            yield _circle(chain[names.index(suspect.actor.name) :])
+        if edge.actor.name in names:
+            yield _circle(chain[names.index(edge.actor.name) :])
             return
-        chain.append(suspect.actor)
+        chain.append(edge.actor)
 
 
-def _link(actor: Actor, suspect: Suspect, is_first: bool) -> str:
-    """Why somebody waits, and who should do something about it."""
+def _link(actor: Actor, edge: WaitEdge, is_first: bool) -> str:
+    """Why an actor waits, and which other one should end that."""
     reason = "" if is_first or actor.wait is None else actor.wait.reason() + _progress(actor)
-    how = suspect.how if isinstance(suspect, Onward) else ""
+    how = edge.how if isinstance(edge, Blocker) else ""
     return "; ".join(filter(None, [reason, how]))
 
 
 def _progress(actor: Actor) -> str:
     """How far a transfer that waits for its stream has come."""
     wait = actor.wait
-    if wait is None or not isinstance(wait.of, Fifo) or not isinstance(wait.by, Transfer):
+    if wait is None or not isinstance(wait.of, Fifo) or not isinstance(wait.by, BdTransfer):
         return ""
     channel = wait.by.channel
     has_moved = "have come" if channel.direction is DmaDirection.S2MM else "are sent"
@@ -108,27 +108,27 @@ def _way_out(actors: list[Actor]) -> str:
     return "give one of these locks a higher initial value, or release it before the wait"
 
 
-def suspect_of(cast: Cast, actor: Actor) -> Suspect:
-    """Who should do what an actor waits for, or why nobody does."""
+def edge_of(graph: WaitGraph, actor: Actor) -> WaitEdge:
+    """The actor that should end a wait, or why there is none."""
     match actor.wait.of if actor.wait else None:
         case TokenSource() as source:
-            return suspect_token(cast, actor, source)
+            return token_edge(graph, actor, source)
         case Polled() as polled:
-            return suspect_polled(cast, actor, polled)
+            return poll_edge(graph, actor, polled)
         case LockNeed() as need:
-            return suspect_lock(cast, actor, need)
+            return lock_edge(graph, actor, need)
         case Fifo() as fifo:
-            return suspect_stream(cast, actor, fifo)
+            return stream_edge(graph, actor, fifo)
         case Slave() as slave:
-            return suspect_slave(actor, slave)
+            return slave_edge(actor, slave)
         case Arbiter() as arbiter:
-            return suspect_arbiter(cast, actor, arbiter)
+            return arbiter_edge(graph, actor, arbiter)
         case CascadeLink() as link:
-            return suspect_cascade(cast, actor, link)
+            return cascade_edge(graph, actor, link)
         case MuxJoint() as joint:
-            return suspect_joint(actor, joint)
+            return mux_edge(actor, joint)
         case Channel() as channel:
-            return Cause(f"{cast.run_out(channel)}, and there is no other", pushed_at(channel, actor))
+            return Cause(f"{graph.run_out(channel)}, and there is no other", pushed_at(channel, actor))
         case Tile():
             return _looks_for_ever(actor)
         case _:
@@ -143,43 +143,43 @@ def _looks_for_ever(actor: Actor) -> Cause:
 
 @dataclass(frozen=True)
 class OpenWait:
-    """Somebody who does not move: why, and who should do something about it."""
+    """An actor that does not move: why, and which other one should end its wait."""
 
     name: str
     part: int
-    """Its number, see `sim.roster`."""
+    """Its number, see `sim.part_ids`."""
     tile: TileId | None
     reason: str
     since: int
     location: LocationAttr
     needs: str | None
-    """The name of whoever should end the wait, if there is somebody."""
+    """The name of the actor that should end the wait, if there is one."""
     cause: str | None
-    """Why there is nobody."""
+    """Why there is none."""
 
 
 def open_waits(machine: Machine, since: Mapping[int, int]) -> list[OpenWait]:
-    """Everybody who is stuck in the middle of something, and whom they wait for.
+    """All actors that are stuck in the middle of something, and those they wait for.
 
     `since` has the cycle in which each part began what it is at.
     """
-    cast, found = Cast(machine), dict[str, OpenWait]()
+    graph, found = WaitGraph(machine), dict[str, OpenWait]()
     asked = [actor for actor in machine.engine.waiting if not _is_idle(actor)]
     while asked:
         actor = asked.pop(0)
         if actor.name in found or actor.wait is None:
             continue
-        suspect, by = suspect_of(cast, actor), place_of(actor.wait.by)
-        needs, cause = (None, suspect.text) if isinstance(suspect, Cause) else (suspect.actor.name, None)
+        edge, by = edge_of(graph, actor), place_of(actor.wait.by)
+        needs, cause = (None, edge.text) if isinstance(edge, Cause) else (edge.actor.name, None)
         begun, reason = since.get(actor.rank, 0), actor.wait.reason()
         found[actor.name] = OpenWait(actor.name, actor.rank, actor.tile, reason, begun, by, needs, cause)
-        if isinstance(suspect, Onward):
-            asked.append(suspect.actor)
+        if isinstance(edge, Blocker):
+            asked.append(edge.actor)
     return list(found.values())
 
 
 def _is_idle(actor: Actor) -> bool:
-    """Whether somebody is ready for work, and there is none."""
+    """Whether an actor is ready for work, and there is none."""
     wait = actor.wait
     if wait is None or isinstance(wait.of, Channel):
         return True

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.descriptors import PAD, PIECE_WORDS, WORD_BYTES, Addresses, Descriptor
-from tilewright.sim.faults import FaultKind, Judge, place_of
+from tilewright.sim.descriptors import PAD, PIECE_WORDS, Addresses, BufferDescriptor
+from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 FIRST_ADDRESS = 0x1_0000_0000
+FOLDED = 0x8000_0000
+"""Added to the offset of arguments from the sixth on; the firmware's own translation begins there."""
 LONGEST_WORDS = 1 << 26
-"""What goes round in little memory can be very long; more than this is refused whatever the judge says."""
+"""What goes round in little memory can be very long; more than this is refused whatever the policy says."""
 SPACING = 1 << 36
 """Buffers begin at multiples of this past the first: what a descriptor reaches from one of them is not in another."""
 FRACTION = 1 << 10
@@ -26,7 +29,7 @@ FRACTION = 1 << 10
 
 
 @dataclass(frozen=True)
-class HostBuffer:
+class MappedBuffer:
     """An argument's bytes, and the address that the array sees them at."""
 
     name: str
@@ -46,22 +49,22 @@ class HostBuffer:
 class HostMemory:
     """All buffers of a run."""
 
-    def __init__(self, judge: Judge):
-        self.judge = judge
-        self.arguments: dict[int, HostBuffer] = {}
+    def __init__(self, policy: FaultPolicy):
+        self.policy = policy
+        self.arguments: dict[int, MappedBuffer] = {}
 
     @property
-    def buffers(self) -> list[HostBuffer]:
+    def buffers(self) -> list[MappedBuffer]:
         return list(self.arguments.values())
 
-    def add(self, number: int, name: str, data: Bytes) -> HostBuffer:
+    def add(self, number: int, name: str, data: Bytes) -> MappedBuffer:
         """Map the bytes that are a sequence's argument of that number; results are written into them."""
         start = self.buffers[-1].end if self.buffers else FIRST_ADDRESS - SPACING
         address = FIRST_ADDRESS + -(-(start + 1 - FIRST_ADDRESS) // SPACING) * SPACING
-        buffer = self.arguments[number] = HostBuffer(name, address, data)
+        buffer = self.arguments[number] = MappedBuffer(name, address, data)
         return buffer
 
-    def argument(self, index: int) -> HostBuffer | None:
+    def argument(self, index: int) -> MappedBuffer | None:
         """The buffer that sequences mean by an index: the argument of that number, if it is an array.
 
         Hosts pass buffers alone, so what a trace is written to is counted among those: mlir-aie, AIEInsertTraceFlows.
@@ -75,7 +78,7 @@ class HostMemory:
         """Words in all buffers together."""
         return sum(len(buffer.data) for buffer in self.buffers) // WORD_BYTES
 
-    def check_reach(self, descriptor: Descriptor, asker: object) -> None:
+    def check_reach(self, descriptor: BufferDescriptor, asker: object) -> None:
         """What a transfer touches at most must be inside of a buffer; the addresses need not be made to see that."""
         start, end = descriptor.reach(descriptor.iteration)
         self._find(np.array([start, end - WORD_BYTES]), asker, "reaches")
@@ -108,7 +111,9 @@ class HostMemory:
                 here = inside[part]
                 target[(addresses[part][here] - buffer.address) // WORD_BYTES] = words[part][here]
 
-    def _find(self, addresses: Addresses, asker: object, verb: str) -> tuple[HostBuffer, npt.NDArray[np.bool_]] | None:
+    def _find(
+        self, addresses: Addresses, asker: object, verb: str
+    ) -> tuple[MappedBuffer, npt.NDArray[np.bool_]] | None:
         """The buffer that the addresses are in or behind, and which of them are inside; the rest is a fault."""
         if not len(addresses) or (highest := int(addresses.max())) == PAD:
             return None
@@ -119,10 +124,10 @@ class HostMemory:
         if buffer is None:
             text = f"{asker} {verb} host address {low:#x}: {self._nearest(low)}"
             note = place_of(asker), "put the address of an argument into the descriptor before the task is pushed"
-            self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
+            self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
             return None
         if low < buffer.address or high > buffer.end // WORD_BYTES * WORD_BYTES:
-            self.judge.fault(
+            self.policy.fault(
                 FaultKind.OUTSIDE_MEMORY,
                 f"{asker} {verb} bytes {low - buffer.address} to {high - buffer.address} of argument {buffer.name}, "
                 f"which has {len(buffer.data)}",
@@ -137,7 +142,7 @@ class HostMemory:
         found = self.at(address)
         return f"byte {address - found.address} of argument {found.name}" if found else None
 
-    def at(self, address: int) -> HostBuffer | None:
+    def at(self, address: int) -> MappedBuffer | None:
         """The buffer that an address is in."""
         return next((b for b in self.buffers if b.address <= address < b.end), None)
 
@@ -161,7 +166,7 @@ class HostPort:
     """When host memory is free for the next burst. Bursts are served in the order in which they are asked for."""
 
     def __init__(self, timing: Timing):
-        self.word_cost = 4 * 1000 * FRACTION // timing.host_bytes_per_kilocycle
+        self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
         self.free_at = 0
 
     def reserve(self, now: int, words: int) -> int:

@@ -1,4 +1,4 @@
-"""What a stream does with its host buffers: what its shim descriptors reach when they are pushed, and which way."""
+"""Host buffers as a stream uses them: what its shim descriptors reach when they are pushed, and which way."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.bd import ShimBd
-from tilewright.sim.descriptors import WORD_BYTES, Descriptor, read_descriptor
-from tilewright.sim.register_roles import Role, register_roles
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
+from tilewright.sim.descriptors import BufferDescriptor, read_descriptor
+from tilewright.sim.host import FOLDED
+from tilewright.sim.register_roles import RegisterEffect, register_roles
 from tilewright.txn.containers import ControlCode
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Indices, OpcodeGroup, Operation, Stream
 
 ADDRESS_BITS = 40
 """Each buffer is taken to begin at a multiple of two to this power, so an address tells whose it is."""
-FOLDED_BIT = 1 << 31
 MOST_BLOCK_BYTES = 1 << 12
 """A longer block is taken to touch everything."""
+HIGH_BITS = ShimBd.address_high.mask
 _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE)
 
 
@@ -127,10 +129,10 @@ class _Reader:
         role = self.roles.get(offset) if self._is_shim(place) else None
         if role is None:
             return
-        if role.role is Role.DESCRIPTOR:
+        if role.effect is RegisterEffect.DESCRIPTOR:
             self._pushed.clear()
         self.registers[address] = value
-        if role.role is Role.QUEUE:
+        if role.effect is RegisterEffect.QUEUE:
             task = self.model.registers(*place).queue.decode([value])
             self._push(place, task["start_bd_id"], role.direction)
             if role.direction is DmaDirection.S2MM:
@@ -139,10 +141,10 @@ class _Reader:
 
     def _patch(self, op: Operation) -> None:
         self.named.add(op.argument_index)
-        address = (op.argument_index + 1 << ADDRESS_BITS) + (op.argument_offset & ~FOLDED_BIT)
+        address = (op.argument_index + 1 << ADDRESS_BITS) + (op.argument_offset & ~FOLDED)
         high = self.registers.get(op.address + WORD_BYTES, 0)
-        self.write(op.address, address & 0xFFFFFFFF)
-        self.write(op.address + WORD_BYTES, high & ~0xFFFF | address >> 32 & 0xFFFF)
+        self.write(op.address, address & WORD_MASK)
+        self.write(op.address + WORD_BYTES, high & ~HIGH_BITS | address >> WORD_BITS & HIGH_BITS)
 
     def _push(self, place: TileId, start_bd: int, direction: DmaDirection | None) -> None:
         if (place, start_bd, direction) in self._pushed:
@@ -157,7 +159,7 @@ class _Reader:
             if start < end and argument >= 0:
                 self.needs[argument] = max(self.needs.get(argument, 0), end & (1 << ADDRESS_BITS) - 1)
 
-    def _chain(self, place: TileId, first: int) -> Iterator[Descriptor]:
+    def _chain(self, place: TileId, first: int) -> Iterator[BufferDescriptor]:
         at: int | None = first
         seen = set[int]()
         while at is not None and at not in seen and at < self.model.num_bds(*place):

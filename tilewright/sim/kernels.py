@@ -23,7 +23,7 @@ from xdsl.ir import Attribute
 
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.errors import ArgumentError
-from tilewright.native.numpy_types import NotInNumPy, dtype_of, is_float
+from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.engine import Process
 

@@ -7,17 +7,18 @@ from functools import partial
 from typing import Any
 
 from tilewright.device import TileId
+from tilewright.device.registers import LockValue
 from tilewright.sim.engine import Process, Signal, Wait
-from tilewright.sim.faults import FaultKind, Judge, place_of
-from tilewright.sim.trace import Event, Trace
+from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
+from tilewright.sim.trace import Trace, TraceEvent
 
-MAX_VALUE = 63
+MAX_VALUE = LockValue.lock_value.limits[-1]
 """Lock arithmetic has 6 bits: AM020, and `Lock_value` of aie_registers_aie2.json."""
 
 
 @dataclass(frozen=True)
 class LockNeed:
-    """What somebody waits for a lock to be."""
+    """The value that is waited for a lock to have."""
 
     lock: Lock
     value: int
@@ -33,16 +34,16 @@ class LockNeed:
 class Lock:
     """One lock of a tile."""
 
-    __slots__ = ("_value", "changed", "index", "judge", "name", "number", "tile", "trace")
+    __slots__ = ("_value", "changed", "index", "name", "number", "policy", "tile", "trace")
 
-    def __init__(self, tile: TileId, number: int, index: int, judge: Judge, trace: Trace):
+    def __init__(self, tile: TileId, number: int, index: int, policy: FaultPolicy, trace: Trace):
         self.tile = tile
         self.index = index
         self.trace = trace
         self.number = number
         self.name: str | None = None
         """What the program calls it."""
-        self.judge = judge
+        self.policy = policy
         self._value = 0
         self.changed = Signal()
 
@@ -96,20 +97,20 @@ class Lock:
         text = f"{asker} adds {amount} to {self}, which is {self.value}"
         if too_high:
             remedy = f"a lock has values up to {MAX_VALUE}: let this wait until what it gave before is taken"
-            self.judge.fault(FaultKind.LOCK_OVERFLOW, text, asker, (place_of(asker), remedy))
+            self.policy.fault(FaultKind.LOCK_OVERFLOW, text, asker, (place_of(asker), remedy))
         else:
             remedy = "a lock has no values below 0: only take away what an acquire waited for"
-            self.judge.fault(FaultKind.LOCK_UNDERFLOW, text, asker, (place_of(asker), remedy))
+            self.policy.fault(FaultKind.LOCK_UNDERFLOW, text, asker, (place_of(asker), remedy))
 
     def _become(self, value: int) -> None:
         self._store(value)
-        self.trace.record(Event.LOCK, 0, self.index, value)
+        self.trace.record(TraceEvent.LOCK, 0, self.index, value)
         self.changed.fire()
 
 
-def locks_of(tile: TileId, count: int, first: int, judge: Judge, trace: Trace) -> list[Lock]:
+def locks_of(tile: TileId, count: int, first: int, policy: FaultPolicy, trace: Trace) -> list[Lock]:
     """The locks of a tile; `first` is the number of lock 0 among all of the array."""
-    return [Lock(tile, number, first + number, judge, trace) for number in range(count)]
+    return [Lock(tile, number, first + number, policy, trace) for number in range(count)]
 
 
 def lock_wait(lock: Lock, value: int, asker: object) -> Process[Any]:

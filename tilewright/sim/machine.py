@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import READ, ControlHeader, PacketHeader, with_parity
 from tilewright.device.registers import CoreStatus
 from tilewright.device.stream_switch import STEPS
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
-from tilewright.sim.descriptors import WORD_BYTES
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Actor, Engine, Process, Signal
-from tilewright.sim.faults import At, FaultKind, Judge
+from tilewright.sim.faults import At, FaultKind, FaultPolicy
 from tilewright.sim.fifo import Beat, CascadeLink, Fifo
 from tilewright.sim.host import HostMemory, HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
-from tilewright.sim.parts import PartKind, roster_of
+from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.register_roles import RegisterRole
 from tilewright.sim.switch import PortName, Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
@@ -38,17 +38,17 @@ RETURN_TYPE = 0
 class Machine:
     """A device, freshly out of reset."""
 
-    def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
+    def __init__(self, model: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None):
         self.model = model
-        self.judge = judge or Judge()
+        self.policy = policy or FaultPolicy()
         self.timing = timing or timing_of(model.arch)
         self.host_port = HostPort(self.timing)
         self.engine = self.make_engine()
         self.trace = self.make_trace()
-        self.roster = roster_of(model.name)
-        self.host = HostMemory(self.judge)
+        self.part_ids = part_ids_of(model.name)
+        self.host = HostMemory(self.policy)
         self.output = Output(self.engine)
-        self.watch = MemoryWatch(self.judge, self.name_memory)
+        self.watch = MemoryWatch(self.policy, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
         self.reset()
@@ -87,13 +87,13 @@ class Machine:
         return Trace(self.engine)
 
     def make_locks(self, place: TileId, count: int) -> list[Lock]:
-        return locks_of(place, count, self.first_lock(place), self.judge, self.trace)
+        return locks_of(place, count, self.first_lock(place), self.policy, self.trace)
 
     def make_switch(self, place: TileId, register: Callable[[int], int]) -> Switch:
-        return Switch(self.engine, self.model, place, register, self.judge, self.timing, StreamBlocks())
+        return Switch(self.engine, self.model, place, register, self.policy, self.timing, StreamBlocks())
 
     def make_channel(self, tile: Tile, direction: DmaDirection, number: int) -> Channel:
-        return Channel(tile, direction, number, self.roster.number(PartKind.CHANNEL, tile.place, (direction, number)))
+        return Channel(tile, direction, number, self.part_ids.number(PartKind.CHANNEL, tile.place, (direction, number)))
 
     def make_mux_signal(self, place: TileId) -> Signal:
         """Fires when a shim tile's multiplexer is set."""
@@ -109,11 +109,11 @@ class Machine:
     def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
         """Whatever reads a stream begins to when its first word comes."""
         if (slave := self._other_end(tile, name)) is not None:
-            rank = self.roster.number(PartKind.STREAM, tile.place, name)
+            rank = self.part_ids.number(PartKind.STREAM, tile.place, name)
             fifo.begin_with(lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place, rank))
         elif name.bundle is WireBundle.TileControl:
             port = f"the control port of {tile}"
-            rank = self.roster.number(PartKind.CONTROL_PORT, tile.place)
+            rank = self.part_ids.number(PartKind.CONTROL_PORT, tile.place)
             fifo.begin_with(lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place, rank))
 
     def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
@@ -165,13 +165,13 @@ class Machine:
     def _outside(self, address: int, verb: str, location: LocationAttr) -> None:
         place, _ = self.model.locate(address)
         text = f"register {address:#x} is {verb}, but {self.model} has no tile ({place.column}, {place.row})"
-        self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, At(location))
+        self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, At(location))
 
     def report_unknown(self, name: str, location: LocationAttr) -> None:
         """Say once that a register means nothing here."""
         if name not in self._unknown:
             self._unknown.add(name)
-            self.judge.fault(
+            self.policy.fault(
                 FaultKind.UNKNOWN_REGISTER, f"{name} is not modelled: writing it has no effect", At(location)
             )
 
@@ -202,7 +202,7 @@ class Machine:
             actor.stop()
 
     def _start_core(self, tile: Tile, program: BoundCore) -> None:
-        name, part = f"the core of {tile}", self.roster.number(PartKind.CORE, tile.place)
+        name, part = f"the core of {tile}", self.part_ids.number(PartKind.CORE, tile.place)
         self._core_actors[tile.place] = self.engine.start(name, program.process(), tile.place, part)
 
     def core_is_done(self, tile: Tile) -> bool:
@@ -215,7 +215,7 @@ class Machine:
     def mem_tile(self, place: TileId) -> Tile | None:
         """The mem tile at a place that another one reaches.
 
-        A partition does not begin with the first column of the chip, so there is one west of it, which is nobody's.
+        A partition does not begin with the first column of the chip, so there is one west of it, which no design owns.
         """
         if place.column == -1 and self.model.is_virtualized and place not in self._beyond:
             self._beyond[place] = Tile(self, TileId(0, place.row))

@@ -1,8 +1,8 @@
 """Memory that several transfers are at: words that two of them touch with no order between them, and unwritten words.
 
 A channel of the model takes its words out of memory when it begins to send, and puts them there when the last one has
-come; the device does so word by word. Both come to the same as long as nobody else is at these words meanwhile, so the
-result depends on chance, and is reported, when a transfer
+come; the device does so word by word. Both come to the same as long as no other transfer is at these words
+meanwhile, so the result depends on chance, and is reported, when a transfer
 
 - ends to write words that another one, which is not done, has written too,
 - ends to write words that another one has yet to send, or
@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import DmaDirection
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses
-from tilewright.sim.faults import FaultKind, Judge, Level, place_of
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.sim.descriptors import PAD, Addresses
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, place_of
 
 Words = npt.NDArray[np.uint32]
 REMEDY = "order them: await the first one, put a lock between them, or let them use different memory"
@@ -44,7 +45,7 @@ class Mover(Protocol):
 
 
 @dataclass(frozen=True)
-class Access:
+class TransferAccess:
     """A transfer in flight, and the words that it moves in their order: addresses that mean the same everywhere.
 
     They are made when they are asked for: a transfer of a gigabyte has two gigabytes of them.
@@ -57,7 +58,7 @@ class Access:
     high: int
 
     @staticmethod
-    def of(mover: Mover, make_addresses: Callable[[], Addresses]) -> Access | None:
+    def of(mover: Mover, make_addresses: Callable[[], Addresses]) -> TransferAccess | None:
         """None for a transfer of padding alone."""
         addresses = make_addresses()
         if not len(addresses) or (high := int(addresses.max())) == PAD:
@@ -65,7 +66,7 @@ class Access:
         low = int(addresses.min())
         if low == PAD:
             low = int(addresses[addresses != PAD].min())
-        return Access(mover, mover.transfer, make_addresses, low, high)
+        return TransferAccess(mover, mover.transfer, make_addresses, low, high)
 
     @property
     def addresses(self) -> Addresses:
@@ -85,18 +86,18 @@ class Access:
 class MemoryWatch:
     """Knows the transfers in flight. `name` says in words where an address is."""
 
-    def __init__(self, judge: Judge, name: Callable[[int], str]):
-        self.judge = judge
+    def __init__(self, policy: FaultPolicy, name: Callable[[int], str]):
+        self.policy = policy
         self.name = name
-        self._open: dict[Mover, Access] = {}
+        self._open: dict[Mover, TransferAccess] = {}
 
     @property
     def is_on(self) -> bool:
-        return self.judge.level(FaultKind.UNORDERED_WRITES) is not Level.OFF
+        return self.policy.level(FaultKind.UNORDERED_WRITES) is not FaultLevel.OFF
 
     def begin(self, mover: Mover, make_addresses: Callable[[], Addresses]) -> None:
         """A transfer begins; one that sends reads its words now."""
-        access = Access.of(mover, make_addresses)
+        access = TransferAccess.of(mover, make_addresses)
         if access is None:
             return
         if not access.writes:
@@ -105,7 +106,7 @@ class MemoryWatch:
 
     def note(self, mover: Mover, make_addresses: Callable[[], Addresses]) -> None:
         """A transfer is in flight, and was looked at when it began."""
-        access = Access.of(mover, make_addresses)
+        access = TransferAccess.of(mover, make_addresses)
         if access is not None:
             self._open[mover] = access
 
@@ -130,12 +131,12 @@ class MemoryWatch:
         else:
             self._open.pop(mover, None)
 
-    def _meeting(self, access: Access) -> Iterator[Access]:
+    def _meeting(self, access: TransferAccess) -> Iterator[TransferAccess]:
         for other in self._open.values():
             if other.low <= access.high and access.low <= other.high:
                 yield other
 
-    def _check(self, access: Access, others: list[Access]) -> None:
+    def _check(self, access: TransferAccess, others: list[TransferAccess]) -> None:
         for other in others:
             contested = other.contested
             shared = contested[np.isin(contested, access.addresses) & (contested != PAD)]
@@ -143,9 +144,9 @@ class MemoryWatch:
                 self._report(access, other, int(shared.min()))
                 return
 
-    def _report(self, access: Access, other: Access, address: int) -> None:
+    def _report(self, access: TransferAccess, other: TransferAccess, address: int) -> None:
         verb, other_verb = ("writes" if each.writes else "reads" for each in (access, other))
-        self.judge.fault(
+        self.policy.fault(
             FaultKind.UNORDERED_WRITES,
             f"{access.transfer} {verb} {self.name(address)} while {other.transfer}, which {other_verb} it, is not done",
             access.transfer,
@@ -154,20 +155,20 @@ class MemoryWatch:
         )
 
 
-def fresh_memory(size_bytes: int, judge: Judge) -> npt.NDArray[np.uint8]:
-    """A tile's memory after reset: zeros, or, where unwritten words are looked for, something that nobody writes."""
-    if judge.level(FaultKind.UNWRITTEN_MEMORY) is Level.OFF:
+def fresh_memory(size_bytes: int, policy: FaultPolicy) -> npt.NDArray[np.uint8]:
+    """A tile's memory after reset: zeros, or, where unwritten words are looked for, what no program writes."""
+    if policy.level(FaultKind.UNWRITTEN_MEMORY) is FaultLevel.OFF:
         return np.zeros(size_bytes, dtype=np.uint8)
     return _unwritten(np.arange(0, size_bytes, WORD_BYTES, dtype=np.int64)).view(np.uint8)
 
 
-def check_written(words: Words, offsets: Addresses, where: object, judge: Judge, asker: object) -> None:
+def check_written(words: Words, offsets: Addresses, where: object, policy: FaultPolicy, asker: object) -> None:
     """Complain about words, read at offsets in a tile's memory, that are as they were after reset."""
-    if judge.level(FaultKind.UNWRITTEN_MEMORY) is Level.OFF:
+    if policy.level(FaultKind.UNWRITTEN_MEMORY) is FaultLevel.OFF:
         return
     fresh = offsets[words == _unwritten(offsets)]
     if len(fresh):
-        judge.fault(
+        policy.fault(
             FaultKind.UNWRITTEN_MEMORY,
             f"{asker} reads {len(fresh)} words of {where} that nobody has written, the first at {int(fresh.min()):#x}",
             asker,
@@ -177,4 +178,4 @@ def check_written(words: Words, offsets: Addresses, where: object, judge: Judge,
 
 def _unwritten(offsets: Addresses) -> Words:
     """Differs from word to word, and looks like nothing that a program computes."""
-    return (offsets * 0x9E37_79B1 + 0x5A17_C0DE & 0xFFFF_FFFF).astype(np.uint32)
+    return (offsets * 0x9E37_79B1 + 0x5A17_C0DE & WORD_MASK).astype(np.uint32)

@@ -7,7 +7,7 @@ from enum import Enum
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
 from tilewright.errors import ArgumentError
-from tilewright.sim.faults import FaultKind, Judge, Level
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.machine import Machine
 
 
@@ -30,15 +30,15 @@ class Model(Enum):
 
 
 def make_machine(
-    device: DeviceModel, judge: Judge | None = None, timing: Timing | None = None, model: Model = Model.FAST
+    device: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None, model: Model = Model.FAST
 ) -> Machine:
     """A device, freshly out of reset. What only the plain model looks for is left to it."""
-    if model is Model.FAST and not _needs_plain(judge or Judge()):
+    if model is Model.FAST and not _needs_plain(policy or FaultPolicy()):
         from tilewright.sim.fast.machine import FastMachine
 
-        return FastMachine(device, judge, timing)
-    return Machine(device, judge, timing)
+        return FastMachine(device, policy, timing)
+    return Machine(device, policy, timing)
 
 
-def _needs_plain(judge: Judge) -> bool:
-    return judge.level(FaultKind.UNWRITTEN_MEMORY) is not Level.OFF
+def _needs_plain(policy: FaultPolicy) -> bool:
+    return policy.level(FaultKind.UNWRITTEN_MEMORY) is not FaultLevel.OFF

@@ -27,7 +27,7 @@ class PartKind(IntEnum):
     """Carries words from a master port over the wire into the switch at its other end."""
 
 
-class Part(NamedTuple):
+class ArrayPart(NamedTuple):
     """One actor. `detail` tells the channels and streams of a tile apart."""
 
     kind: PartKind
@@ -35,10 +35,10 @@ class Part(NamedTuple):
     detail: tuple[DmaDirection, int] | PortName | None = None
 
 
-CONTROLLER = Part(PartKind.CONTROLLER)
+CONTROLLER = ArrayPart(PartKind.CONTROLLER)
 
 
-class Roster:
+class PartIds:
     """The parts of one device, and the number of each."""
 
     def __init__(self, model: DeviceModel):
@@ -46,35 +46,35 @@ class Roster:
         self._numbers = {part: number for number, part in enumerate(self.parts)}
 
     def number(self, kind: PartKind, tile: TileId, detail: tuple[DmaDirection, int] | PortName | None = None) -> int:
-        return self._numbers[Part(kind, tile, detail)]
+        return self._numbers[ArrayPart(kind, tile, detail)]
 
     def find(
         self, kind: PartKind, tile: TileId, detail: tuple[DmaDirection, int] | PortName | None = None
     ) -> int | None:
-        return self._numbers.get(Part(kind, tile, detail))
+        return self._numbers.get(ArrayPart(kind, tile, detail))
 
     def __len__(self) -> int:
         return len(self.parts)
 
 
 @cache
-def roster_of(device: DeviceName) -> Roster:
-    return Roster(DEVICES[device])
+def part_ids_of(device: DeviceName) -> PartIds:
+    return PartIds(DEVICES[device])
 
 
-def _parts(model: DeviceModel) -> Iterator[Part]:
+def _parts(model: DeviceModel) -> Iterator[ArrayPart]:
     yield CONTROLLER
     for tile in model.tiles:
         if model.tile_type(*tile) is TileType.ShimNOCTile:
-            yield Part(PartKind.TOKENS, tile)
-        yield Part(PartKind.CONTROL_PORT, tile)
+            yield ArrayPart(PartKind.TOKENS, tile)
+        yield ArrayPart(PartKind.CONTROL_PORT, tile)
     for tile in model.tiles:
         for direction in DmaDirection:
             for channel in range(model.num_dma_channels(*tile, direction)):
-                yield Part(PartKind.CHANNEL, tile, (direction, channel))
+                yield ArrayPart(PartKind.CHANNEL, tile, (direction, channel))
         if model.tile_type(*tile) is TileType.CoreTile:
-            yield Part(PartKind.CORE, tile)
+            yield ArrayPart(PartKind.CORE, tile)
     for tile in model.tiles:
         for name in names_of(model.architecture.switches[model.tile_type(*tile)].masters):
             if name.bundle in STEPS or name.bundle is WireBundle.FIFO:
-                yield Part(PartKind.STREAM, tile, name)
+                yield ArrayPart(PartKind.STREAM, tile, name)

@@ -1,4 +1,4 @@
-"""What a run leaves behind for reports: its trace, and what a trace alone cannot say."""
+"""The record of a run, for reports: its trace, and what a trace alone cannot say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
 from tilewright.sim.switch import PortName
-from tilewright.sim.trace import Event, Printed, Rows
+from tilewright.sim.trace import Printed, Rows, TraceEvent
 from tilewright.txn.stream import Stream
 
 MOST_BDS = 1 << 16
@@ -25,7 +25,7 @@ MOST_BDS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Connection:
+class SwitchConnection:
     """A way through a switch: words that come in at `source` go out at `target`."""
 
     tile: TileId
@@ -55,7 +55,7 @@ class CoreStop:
 
 
 @dataclass(frozen=True)
-class Names:
+class SourceNames:
     """What the source calls things, where it is known."""
 
     locks: Mapping[tuple[TileId, int], str] = field(default_factory=dict[tuple[TileId, int], str])
@@ -73,13 +73,13 @@ class RunRecord:
     stream: Stream
     locations: Sequence[LocationAttr]
     """The source of each operation of the stream; empty where it is not known."""
-    connections: Sequence[Connection]
+    connections: Sequence[SwitchConnection]
     carried: Mapping[tuple[TileId, PortName], int]
     """Words that went out of each master port that is in use."""
     arguments: Sequence[HostArgument]
     descriptors: Mapping[tuple[TileId, int], LocationAttr]
     """Who wrote the descriptors that were run."""
-    names: Names
+    names: SourceNames
     notes: Sequence[Diagnostic] = ()
     error: Diagnostic | None = None
     """Why it did not end as it should."""
@@ -117,7 +117,7 @@ def record_run(
     error: Diagnostic | None = None,
     is_stuck: bool = False,
 ) -> RunRecord:
-    """Read off a machine what a run on it did; `is_stuck` if nobody can move any more."""
+    """Read off a machine what a run on it did; `is_stuck` if no part can move any more."""
     rows = machine.trace.since(0)
     rows[:, 0] -= beginning.cycle
     arguments = [HostArgument(n, b.name, b.address, len(b.data)) for n, b in machine.host.arguments.items()]
@@ -133,7 +133,7 @@ def record_run(
         arguments=arguments,
         descriptors=_descriptors(machine, rows),
         names=_names(machine),
-        notes=list(machine.judge.notes),
+        notes=list(machine.policy.notes),
         error=error,
         waits=open_waits(machine, _last_cycles(rows)) if is_stuck else (),
         printed=machine.output.take(),
@@ -152,17 +152,17 @@ def _passed(machine: Machine) -> Iterator[tuple[tuple[TileId, PortName], int]]:
                 yield (place, name), fifo.passed
 
 
-def _connections(machine: Machine) -> Iterator[Connection]:
+def _connections(machine: Machine) -> Iterator[SwitchConnection]:
     for place, tile in machine.tiles.items():
-        yield from (Connection(place, *passage) for passage in tile.switch.passages())
+        yield from (SwitchConnection(place, *passage) for passage in tile.switch.passages())
 
 
-def _names(machine: Machine) -> Names:
+def _names(machine: Machine) -> SourceNames:
     locks = {
         (place, lock.number): lock.name for place, tile in machine.tiles.items() for lock in tile.locks if lock.name
     }
     bound = {place: tile.program.program for place, tile in machine.tiles.items() if tile.program is not None}
-    return Names(locks, {place: list(_stops(program)) for place, program in bound.items()})
+    return SourceNames(locks, {place: list(_stops(program)) for place, program in bound.items()})
 
 
 def _stops(program: CoreProgram) -> Iterator[CoreStop]:
@@ -176,10 +176,10 @@ def _stops(program: CoreProgram) -> Iterator[CoreStop]:
 def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], LocationAttr]:
     """The sources of the descriptors that were run."""
     found = dict[tuple[TileId, int], LocationAttr]()
-    begun = rows[rows[:, 1] == Event.BD]
+    begun = rows[rows[:, 1] == TraceEvent.BD]
     numbers: list[int] = np.unique(begun[:, 2] * MOST_BDS + begun[:, 3]).tolist()
     for part, bd in (divmod(number, MOST_BDS) for number in numbers):
-        actor = machine.roster.parts[part]
+        actor = machine.part_ids.parts[part]
         if actor.kind is PartKind.CHANNEL and actor.tile is not None:
             found[actor.tile, bd] = machine.tiles[actor.tile].descriptor_location(bd)
     return found

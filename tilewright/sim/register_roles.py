@@ -1,4 +1,4 @@
-"""What each register of a tile is for: from the tables of `device`, once for each kind of tile."""
+"""Roles of the registers of a tile: from the tables of `device`, once for each kind of tile."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from tilewright.device import DeviceModel, DmaDirection, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import TileRegisters
 
-WORD_BYTES = 4
 
-
-class Role(Enum):
+class RegisterEffect(Enum):
     """What happens when a register is written or read."""
 
     DESCRIPTOR = auto()
@@ -33,7 +32,7 @@ class Role(Enum):
 
 
 class RegisterRole(NamedTuple):
-    role: Role
+    effect: RegisterEffect
     number: int = 0
     """Which descriptor, channel or lock."""
     direction: DmaDirection | None = None
@@ -50,29 +49,29 @@ def _roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Ite
     resources = model.resources(tile_type)
     for bd in range(resources.bds):
         for word in range(resources.bd_words):
-            yield table.bds[bd] + WORD_BYTES * word, RegisterRole(Role.DESCRIPTOR, bd)
+            yield table.bds[bd] + WORD_BYTES * word, RegisterRole(RegisterEffect.DESCRIPTOR, bd)
     for direction in DmaDirection:
         channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
         for channel in range(channels):
-            yield table.control(direction)[channel], RegisterRole(Role.CONTROL, channel, direction)
-            yield table.task_queue(direction)[channel], RegisterRole(Role.QUEUE, channel, direction)
+            yield table.control(direction)[channel], RegisterRole(RegisterEffect.CONTROL, channel, direction)
+            yield table.task_queue(direction)[channel], RegisterRole(RegisterEffect.QUEUE, channel, direction)
             if (status := table.status(direction)) is not None:
-                yield status[channel], RegisterRole(Role.STATUS, channel, direction)
+                yield status[channel], RegisterRole(RegisterEffect.STATUS, channel, direction)
     if table.mm2s_pad_value is not None and model.architecture.mem_tile_pad_value:
         for channel in range(resources.mm2s_channels):
-            yield table.mm2s_pad_value[channel], RegisterRole(Role.PLAIN)
+            yield table.mm2s_pad_value[channel], RegisterRole(RegisterEffect.PLAIN)
     if table.locks is not None:
         for lock in range(resources.locks):
-            yield table.locks[lock], RegisterRole(Role.LOCK, lock)
+            yield table.locks[lock], RegisterRole(RegisterEffect.LOCK, lock)
     yield from _switch_roles(model, tile_type, table)
     for offset in (table.shim_mux, table.shim_demux):
         if offset is not None:
-            yield offset, RegisterRole(Role.SHIM_MUX)
+            yield offset, RegisterRole(RegisterEffect.SHIM_MUX)
     if table.core_control is not None and table.core_status is not None:
-        yield table.core_control, RegisterRole(Role.CORE_CONTROL)
-        yield table.core_status, RegisterRole(Role.CORE_STATUS)
+        yield table.core_control, RegisterRole(RegisterEffect.CORE_CONTROL)
+        yield table.core_status, RegisterRole(RegisterEffect.CORE_STATUS)
     if table.cascade_control is not None:
-        yield table.cascade_control, RegisterRole(Role.PLAIN)
+        yield table.cascade_control, RegisterRole(RegisterEffect.PLAIN)
 
 
 def _switch_roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Iterator[tuple[int, RegisterRole]]:
@@ -80,8 +79,8 @@ def _switch_roles(model: DeviceModel, tile_type: TileType, table: TileRegisters)
     if table.switch_masters is None or table.switch_slaves is None or table.switch_slots is None:
         return
     for number in range(sum(switch.masters.values())):
-        yield table.switch_masters[number], RegisterRole(Role.SWITCH)
+        yield table.switch_masters[number], RegisterRole(RegisterEffect.SWITCH)
     for number in range(sum(switch.slaves.values())):
-        yield table.switch_slaves[number], RegisterRole(Role.SWITCH)
+        yield table.switch_slaves[number], RegisterRole(RegisterEffect.SWITCH)
         for slot in range(NUM_SLAVE_SLOTS):
-            yield table.switch_slots[number] + WORD_BYTES * slot, RegisterRole(Role.SWITCH)
+            yield table.switch_slots[number] + WORD_BYTES * slot, RegisterRole(RegisterEffect.SWITCH)

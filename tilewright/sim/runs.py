@@ -1,4 +1,4 @@
-"""Runs: a device is loaded, then streams are carried out on it, until they end or nobody can move."""
+"""Runs: a device is loaded, then streams are carried out on it, until they end or hang."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tilewright.errors import ArgumentError, MissingResultsWarning
 from tilewright.ir.diagnostics import Diagnostic, Severity, Where, place
 from tilewright.ir.run_errors import Hang, Unfinished
 from tilewright.sim.controller import Controller, Images, TokenSource
-from tilewright.sim.dma import Channel, Task
+from tilewright.sim.dma import Channel, QueuedTask
 from tilewright.sim.engine import Actor
-from tilewright.sim.faults import At, FaultKind, Level, place_of
+from tilewright.sim.faults import At, FaultKind, FaultLevel, place_of
 from tilewright.sim.hangs import explain
 from tilewright.sim.host_needs import awaited_words
 from tilewright.sim.machine import Machine
@@ -41,7 +41,7 @@ REMEDIES = {
 
 
 @dataclass(frozen=True)
-class Program:
+class LocatedStream:
     """A stream, and the source of each of its operations."""
 
     stream: Stream
@@ -83,7 +83,7 @@ class Watch:
             raise ArgumentError(f"max_cycles is a whole number of cycles above 0, or None for no limit, got {given!r}")
 
 
-NOBODY = Watch()
+UNWATCHED = Watch()
 
 
 class Runner:
@@ -93,7 +93,7 @@ class Runner:
         self.machine = machine
         self.controller = Controller(machine, images)
         self.is_spent = False
-        """Whether a run ended in the middle of somebody's turn, so that nothing can go on from there."""
+        """Whether a run ended in the middle of a turn, so that nothing can go on from there."""
         self._start = 0
         self._actor: Actor | None = None
 
@@ -102,9 +102,9 @@ class Runner:
         """Cycles since the last run began."""
         return self.machine.engine.now - self._start
 
-    def configure(self, program: Program) -> None:
+    def configure(self, program: LocatedStream) -> None:
         """Carry out a configuration, in no time."""
-        self._carry_out(program, NOBODY, cost=0)
+        self._carry_out(program, UNWATCHED, cost=0)
 
     def bind(self, arguments: HostArrays) -> Mapping[int, int]:
         """Let the array see host buffers, and only these; gives their addresses."""
@@ -112,7 +112,7 @@ class Runner:
         host.arguments.clear()
         return {number: host.add(number, name, data).address for number, (name, data) in arguments.items()}
 
-    def run(self, program: Program, scratchpad: Sequence[int] = (), watch: Watch = NOBODY) -> RunRecord:
+    def run(self, program: LocatedStream, scratchpad: Sequence[int] = (), watch: Watch = UNWATCHED) -> RunRecord:
         """Carry out a sequence on the host buffers that were bound."""
         try:
             return self._run(program, scratchpad, watch)
@@ -122,7 +122,7 @@ class Runner:
             self.is_spent = True
             raise
 
-    def _run(self, program: Program, scratchpad: Sequence[int], watch: Watch) -> RunRecord:
+    def _run(self, program: LocatedStream, scratchpad: Sequence[int], watch: Watch) -> RunRecord:
         self._start, beginning = self.machine.engine.now, begin_record(self.machine)
         self.machine.trace.restart()
         self.controller.scratchpad = Scratchpad(scratchpad)
@@ -138,12 +138,12 @@ class Runner:
         report_left_over(self.machine, self.controller)
         if (end := self.machine.trace.ends_at) is not None:
             text = f"the trace of this run ends in cycle {end - self._start}: it has as many rows as are kept"
-            self.machine.judge.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
+            self.machine.policy.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
         record = read()
-        self.machine.judge.notes.clear()
+        self.machine.policy.notes.clear()
         return record
 
-    def _carry_out(self, program: Program, watch: Watch, cost: int | None = None) -> None:
+    def _carry_out(self, program: LocatedStream, watch: Watch, cost: int | None = None) -> None:
         self.controller.executed = 0
         process = self.controller.run(program.stream, program.locations, cost)
         actor = self._actor = self.machine.engine.start("the controller", process)
@@ -164,18 +164,18 @@ class Runner:
             self._actor.stop()
         self._actor = None
 
-    def _state(self, what: str, actor: Actor, program: Program) -> Diagnostic:
+    def _state(self, what: str, actor: Actor, program: LocatedStream) -> Diagnostic:
         text = f"{what} in cycle {self.elapsed}"
         return state(text, self.machine, self.controller, actor, program.stream, program.locations)
 
-    def _until(self, actor: Actor, program: Program, watch: Watch) -> Callable[[], bool]:
+    def _until(self, actor: Actor, program: LocatedStream, watch: Watch) -> Callable[[], bool]:
         """What ends a run; one that is not watched pays nothing."""
         if watch.report is None:
             return lambda: actor.done
         looks = self._looks(program, watch.report)
         return lambda: actor.done or looks()
 
-    def _looks(self, program: Program, report: Callable[[Progress], None]) -> Callable[[], bool]:
+    def _looks(self, program: LocatedStream, report: Callable[[Progress], None]) -> Callable[[], bool]:
         """Reports now and then; never true."""
         total, awaited = len(program.stream.operations), awaited_words(program.stream, self.machine.model)
         due, expected = perf_counter() + SECONDS_BETWEEN_REPORTS, sum(words for _, words in awaited)
@@ -223,7 +223,7 @@ def _report_tokens(machine: Machine, controller: Controller, source: TokenSource
     channel = machine.find_channel(source.tile, source.direction, source.channel)
     sent = channel.with_token[first : first + count] if channel else []
     notes: list[tuple[Where, str]] = [(task.location, "wait for this task, or issue no token") for task in sent]
-    machine.judge.fault(FaultKind.LEFT_OVER, text, sent[0] if sent else controller, *notes)
+    machine.policy.fault(FaultKind.LEFT_OVER, text, sent[0] if sent else controller, *notes)
 
 
 def is_unfinished(channel: Channel) -> bool:
@@ -236,14 +236,14 @@ def is_unfinished(channel: Channel) -> bool:
     return channel.moved < channel.tile.descriptor(transfer.bd).length
 
 
-def pending_tasks(channel: Channel) -> Iterator[Task]:
+def pending_tasks(channel: Channel) -> Iterator[QueuedTask]:
     """What a channel has yet to finish, in order."""
     if channel.running is not None:
         yield channel.running
     yield from channel.queue
 
 
-def _goes_round(channel: Channel, task: Task) -> bool:
+def _goes_round(channel: Channel, task: QueuedTask) -> bool:
     seen, at = set[int](), task.start_bd
     while at not in seen:
         seen.add(at)
@@ -265,12 +265,12 @@ def _report_transfer(channel: Channel) -> None:
         has_moved = "have come" if channel.direction is DmaDirection.S2MM else "are sent"
         notes.append((channel.transfer.location, f"it is at BD {channel.transfer.bd}, of which {moved} {has_moved}"))
     notes.append((oldest.location, REMEDIES[channel.direction]))
-    channel.tile.judge.fault(FaultKind.LEFT_OVER, text, at, *notes)
+    channel.tile.policy.fault(FaultKind.LEFT_OVER, text, at, *notes)
 
 
 def _warn_of_missing_results(machine: Machine, channel: Channel) -> None:
     """Say so where a program does not look at the notes: the array has what it had before."""
-    if channel.direction is not DmaDirection.S2MM or machine.judge.level(FaultKind.LEFT_OVER) is not Level.NOTE:
+    if channel.direction is not DmaDirection.S2MM or machine.policy.level(FaultKind.LEFT_OVER) is not FaultLevel.NOTE:
         return
     oldest, *others = pending_tasks(channel)
     names = ", ".join(dict.fromkeys(name for task in (oldest, *others) for name in _arguments(machine, channel, task)))
@@ -282,7 +282,7 @@ def _warn_of_missing_results(machine: Machine, channel: Channel) -> None:
     warnings.warn(text, MissingResultsWarning, stacklevel=user_stack_level())
 
 
-def _arguments(machine: Machine, channel: Channel, task: Task) -> Iterator[str]:
+def _arguments(machine: Machine, channel: Channel, task: QueuedTask) -> Iterator[str]:
     """Names of the host buffers that the descriptors of a task are about."""
     at: int | None = task.start_bd
     while at is not None:

@@ -13,14 +13,14 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, IntegerType
 
+from tilewright.device.bd import ShimBd
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.aiex.attributes import ParameterKind, StateTableFunction
 from tilewright.dialects.aiex.firmware import STATE_TABLE_ENTRIES
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.errors import ArgumentError
 
-ENTRY_BYTES = 4
-WORD_MASK = 0xFFFF_FFFF
-LOW_MASK, HIGH_MASK = 0xFFFF_FFFC, 0xFFFF
+LOW_MASK, HIGH_MASK = WORD_MASK & -WORD_BYTES, ShimBd.address_high.mask
 """The bits of the two words that hold an address."""
 CORE_SHIFT = 2
 CORE_BITS = 30
@@ -41,9 +41,9 @@ class Scratchpad:
         self.entries: list[int] = []
 
     def create(self, size_bytes: int) -> None:
-        count = size_bytes // ENTRY_BYTES
+        count = size_bytes // WORD_BYTES
         if count > STATE_TABLE_ENTRIES:
-            most = STATE_TABLE_ENTRIES * ENTRY_BYTES
+            most = STATE_TABLE_ENTRIES * WORD_BYTES
             raise ScratchpadError(f"a scratchpad of {size_bytes} bytes; the firmware has {most}")
         self.entries = [*self.host, *[0] * count][:count]
 

@@ -1,4 +1,4 @@
-"""Runs that end before their end: somebody interrupted them, or they took too long; with what everybody was doing."""
+"""Runs that end before their end, interrupted or too long, with what each part was doing."""
 
 from __future__ import annotations
 

@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from tilewright.device import DeviceModel, TileId, WireBundle
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import PacketHeader
 from tilewright.device.registers import MasterPort, PacketMasterPort, SlavePort, SlaveSlot
 from tilewright.device.stream_switch import STEPS, Ports
 from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process, Signal, Wait
-from tilewright.sim.faults import FaultKind, Judge, place_of
+from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 from tilewright.sim.fifo import Beat, Fifo
 
-WORD_BYTES = 4
-NUM_ARBITERS = 8
-"""`Arbiter` fields have 3 bits."""
+NUM_ARBITERS = len(SlaveSlot.arbit.limits)
+"""All that registers can name; `device.NUM_ARBITERS` are those that flows get."""
 
 
 class PortName(NamedTuple):
@@ -39,17 +39,17 @@ def names_of(ports: Ports) -> Iterator[PortName]:
             yield PortName(bundle, channel)
 
 
-class Target(NamedTuple):
+class SwitchTarget(NamedTuple):
     """A master port that a packet goes to."""
 
     fifo: Fifo
     drops_header: bool
 
 
-class Route(NamedTuple):
+class SwitchRoute(NamedTuple):
     """Where the words of a slave port go; packets hold an arbiter on the way."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[SwitchTarget, ...]
     arbiter: Arbiter | None = None
 
 
@@ -65,7 +65,7 @@ class Way(NamedTuple):
     """Where a word goes, as there is room everywhere; and the packet that it is part of."""
 
     fifos: tuple[Fifo, ...]
-    packet: Route | None
+    packet: SwitchRoute | None
 
 
 class Arbiter:
@@ -105,7 +105,7 @@ class Slave:
         self.switch = switch
         self.name = name
         self.number = number
-        self._packet: Route | None = None
+        self._packet: SwitchRoute | None = None
 
     def __str__(self) -> str:
         return f"{self.name} of the switch of tile ({self.switch.tile.column}, {self.switch.tile.row})"
@@ -140,7 +140,7 @@ class Slave:
             return route.arbiter.wait(asker)
         return self._room(route, route, True, asker)
 
-    def _room(self, route: Route, packet: Route | None, is_header: bool, asker: object) -> Way | Wait:
+    def _room(self, route: SwitchRoute, packet: SwitchRoute | None, is_header: bool, asker: object) -> Way | Wait:
         fifos = tuple(target.fifo for target in route.targets if not (is_header and target.drops_header))
         full = next((fifo for fifo in fifos if fifo.is_full), None)
         return Way(fifos, packet) if full is None else full.full_wait(asker)
@@ -152,7 +152,7 @@ class Slave:
         """Nothing says where the packet with a header goes."""
         text = f"{self} has no rule for packet id {PacketHeader.id.get([word])}, which {asker} sends"
         note = place_of(asker), "send it with the id of a packet flow that comes through here, or add such a flow"
-        self.switch.judge.fault(FaultKind.NO_ROUTE, text, asker, note)
+        self.switch.policy.fault(FaultKind.NO_ROUTE, text, asker, note)
 
     def carry(self, fifo: Fifo) -> Process[None]:
         """Pass on, for ever, what comes out of the path that leads here."""
@@ -184,12 +184,12 @@ class Switch:
         model: DeviceModel,
         tile: TileId,
         register: Callable[[int], int],
-        judge: Judge,
+        policy: FaultPolicy,
         timing: Timing,
         blocks: StreamBlocks,
     ):
         self.tile = tile
-        self.judge = judge
+        self.policy = policy
         self.configured = Signal()
         self._registers = model.registers(*tile)
         self._register = register
@@ -198,7 +198,7 @@ class Switch:
         self.masters = {name: _path(engine, tile, name, timing, blocks) for name in names_of(ports.masters)}
         self._master_names = list(self.masters)
         self.arbiters = [blocks.arbiter(tile, number) for number in range(NUM_ARBITERS)]
-        self._circuits: dict[int, Route] = {}
+        self._circuits: dict[int, SwitchRoute] = {}
         self._passages: Sequence[Passage] | None = None
 
     def reconfigure(self) -> None:
@@ -213,21 +213,21 @@ class Switch:
     def is_packet(self, slave: Slave) -> bool:
         return bool(SlavePort.packet_enable.get([self._slave(slave.number)]))
 
-    def circuit(self, slave: Slave) -> Route:
+    def circuit(self, slave: Slave) -> SwitchRoute:
         """The masters that are joined to a slave port."""
         found = self._circuits.get(slave.number)
         if found is None:
-            joined = (Target(fifo, False) for fifo, word in self._enabled_masters() if _joins(word, slave.number))
-            found = self._circuits[slave.number] = Route(tuple(joined))
+            joined = (SwitchTarget(fifo, False) for fifo, word in self._enabled_masters() if _joins(word, slave.number))
+            found = self._circuits[slave.number] = SwitchRoute(tuple(joined))
         return found
 
-    def packet_route(self, slave: Slave, header: int) -> Route | None:
+    def packet_route(self, slave: Slave, header: int) -> SwitchRoute | None:
         """Where a packet goes; None if no rule of the slave port has its id."""
         packet = PacketHeader.id.get([header])
         for slot in range(NUM_SLAVE_SLOTS):
             rule = SlaveSlot.decode([self._slot(slave.number, slot)])
             if rule["enable"] and (packet ^ rule["id"]) & rule["mask"] == 0:
-                return Route(tuple(self._selected(rule["arbit"], rule["msel"])), self.arbiters[rule["arbit"]])
+                return SwitchRoute(tuple(self._selected(rule["arbit"], rule["msel"])), self.arbiters[rule["arbit"]])
         return None
 
     def leads_to(self, slave: Slave, fifo: Fifo) -> bool:
@@ -258,11 +258,11 @@ class Switch:
         word = next((word for other, word in self._enabled_masters() if other is fifo), 0)
         return bool(MasterPort.drop_header.get([word]))
 
-    def _selected(self, arbiter: int, msel: int) -> Iterator[Target]:
+    def _selected(self, arbiter: int, msel: int) -> Iterator[SwitchTarget]:
         for fifo, word in self._enabled_masters():
             master = PacketMasterPort.decode([word])
             if master["packet_enable"] and master["arbiter"] == arbiter and master["msel_mask"] >> msel & 1:
-                yield Target(fifo, bool(master["drop_header"]))
+                yield SwitchTarget(fifo, bool(master["drop_header"]))
 
     def _enabled_masters(self) -> Iterator[tuple[Fifo, int]]:
         assert self._registers.switch_masters is not None

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.bd import BD_LAYOUTS, ShimBd
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.device.registers import (
     PROGRAM_MEMORY_BYTES,
@@ -23,7 +24,7 @@ from tilewright.device.registers import (
     ShimMux,
 )
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Addresses, Descriptor, read_descriptor
+from tilewright.sim.descriptors import PAD, Addresses, BufferDescriptor, read_descriptor
 from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import At, FaultKind, place_of
@@ -31,7 +32,7 @@ from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import Bursts, bursts_of
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
-from tilewright.sim.register_roles import RegisterRole, Role, register_roles
+from tilewright.sim.register_roles import RegisterEffect, RegisterRole, register_roles
 from tilewright.sim.switch import PortName, Slave
 
 if TYPE_CHECKING:
@@ -68,12 +69,17 @@ class Tile:
         self.machine = machine
         self.model = machine.model
         self.place = place
-        self.engine, self.judge, self.timing, self.trace = machine.engine, machine.judge, machine.timing, machine.trace
+        self.engine, self.policy, self.timing, self.trace = (
+            machine.engine,
+            machine.policy,
+            machine.timing,
+            machine.trace,
+        )
         self.type = self.model.tile_type(*place)
         self.table = self.model.registers(*place)
         self.queue_layout = self.table.queue
         resources = self.model.tile_resources(*place)
-        self.memory = fresh_memory(resources.data_memory_bytes, self.judge)
+        self.memory = fresh_memory(resources.data_memory_bytes, self.policy)
         self.bd_count = resources.bds
         self.locks: list[Lock] = machine.make_locks(place, resources.locks)
         self.switch = machine.make_switch(place, self.register)
@@ -111,7 +117,7 @@ class Tile:
         if role is None:
             self._write_other(offset, value, location)
             return
-        is_descriptor = role.role is Role.DESCRIPTOR
+        is_descriptor = role.effect is RegisterEffect.DESCRIPTOR
         if is_descriptor:
             self.machine.descriptor_touched(self, role.number)
             if value != self._registers.get(offset, 0):
@@ -123,18 +129,18 @@ class Tile:
             self.machine.register_written(self, role)
 
     def _act(self, role: RegisterRole, value: int, location: LocationAttr) -> None:
-        match role.role:
-            case Role.QUEUE:
+        match role.effect:
+            case RegisterEffect.QUEUE:
                 self.channel(role).push(value, location)
-            case Role.CONTROL:
+            case RegisterEffect.CONTROL:
                 self._control_channel(self.channel(role), value, location)
-            case Role.LOCK:
+            case RegisterEffect.LOCK:
                 self.locks[role.number].set(value)
-            case Role.SWITCH:
+            case RegisterEffect.SWITCH:
                 self.switch.reconfigure()
-            case Role.SHIM_MUX:
+            case RegisterEffect.SHIM_MUX:
                 self.mux_changed.fire()
-            case Role.CORE_CONTROL:
+            case RegisterEffect.CORE_CONTROL:
                 self._control_core(value, location)
             case _:
                 pass
@@ -163,14 +169,14 @@ class Tile:
         if (request := self._lock_request(offset)) is not None:
             return request
         role = self._roles.get(offset)
-        match role.role if role else None:
-            case Role.LOCK if role:
+        match role.effect if role else None:
+            case RegisterEffect.LOCK if role:
                 return self.locks[role.number].value
-            case Role.STATUS if role:
+            case RegisterEffect.STATUS if role:
                 return self._status(self.channel(role))
-            case Role.CORE_STATUS:
+            case RegisterEffect.CORE_STATUS:
                 return self.machine.core_status(self)
-            case Role.DESCRIPTOR if role:
+            case RegisterEffect.DESCRIPTOR if role:
                 self.machine.descriptor_touched(self, role.number)
                 return self.register(offset)
             case _:
@@ -215,7 +221,7 @@ class Tile:
         for channel in self.channels.values():
             for task in channel.users(bd):
                 state = "which runs it" if task is channel.running else "in whose queue it waits"
-                self.judge.fault(
+                self.policy.fault(
                     FaultKind.DESCRIPTOR_IN_USE,
                     f"BD {bd} of {self} is rewritten while {channel}, {state}, needs it",
                     At(location),
@@ -226,7 +232,7 @@ class Tile:
 
     # What channels need.
 
-    def descriptor(self, bd: int) -> Descriptor:
+    def descriptor(self, bd: int) -> BufferDescriptor:
         return read_descriptor(self.type, self._bd_words(bd))
 
     def _bd_words(self, bd: int) -> list[int]:
@@ -266,7 +272,7 @@ class Tile:
         if found is None:
             text = f"{asker} names lock {number}, which {self._beyond(number // len(self.locks))}"
             note = place_of(asker), f"locks of this tile are numbered from {len(self.locks)} on here"
-            self.judge.fault(FaultKind.UNREACHABLE_LOCK, text, asker, note)
+            self.policy.fault(FaultKind.UNREACHABLE_LOCK, text, asker, note)
         return found or self.locks[number % len(self.locks)]
 
     def find_lock(self, number: int, channel: int) -> Lock | None:
@@ -324,7 +330,7 @@ class Tile:
         words = np.full(len(addresses), pad, dtype=np.uint32)
         for tile, inside, offsets in self._spans(addresses, channel, asker):
             words[inside] = found = tile.memory.view(np.uint32)[offsets // WORD_BYTES]
-            check_written(found, offsets, tile, self.judge, asker)
+            check_written(found, offsets, tile, self.policy, asker)
         return words
 
     def scatter(self, addresses: Addresses, words: Words, channel: Channel, asker: object) -> None:
@@ -348,14 +354,14 @@ class Tile:
             if tile is None:
                 text = f"{asker} reaches address {int(addresses[inside].min()):#x}, which {self._beyond(window)}"
                 note = place_of(asker), f"addresses of this tile begin at {size:#x} here"
-                self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
+                self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
             yield tile or self, inside, addresses[inside] % size
 
     def _check_inside(self, addresses: Addresses, size: int, asker: object) -> None:
         if len(addresses) and addresses.max() >= size:
             text = f"{asker} reaches address {int(addresses.max()):#x} of {self}, whose memory has {size:#x} bytes"
             note = place_of(asker), "let the transfer begin earlier, or move fewer words"
-            self.judge.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
+            self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
 
     def pad_value(self, channel: Channel) -> int:
         values = self.table.mm2s_pad_value
@@ -431,7 +437,7 @@ class Tile:
         fields = CoreControl.decode([value])
         enabled = bool(fields["enable"]) and not fields["reset"]
         if enabled and not self.core_enabled and self.program is None and self._has_code:
-            self.judge.fault(
+            self.policy.fault(
                 FaultKind.PROGRAM_MEMORY,
                 f"the core of {self} is started with machine code in its program memory, which cannot be executed here",
                 At(location),

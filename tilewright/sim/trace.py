@@ -1,6 +1,6 @@
-"""What happened when: rows of numbers that reports are made of, written by whoever acts.
+"""The trace of a run, rows of numbers that reports are made of, and the lines that cores print.
 
-A row is (cycle, event, part, a, b). Parts are numbered by the `Roster`; what a and b are is said at each event.
+A row is (cycle, event, part, a, b). Parts are numbered by `PartIds`; what a and b are is said at each event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Rows = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
 
 
-class Event(IntEnum):
+class TraceEvent(IntEnum):
     """What a row is about; `a` and `b` in brackets."""
 
     OPERATION = 0
@@ -69,7 +69,7 @@ class Trace:
         """The cycle from which on there was no more room."""
         self._rows: list[tuple[int, int, int, int, int]] = []
 
-    def record(self, event: Event, part: int, a: int = 0, b: int = 0) -> None:
+    def record(self, event: TraceEvent, part: int, a: int = 0, b: int = 0) -> None:
         if len(self._rows) < LIMIT:
             self._rows.append((self._engine.now, event, part, a, b))
         elif self.ends_at is None:
@@ -100,20 +100,29 @@ class Trace:
 def standing(rows: Rows) -> Rows:
     """The rows that tell how things stand in the end: values of locks, tasks in queues, what each part is at."""
     event, part = rows[:, 1], rows[:, 2]
-    is_lock = event == Event.LOCK
+    is_lock = event == TraceEvent.LOCK
     kept = [_last(np.flatnonzero(is_lock), rows[is_lock, 3]), _queued(event, part)]
     states = np.flatnonzero(np.isin(event, _STATES))
     last = _last(states, part[states])
-    at_work = part[last[event[last] != Event.TASK_END]]
-    for beginning in (Event.TASK, Event.BD):
+    at_work = part[last[event[last] != TraceEvent.TASK_END]]
+    for beginning in (TraceEvent.TASK, TraceEvent.BD):
         begun = np.flatnonzero((event == beginning) & np.isin(part, at_work))
         kept.append(_last(begun, part[begun]))
-    return rows[np.unique(np.concatenate([*kept, last[event[last] != Event.TASK_END]]))]
+    return rows[np.unique(np.concatenate([*kept, last[event[last] != TraceEvent.TASK_END]]))]
 
 
 _STATES = (
-    *(Event.TASK, Event.TASK_END, Event.BD, Event.MOVE, Event.FLOW, Event.BD_END, Event.LOCK_WAIT, Event.LOCK_GO),
-    *(Event.CORE, Event.CORE_END, Event.WAIT, Event.GO),
+    *(
+        TraceEvent.TASK,
+        TraceEvent.TASK_END,
+        TraceEvent.BD,
+        TraceEvent.MOVE,
+        TraceEvent.FLOW,
+        TraceEvent.BD_END,
+        TraceEvent.LOCK_WAIT,
+        TraceEvent.LOCK_GO,
+    ),
+    *(TraceEvent.CORE, TraceEvent.CORE_END, TraceEvent.WAIT, TraceEvent.GO),
 )
 """Events after which a channel or a core is at something else."""
 
@@ -126,7 +135,7 @@ def _last(indices: Indices, keys: Indices) -> Indices:
 
 def _queued(event: Indices, part: Indices) -> Indices:
     """Pushes whose task has not begun: each channel takes them in order."""
-    pushes, begun = np.flatnonzero(event == Event.PUSH), np.bincount(part[event == Event.TASK], minlength=1)
+    pushes, begun = np.flatnonzero(event == TraceEvent.PUSH), np.bincount(part[event == TraceEvent.TASK], minlength=1)
     order = pushes[np.argsort(part[pushes], kind="stable")]
     channels = part[order]
     starts = np.flatnonzero(np.diff(channels, prepend=-1))

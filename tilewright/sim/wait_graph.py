@@ -1,4 +1,4 @@
-"""Everybody on a machine who acts, and what there is to say of those who do not."""
+"""The wait graph of a machine: from an actor that waits to the one that should end the wait, or why there is none."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.sim.controller import Controller, Polled, TokenSource
 from tilewright.sim.core_binding import CoreAsker
-from tilewright.sim.dma import Channel, Transfer
+from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor
 from tilewright.sim.faults import place_of
 from tilewright.sim.fifo import CascadeLink, Fifo
 from tilewright.sim.locks import Lock, LockNeed
 from tilewright.sim.machine import Machine
-from tilewright.sim.register_roles import Role, register_roles
+from tilewright.sim.register_roles import RegisterEffect, register_roles
 from tilewright.sim.switch import Arbiter, PortName, Slave
 from tilewright.sim.tile import MuxJoint, Tile
-from tilewright.sim.trace import Event, Rows
+from tilewright.sim.trace import Rows, TraceEvent
 
 
 @dataclass(frozen=True)
-class Onward:
-    """Somebody who should end a wait; `how` says in what way."""
+class Blocker:
+    """The actor that should end a wait; `how` says in what way."""
 
     actor: Actor
     how: str = ""
@@ -35,17 +35,17 @@ class Onward:
 
 @dataclass(frozen=True)
 class Cause:
-    """Nobody will end it: the reason, in words of the program, and what to do about it."""
+    """No actor will end it: the reason, in words of the program, and what to do about it."""
 
     text: str
     location: LocationAttr = UNKNOWN_LOC
 
 
-Suspect: TypeAlias = "Onward | Cause"
+WaitEdge: TypeAlias = "Blocker | Cause"
 
 
-class Cast:
-    """The actors of a machine, by what they are."""
+class WaitGraph:
+    """The actors of a machine, by the block that each of them is."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
@@ -77,14 +77,14 @@ class Cast:
         count = self.tasks_done(channel)
         if not count:
             return f"no task was pushed on {channel}"
-        words = self._rows_of(channel, Event.BD_END)[:, 4].sum()
+        words = self._rows_of(channel, TraceEvent.BD_END)[:, 4].sum()
         return f"{channel} has done {'its task' if count == 1 else f'its {count} tasks'}, {words} words in all"
 
     def tasks_done(self, channel: Channel) -> int:
         """How many tasks a channel has finished in this run."""
-        return len(self._rows_of(channel, Event.TASK_END))
+        return len(self._rows_of(channel, TraceEvent.TASK_END))
 
-    def _rows_of(self, channel: Channel, event: Event) -> Rows:
+    def _rows_of(self, channel: Channel, event: TraceEvent) -> Rows:
         return self._rows[(self._rows[:, 1] == event) & (self._rows[:, 2] == channel.part)]
 
     @cached_property
@@ -108,7 +108,7 @@ def asked_at(actor: Actor) -> LocationAttr:
 
 
 def pushed_at(channel: Channel, actor: Actor) -> LocationAttr:
-    """Where the last task of a channel comes from; where somebody waits for the channel if it never had one."""
+    """Where the last task of a channel comes from; where the channel is waited for if it never had one."""
     return channel.latest.location if channel.latest is not None else asked_at(actor)
 
 
@@ -116,19 +116,19 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def suspect_lock(cast: Cast, actor: Actor, need: LockNeed) -> Suspect:
-    """Whoever should release a lock."""
+def lock_edge(graph: WaitGraph, actor: Actor, need: LockNeed) -> WaitEdge:
+    """The channel or core that should release a lock."""
     if need.exactly and need.lock.value > need.value:
         return _overtaken(actor, need)
-    releasing = releasers(cast, need.lock)
+    releasing = releasers(graph, need.lock)
     others = [other for other in releasing if other.name != actor.name]
     if others:
-        return Onward(others[0], _who_releases(releasing))
+        return Blocker(others[0], _who_releases(releasing))
     if releasing:
         remedy = "give the lock an initial value, or let somebody else release it"
         text = f"only {name_of(actor)} itself releases {need.lock}, and only after this: {remedy}"
         return Cause(text, asked_at(actor))
-    return _no_releaser(cast, actor, need)
+    return _no_releaser(graph, actor, need)
 
 
 def _who_releases(releasing: list[Actor]) -> str:
@@ -144,14 +144,14 @@ def _overtaken(actor: Actor, need: LockNeed) -> Cause:
     return Cause(text, asked_at(actor))
 
 
-def releasers(cast: Cast, lock: Lock) -> list[Actor]:
+def releasers(graph: WaitGraph, lock: Lock) -> list[Actor]:
     """Channels and cores that release a lock when they get on."""
     channels = (
-        cast.channel(channel)
-        for channel in cast.machine.channels()
+        graph.channel(channel)
+        for channel in graph.machine.channels()
         if any(_released(channel, bd) is lock for bd in channel.descriptors_ahead())
     )
-    cores = (cast.core(tile) for tile in cast.machine.tiles.values() if lock in tile.core_releases)
+    cores = (graph.core(tile) for tile in graph.machine.tiles.values() if lock in tile.core_releases)
     return [*channels, *(core for core in cores if core is not None)]
 
 
@@ -162,160 +162,160 @@ def _released(channel: Channel, bd: int) -> Lock | None:
     return channel.tile.find_lock(release.number, channel.number)
 
 
-def _no_releaser(cast: Cast, actor: Actor, need: LockNeed) -> Cause:
+def _no_releaser(graph: WaitGraph, actor: Actor, need: LockNeed) -> Cause:
     lock = need.lock
-    for tile in cast.machine.tiles.values():
+    for tile in graph.machine.tiles.values():
         if lock in tile.core_releases:
-            return Cause(f"{cast.missing_core(tile.place)}, and nobody else releases {lock}", asked_at(actor))
-    idle = next(_idle_releases(cast, lock), None)
+            return Cause(f"{graph.missing_core(tile.place)}, and nobody else releases {lock}", asked_at(actor))
+    idle = next(_idle_releases(graph, lock), None)
     if idle is not None:
         return Cause(f"BD {idle.bd} releases {lock}, but no task in flight comes to it: start one", idle.location)
     remedy = f"release it where what it guards is ready, or give it an initial value of {need.value} or more"
     return Cause(f"nothing releases {lock}: {remedy}", asked_at(actor))
 
 
-def _idle_releases(cast: Cast, lock: Lock) -> Iterator[Transfer]:
+def _idle_releases(graph: WaitGraph, lock: Lock) -> Iterator[BdTransfer]:
     """Descriptors that release a lock, were they run."""
-    for channel in cast.machine.channels():
+    for channel in graph.machine.channels():
         for bd in range(channel.tile.bd_count):
             if channel.tile.can_use(bd, channel.number) and _released(channel, bd) is lock:
-                yield Transfer(channel, bd, channel.tile.descriptor_location(bd))
+                yield BdTransfer(channel, bd, channel.tile.descriptor_location(bd))
 
 
-def suspect_stream(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
+def stream_edge(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
     """Who should take from a stream that is full, or feed one that is empty."""
-    return _reader(cast, actor, fifo) if fifo.is_full else _feeder(cast, actor, fifo)
+    return _reader(graph, actor, fifo) if fifo.is_full else _feeder(graph, actor, fifo)
 
 
-def _reader(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
+def _reader(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
     """Who should take words out of a stream; carriers in between that wait for room are passed over."""
     shared = False
     while True:
-        shared = shared or _is_shared(cast, fifo)
-        carrier = cast.by_name.get(fifo.name)
+        shared = shared or _is_shared(graph, fifo)
+        carrier = graph.by_name.get(fifo.name)
         if carrier is None or carrier.wait is None or carrier.wait.of is fifo:
-            return _end_reader(cast, actor, fifo, shared)
+            return _end_reader(graph, actor, fifo, shared)
         if not isinstance(carrier.wait.of, Fifo):
-            return Onward(carrier, "it goes no further")
+            return Blocker(carrier, "it goes no further")
         fifo = carrier.wait.of
 
 
-def _end_reader(cast: Cast, actor: Actor, fifo: Fifo, shared: bool) -> Suspect:
-    tile, port = cast.master(fifo)
+def _end_reader(graph: WaitGraph, actor: Actor, fifo: Fifo, shared: bool) -> WaitEdge:
+    tile, port = graph.master(fifo)
     one_of = ", one of the readers of a broadcast," if shared else ""
     channel = channel_at(tile, port, DmaDirection.S2MM)
     if channel is not None and channel.is_idle:
-        return _no_reader(cast, actor, channel, shared)
+        return _no_reader(graph, actor, channel, shared)
     if channel is not None:
-        return Onward(cast.channel(channel), f"{channel}{one_of} takes from it")
+        return Blocker(graph.channel(channel), f"{channel}{one_of} takes from it")
     if port.bundle is WireBundle.Core:
-        return _core_end(cast, actor, tile, f"{core_name(tile.place)}{one_of} reads it")
+        return _core_end(graph, actor, tile, f"{core_name(tile.place)}{one_of} reads it")
     return Cause(f"nobody reads {fifo}: end the route at a DMA or a core", asked_at(actor))
 
 
-def _no_reader(cast: Cast, actor: Actor, channel: Channel, shared: bool) -> Cause:
-    what = "and takes no more" if cast.tasks_done(channel) else "where the words should go"
+def _no_reader(graph: WaitGraph, actor: Actor, channel: Channel, shared: bool) -> Cause:
+    what = "and takes no more" if graph.tasks_done(channel) else "where the words should go"
     why = ", and a broadcast goes on only when all its readers take" if shared else ""
     remedy = "send only what is taken, or start a task there"
-    return Cause(f"{cast.run_out(channel)}, {what}{why}: {remedy}", pushed_at(channel, actor))
+    return Cause(f"{graph.run_out(channel)}, {what}{why}: {remedy}", pushed_at(channel, actor))
 
 
-def _core_end(cast: Cast, actor: Actor, tile: Tile, how: str) -> Suspect:
-    core = cast.core(tile)
+def _core_end(graph: WaitGraph, actor: Actor, tile: Tile, how: str) -> WaitEdge:
+    core = graph.core(tile)
     if core is not None:
-        return Onward(core, how)
+        return Blocker(core, how)
     remedy = "make both ends of the stream agree on the number of words"
-    return Cause(f"{cast.missing_core(tile.place)}: {remedy}", asked_at(actor))
+    return Cause(f"{graph.missing_core(tile.place)}: {remedy}", asked_at(actor))
 
 
-def _is_shared(cast: Cast, fifo: Fifo) -> bool:
+def _is_shared(graph: WaitGraph, fifo: Fifo) -> bool:
     """Whether a stream is one of the branches of a broadcast."""
-    switch = cast.master(fifo)[0].switch
+    switch = graph.master(fifo)[0].switch
     circuits = (switch.circuit(slave) for slave in switch.slaves.values() if switch.is_enabled(slave))
     return any(len(route.targets) > 1 and any(t.fifo is fifo for t in route.targets) for route in circuits)
 
 
-def _feeder(cast: Cast, actor: Actor, fifo: Fifo) -> Suspect:
-    """Who feeds a stream that is empty. Of several, somebody who has something to do."""
-    found = list(_sources(cast, actor, fifo, set()))
+def _feeder(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
+    """Who feeds a stream that is empty. Of several, one that has something to do."""
+    found = list(_sources(graph, actor, fifo, set()))
     if not found:
         return Cause(f"no route leads to {fifo}: the design needs a flow that ends there", asked_at(actor))
-    return next((suspect for suspect in found if isinstance(suspect, Onward)), found[0])
+    return next((edge for edge in found if isinstance(edge, Blocker)), found[0])
 
 
-def _sources(cast: Cast, actor: Actor, fifo: Fifo, seen: set[Fifo]) -> Iterator[Suspect]:
+def _sources(graph: WaitGraph, actor: Actor, fifo: Fifo, seen: set[Fifo]) -> Iterator[WaitEdge]:
     if fifo in seen:
         return
     seen.add(fifo)
-    tile, _ = cast.master(fifo)
+    tile, _ = graph.master(fifo)
     for slave in tile.switch.slaves.values():
         if tile.switch.leads_to(slave, fifo):
-            yield from _behind(cast, actor, tile, slave, seen)
+            yield from _behind(graph, actor, tile, slave, seen)
 
 
-def _behind(cast: Cast, actor: Actor, tile: Tile, slave: Slave, seen: set[Fifo]) -> Iterator[Suspect]:
+def _behind(graph: WaitGraph, actor: Actor, tile: Tile, slave: Slave, seen: set[Fifo]) -> Iterator[WaitEdge]:
     """What sends into a slave port: a block of the tile, or the stream from the neighbour."""
-    upstream = cast.machine.upstream(tile, slave.name)
-    carrier = cast.by_name.get(upstream.name) if upstream is not None else None
+    upstream = graph.machine.upstream(tile, slave.name)
+    carrier = graph.by_name.get(upstream.name) if upstream is not None else None
     channel = channel_at(tile, slave.name, DmaDirection.MM2S)
     if upstream is not None and len(upstream) and carrier is not None:
-        yield Onward(carrier, f"words for it are in {upstream}")
+        yield Blocker(carrier, f"words for it are in {upstream}")
     elif upstream is not None:
-        yield from _sources(cast, actor, upstream, seen)
+        yield from _sources(graph, actor, upstream, seen)
     elif channel is not None and channel.is_idle:
-        yield _no_feeder(cast, actor, tile, channel)
+        yield _no_feeder(graph, actor, tile, channel)
     elif channel is not None:
-        yield Onward(cast.channel(channel), f"{channel} feeds it")
+        yield Blocker(graph.channel(channel), f"{channel} feeds it")
     elif slave.name.bundle is WireBundle.Core:
-        yield _core_end(cast, actor, tile, f"{core_name(tile.place)} feeds it")
+        yield _core_end(graph, actor, tile, f"{core_name(tile.place)} feeds it")
 
 
-def _no_feeder(cast: Cast, actor: Actor, tile: Tile, channel: Channel) -> Cause:
-    remedy = ", and sends no more: send as many words as are taken" if cast.tasks_done(channel) else ": push one"
+def _no_feeder(graph: WaitGraph, actor: Actor, tile: Tile, channel: Channel) -> Cause:
+    remedy = ", and sends no more: send as many words as are taken" if graph.tasks_done(channel) else ": push one"
     for other in tile.channels.values():
-        wait = cast.channel(other).wait
+        wait = graph.channel(other).wait
         if wait is not None and isinstance(wait.of, Slave):
             remedy += f", or let the flow begin at {other}, which has words and no flow"
-    return Cause(f"{cast.run_out(channel)}{remedy}", pushed_at(channel, actor))
+    return Cause(f"{graph.run_out(channel)}{remedy}", pushed_at(channel, actor))
 
 
-def suspect_slave(actor: Actor, slave: Slave) -> Cause:
+def slave_edge(actor: Actor, slave: Slave) -> Cause:
     text = f"{slave} is joined to nothing: the design needs a flow from there, or a route for these packets"
     return Cause(text, asked_at(actor))
 
 
-def suspect_arbiter(cast: Cast, actor: Actor, arbiter: Arbiter) -> Suspect:
-    """Whoever sends the packet that holds an arbiter."""
+def arbiter_edge(graph: WaitGraph, actor: Actor, arbiter: Arbiter) -> WaitEdge:
+    """The sender of the packet that holds an arbiter."""
     slave = arbiter.held_by
     if slave is None:
         return Cause(f"{arbiter} is free", asked_at(actor))
-    tile = cast.machine.tiles[slave.switch.tile]
-    senders = list(_behind(cast, actor, tile, slave, set()))
-    going_on = next((s for s in senders if isinstance(s, Onward) and s.actor.name != actor.name), None)
+    tile = graph.machine.tiles[slave.switch.tile]
+    senders = list(_behind(graph, actor, tile, slave, set()))
+    going_on = next((s for s in senders if isinstance(s, Blocker) and s.actor.name != actor.name), None)
     if going_on is not None:
-        return Onward(going_on.actor, f"{name_of(going_on.actor)} sends that packet")
+        return Blocker(going_on.actor, f"{name_of(going_on.actor)} sends that packet")
     sender = senders[0] if senders else None
     text = f"a packet that came through {slave} never ended, so {arbiter} is held for ever: its last word needs a TLAST"
     return Cause(text, sender.location if isinstance(sender, Cause) else asked_at(actor))
 
 
-def suspect_joint(actor: Actor, joint: MuxJoint) -> Cause:
+def mux_edge(actor: Actor, joint: MuxJoint) -> Cause:
     text = f"the shim tile's multiplexer does not join {joint.channel} to {joint.port}"
     return Cause(f"{text}: the design needs a flow there", asked_at(actor))
 
 
-def suspect_cascade(cast: Cast, actor: Actor, link: CascadeLink) -> Suspect:
+def cascade_edge(graph: WaitGraph, actor: Actor, link: CascadeLink) -> WaitEdge:
     """The core at the other end."""
-    source, target = cast.machine.cascade_ends(link)
+    source, target = graph.machine.cascade_ends(link)
     asker = actor.wait.by if actor.wait else None
     puts = isinstance(asker, CoreAsker) and asker.tile == source
     other, verb = (target, "takes from") if puts else (source, "puts into")
-    tile = cast.machine.tiles.get(other)
-    core = cast.core(tile) if tile else None
+    tile = graph.machine.tiles.get(other)
+    core = graph.core(tile) if tile else None
     if core is not None:
-        return Onward(core, f"only {core_name(other)} {verb} it")
+        return Blocker(core, f"only {core_name(other)} {verb} it")
     remedy = "let the core there use its end as often, or turn the cascade with aie.cascade_flow"
-    return Cause(f"{cast.missing_core(other)}, and only it {verb} {link}: {remedy}", asked_at(actor))
+    return Cause(f"{graph.missing_core(other)}, and only it {verb} {link}: {remedy}", asked_at(actor))
 
 
 def channel_at(tile: Tile, port: PortName, direction: DmaDirection) -> Channel | None:
@@ -328,18 +328,18 @@ def channel_at(tile: Tile, port: PortName, direction: DmaDirection) -> Channel |
     return tile.channels.get((direction, port.channel)) if port.bundle is WireBundle.DMA else None
 
 
-def suspect_token(cast: Cast, actor: Actor, source: TokenSource) -> Suspect:
+def token_edge(graph: WaitGraph, actor: Actor, source: TokenSource) -> WaitEdge:
     """The channel whose token is missing."""
-    channel = cast.machine.find_channel(source.tile, source.direction, source.channel)
+    channel = graph.machine.find_channel(source.tile, source.direction, source.channel)
     if channel is None:
         return Cause(f"the device has no {source}: wait for a channel that it has", asked_at(actor))
     if not channel.is_idle:
-        return Onward(cast.channel(channel))
+        return Blocker(graph.channel(channel))
     controller = actor.wait.by if actor.wait else None
-    return _no_token(cast, actor, channel, controller if isinstance(controller, Controller) else None)
+    return _no_token(graph, actor, channel, controller if isinstance(controller, Controller) else None)
 
 
-def _no_token(cast: Cast, actor: Actor, channel: Channel, controller: Controller | None) -> Cause:
+def _no_token(graph: WaitGraph, actor: Actor, channel: Channel, controller: Controller | None) -> Cause:
     """Why a channel that has nothing to do did not send a token."""
     source = TokenSource(channel.tile.place, channel.direction, channel.number)
     awaited = controller.awaited[source] if controller else 0
@@ -352,10 +352,10 @@ def _no_token(cast: Cast, actor: Actor, channel: Channel, controller: Controller
         sent = "1 token, which was" if awaited == 1 else f"{awaited} tokens, which were"
         text = f"{channel} has sent {sent} waited for before: this wait is one too many"
         return Cause(text, asked_at(actor))
-    if cast.tasks_done(channel):
-        text = f"{cast.run_out(channel)}, without a token: set issue_token on the task that is waited for"
+    if graph.tasks_done(channel):
+        text = f"{graph.run_out(channel)}, without a token: set issue_token on the task that is waited for"
         return Cause(text, pushed_at(channel, actor))
-    return Cause(f"{cast.run_out(channel)}: {_instead(controller)}", asked_at(actor))
+    return Cause(f"{graph.run_out(channel)}: {_instead(controller)}", asked_at(actor))
 
 
 def _instead(controller: Controller | None) -> str:
@@ -364,25 +364,25 @@ def _instead(controller: Controller | None) -> str:
     return f"wait for {listed(came)}, which has sent one" if came else "push one before this wait"
 
 
-def suspect_polled(cast: Cast, actor: Actor, polled: Polled) -> Suspect:
-    """Whoever changes a register."""
-    place, offset = cast.machine.model.locate(polled.address)
-    tile = cast.machine.tiles.get(place)
-    found = _who_changes(cast, tile, offset) if tile is not None else []
+def poll_edge(graph: WaitGraph, actor: Actor, polled: Polled) -> WaitEdge:
+    """The actor that changes a register."""
+    place, offset = graph.machine.model.locate(polled.address)
+    tile = graph.machine.tiles.get(place)
+    found = _who_changes(graph, tile, offset) if tile is not None else []
     if found:
-        return Onward(found[0], f"{name_of(found[0])} changes it")
+        return Blocker(found[0], f"{name_of(found[0])} changes it")
     text = f"nobody who still runs changes {polled.name}: poll for a value that it gets, or change it before"
     return Cause(text, asked_at(actor))
 
 
-def _who_changes(cast: Cast, tile: Tile, offset: int) -> list[Actor]:
-    role = register_roles(cast.machine.model.name, tile.type).get(offset)
-    match role.role if role else None:
-        case Role.LOCK if role:
-            return releasers(cast, tile.locks[role.number])
-        case Role.STATUS if role and not tile.channel(role).is_idle:
-            return [cast.channel(tile.channel(role))]
-        case Role.CORE_STATUS:
-            return [core for core in [cast.core(tile)] if core is not None]
+def _who_changes(graph: WaitGraph, tile: Tile, offset: int) -> list[Actor]:
+    role = register_roles(graph.machine.model.name, tile.type).get(offset)
+    match role.effect if role else None:
+        case RegisterEffect.LOCK if role:
+            return releasers(graph, tile.locks[role.number])
+        case RegisterEffect.STATUS if role and not tile.channel(role).is_idle:
+            return [graph.channel(tile.channel(role))]
+        case RegisterEffect.CORE_STATUS:
+            return [core for core in [graph.core(tile)] if core is not None]
         case _:
             return []

@@ -10,9 +10,9 @@ from test_gpu_ptx import ATOMIC_ADDRESS, SHUFFLE, SPIN, SUM
 
 from tilewright.ir.diagnostics import CompileError
 from tilewright.native import elf
+from tilewright.native.gpu_amdgcn import LINKERS, NoLinker
 from tilewright.native.gpu_code import linked_code
 from tilewright.native.gpu_kernel import FRAME_BYTES
-from tilewright.native.gpu_link import LINKERS, NoLinker
 
 EM_AMDGPU = 224
 MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1100": 0x41}

@@ -13,11 +13,9 @@ import pytest
 from llvmlite import ir
 
 from tilewright.native import elf
-from tilewright.native.elf import LinkError, read_object
+from tilewright.native.elf import RELOCATORS, LinkError, read_object
 from tilewright.native.host import LIBRARY_TRIPLES, library_triple, object_code
-from tilewright.native.memory_functions import define_memory_functions
-from tilewright.native.relocations import RELOCATORS
-from tilewright.native.shared_object import _hash, link_shared
+from tilewright.native.shared_object import _hash, define_memory_functions, link_shared
 
 I64 = ir.IntType(64)
 ROW = ir.ArrayType(I64, 3)

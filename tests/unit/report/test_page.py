@@ -13,7 +13,7 @@ from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.report.page import page_html
 from tilewright.sim.hangs import OpenWait
 from tilewright.sim.record import HostArgument
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import address_patch, sync, write
 
@@ -53,17 +53,17 @@ def tags_of(html: str) -> Tags:
 def reading_rows() -> list[Row]:
     """The host's array is patched into a descriptor, and read."""
     return [
-        (0, Event.OPERATION, 0, 0, Opcode.DDR_PATCH),
-        (10, Event.OPERATION_END, 0, 0),
-        (10, Event.OPERATION, 0, 1, Opcode.WRITE),
-        (20, Event.PUSH, READER, 0, 1),
-        (20, Event.OPERATION_END, 0, 1),
-        (20, Event.TASK, READER, 0),
-        (20, Event.BD, READER, 0),
-        (28, Event.MOVE, READER, 0, 64),
-        (48, Event.FLOW, READER, 0),
-        (112, Event.BD_END, READER, 0, 64),
-        (113, Event.TASK_END, READER, 0, 0),
+        (0, TraceEvent.OPERATION, 0, 0, Opcode.DDR_PATCH),
+        (10, TraceEvent.OPERATION_END, 0, 0),
+        (10, TraceEvent.OPERATION, 0, 1, Opcode.WRITE),
+        (20, TraceEvent.PUSH, READER, 0, 1),
+        (20, TraceEvent.OPERATION_END, 0, 1),
+        (20, TraceEvent.TASK, READER, 0),
+        (20, TraceEvent.BD, READER, 0),
+        (28, TraceEvent.MOVE, READER, 0, 64),
+        (48, TraceEvent.FLOW, READER, 0),
+        (112, TraceEvent.BD_END, READER, 0, 64),
+        (113, TraceEvent.TASK_END, READER, 0, 0),
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_hang_shows_its_message_and_the_waits() -> None:
         OpenWait(who[1], 8, SHIM, "it needs a word", 20, UNKNOWN_LOC, who[2], None),
         OpenWait(who[2], 24, MEM, "it needs lock 1 >= 1", 30, UNKNOWN_LOC, who[1], None),
     ]
-    rows: list[Row] = [(0, Event.OPERATION, 0, 0, Opcode.TCT)]
+    rows: list[Row] = [(0, TraceEvent.OPERATION, 0, 0, Opcode.TCT)]
     html = page_html(record_of(rows, 40, [sync(0, 0, 0, 0)], error=error, waits=waits), "stuck.mlir")
     tags_of(html)
     assert "hang: the controller waits" in html and 'class="edge back"' in html and "not done" in html
@@ -111,8 +111,12 @@ def test_a_hang_shows_its_message_and_the_waits() -> None:
 def test_pages_stay_small_and_say_what_they_leave_out(descriptors: int) -> None:
     part, rows = channel(MEM, DmaDirection.S2MM), list[Row]()
     for start in range(0, 100 * descriptors, 100):
-        rows += [(start, Event.BD, part, 1), (start + 10, Event.MOVE, part, 1, 50), (start + 50, Event.FLOW, part, 1)]
-        rows += [(start + 100, Event.BD_END, part, 1, 50)]
+        rows += [
+            (start, TraceEvent.BD, part, 1),
+            (start + 10, TraceEvent.MOVE, part, 1, 50),
+            (start + 50, TraceEvent.FLOW, part, 1),
+        ]
+        rows += [(start + 100, TraceEvent.BD_END, part, 1, 50)]
     html = page_html(record_of(rows, 100 * descriptors), "long.mlir")
     assert len(html) < LARGEST
     assert ("more than a page can hold" in html) == (descriptors > 20_000)

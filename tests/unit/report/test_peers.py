@@ -6,16 +6,16 @@ import pytest
 from run_records import CORE, MEM, SHIM, channel, record_of
 
 from tilewright.device import DmaDirection, TileId, WireBundle
-from tilewright.report.peers import peers_of
-from tilewright.sim.record import Connection
+from tilewright.report.spans import peers_of
+from tilewright.sim.record import SwitchConnection
 from tilewright.sim.switch import PortName
 
 DMA, NORTH, SOUTH = (WireBundle.DMA, WireBundle.North, WireBundle.South)
 ABOVE = TileId(0, 3)
 
 
-def way(tile: TileId, source: tuple[WireBundle, int], target: tuple[WireBundle, int]) -> Connection:
-    return Connection(tile, PortName(*source), PortName(*target), False)
+def way(tile: TileId, source: tuple[WireBundle, int], target: tuple[WireBundle, int]) -> SwitchConnection:
+    return SwitchConnection(tile, PortName(*source), PortName(*target), False)
 
 
 THROUGH = [way(SHIM, (SOUTH, 3), (NORTH, 2)), way(MEM, (SOUTH, 2), (NORTH, 1))]
@@ -36,7 +36,7 @@ BROADCAST = [
         pytest.param(BROADCAST, {(CORE, 0), (ABOVE, 1)}, id="a broadcast"),
     ],
 )
-def test_receivers_of_a_shim_channel(connections: list[Connection], reached: set[tuple[TileId, int]]) -> None:
+def test_receivers_of_a_shim_channel(connections: list[SwitchConnection], reached: set[tuple[TileId, int]]) -> None:
     found = peers_of(record_of([], 0, connections=connections))
     sender = channel(SHIM, DmaDirection.MM2S)
     receivers = {channel(tile, DmaDirection.S2MM, number) for tile, number in reached}

@@ -10,8 +10,8 @@ from run_records import CORE, SHIM, Row, channel, core, record_of
 
 from tilewright.device import DmaDirection
 from tilewright.report.perfetto import perfetto_json
-from tilewright.sim.record import Names, RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.record import RunRecord, SourceNames
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import sync, write
 
@@ -30,25 +30,25 @@ LOCK = 82  # lock 2 of the first core tile: 16 of the shim and 64 of the mem til
 
 def a_run() -> RunRecord:
     rows: list[Row] = [
-        (0, Event.LOCK, 0, LOCK, 1),
-        (0, Event.CORE, core()),
-        (0, Event.OPERATION, 0, 0, Opcode.WRITE),
-        (10, Event.PUSH, PART, 1, 1),
-        (10, Event.OPERATION_END, 0, 0),
-        (10, Event.OPERATION, 0, 1, Opcode.TCT),
-        (10, Event.TASK, PART, 1),
-        (10, Event.BD, PART, 1),
-        (15, Event.LOCK_WAIT, core(), LOCK),
-        (18, Event.MOVE, PART, 1, 64),
-        (25, Event.LOCK, 0, LOCK, 0),
-        (25, Event.LOCK_GO, core(), LOCK),
-        (30, Event.FLOW, PART, 1),
-        (94, Event.BD_END, PART, 1, 64),
-        (95, Event.TASK_END, PART, 1, 1),
-        (99, Event.TOKEN, 0, PART),
-        (99, Event.OPERATION_END, 0, 1),
+        (0, TraceEvent.LOCK, 0, LOCK, 1),
+        (0, TraceEvent.CORE, core()),
+        (0, TraceEvent.OPERATION, 0, 0, Opcode.WRITE),
+        (10, TraceEvent.PUSH, PART, 1, 1),
+        (10, TraceEvent.OPERATION_END, 0, 0),
+        (10, TraceEvent.OPERATION, 0, 1, Opcode.TCT),
+        (10, TraceEvent.TASK, PART, 1),
+        (10, TraceEvent.BD, PART, 1),
+        (15, TraceEvent.LOCK_WAIT, core(), LOCK),
+        (18, TraceEvent.MOVE, PART, 1, 64),
+        (25, TraceEvent.LOCK, 0, LOCK, 0),
+        (25, TraceEvent.LOCK_GO, core(), LOCK),
+        (30, TraceEvent.FLOW, PART, 1),
+        (94, TraceEvent.BD_END, PART, 1, 64),
+        (95, TraceEvent.TASK_END, PART, 1, 1),
+        (99, TraceEvent.TOKEN, 0, PART),
+        (99, TraceEvent.OPERATION_END, 0, 1),
     ]
-    names = Names(locks={(CORE, 2): "full"})
+    names = SourceNames(locks={(CORE, 2): "full"})
     return record_of(rows, 99, [write(0x1D204, 1), sync(0, 0, 0, 0)], names=names)
 
 

@@ -12,9 +12,9 @@ from tilewright.device import DmaDirection, WireBundle
 from tilewright.report.phases import Phase
 from tilewright.report.shares import shares_of
 from tilewright.report.spans import spans_of
-from tilewright.sim.record import Connection, CoreStop, Names, RunRecord
+from tilewright.sim.record import CoreStop, RunRecord, SourceNames, SwitchConnection
 from tilewright.sim.switch import PortName
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import sync, write
 
@@ -31,12 +31,12 @@ def told(record: RunRecord) -> list[tuple[str, int, int]]:
 def descriptor(part: int, start: int, flow: int, end: int, words: int) -> list[Row]:
     """A task of one descriptor that is loaded in eight cycles."""
     return [
-        (start, Event.TASK, part, 3),
-        (start, Event.BD, part, 3),
-        (start + 8, Event.MOVE, part, 3, words),
-        (flow, Event.FLOW, part, 3),
-        (end, Event.BD_END, part, 3, words),
-        (end, Event.TASK_END, part, 3),
+        (start, TraceEvent.TASK, part, 3),
+        (start, TraceEvent.BD, part, 3),
+        (start + 8, TraceEvent.MOVE, part, 3, words),
+        (flow, TraceEvent.FLOW, part, 3),
+        (end, TraceEvent.BD_END, part, 3, words),
+        (end, TraceEvent.TASK_END, part, 3),
     ]
 
 
@@ -52,29 +52,29 @@ def test_a_shim_channel_that_reads_waits_for_host_memory_then_for_room() -> None
 
 def test_the_controller_waits_for_a_token_after_what_each_operation_costs() -> None:
     rows: list[Row] = [
-        (0, Event.OPERATION, 0, 0, Opcode.WRITE),
-        (10, Event.OPERATION_END, 0, 0),
-        (10, Event.OPERATION, 0, 1, Opcode.TCT),
-        (70, Event.OPERATION_END, 0, 1),
+        (0, TraceEvent.OPERATION, 0, 0, Opcode.WRITE),
+        (10, TraceEvent.OPERATION_END, 0, 0),
+        (10, TraceEvent.OPERATION, 0, 1, Opcode.TCT),
+        (70, TraceEvent.OPERATION_END, 0, 1),
     ]
     record = record_of(rows, 70, [write(0x1D000, 1), sync(0, 0, 0, 0)])
     assert told(record) == [("EXECUTE", 0, 10), ("EXECUTE", 10, 20), ("TOKEN", 20, 70)]
 
 
 def test_a_core_waits_for_a_lock_until_the_end_if_nobody_releases_it() -> None:
-    record = record_of([(0, Event.CORE, core()), (30, Event.LOCK_WAIT, core(), 80)], 100)
+    record = record_of([(0, TraceEvent.CORE, core()), (30, TraceEvent.LOCK_WAIT, core(), 80)], 100)
     assert told(record) == [("COMPUTE", 0, 30), ("LOCK", 30, 100)]
 
 
 def test_what_a_core_stops_for_tells_kernels_from_waits() -> None:
     stops = [CoreStop("matmul", True, UNKNOWN_LOC), CoreStop("aie.get_cascade", False, UNKNOWN_LOC)]
     rows: list[Row] = [
-        (0, Event.WAIT, core(), 0),
-        (20, Event.GO, core(), 0),
-        (25, Event.WAIT, core(), 1),
-        (40, Event.GO, core(), 1),
+        (0, TraceEvent.WAIT, core(), 0),
+        (20, TraceEvent.GO, core(), 0),
+        (25, TraceEvent.WAIT, core(), 1),
+        (40, TraceEvent.GO, core(), 1),
     ]
-    record = record_of(rows, 50, names=Names(stops={CORE: stops}))
+    record = record_of(rows, 50, names=SourceNames(stops={CORE: stops}))
     assert told(record) == [("KERNEL", 0, 20), ("COMPUTE", 20, 25), ("CASCADE", 25, 40), ("COMPUTE", 40, 50)]
 
 
@@ -96,10 +96,14 @@ def test_a_slow_transfer_to_the_host_is_the_host_s_unless_the_sender_is_away() -
     part, sender = channel(SHIM, S2MM), channel(MEM, MM2S)
     up, down = PortName(WireBundle.North, 1), PortName(WireBundle.South, 1)
     connections = [
-        Connection(MEM, PortName(WireBundle.DMA, 0), down, False),
-        Connection(SHIM, up, PortName(WireBundle.South, 2), False),
+        SwitchConnection(MEM, PortName(WireBundle.DMA, 0), down, False),
+        SwitchConnection(SHIM, up, PortName(WireBundle.South, 2), False),
     ]
-    away: list[Row] = [(0, Event.LOCK_WAIT, sender, 17), (38, Event.LOCK_GO, sender, 17), (38, Event.FLOW, sender, 1)]
+    away: list[Row] = [
+        (0, TraceEvent.LOCK_WAIT, sender, 17),
+        (38, TraceEvent.LOCK_GO, sender, 17),
+        (38, TraceEvent.FLOW, sender, 1),
+    ]
     rows = sorted([*descriptor(part, 0, 8, 168, 50), *away], key=lambda row: row[0])
     cycles = shares_of(record_of(rows, 168, connections=connections), spans_of(record_of(rows, 168))).cycles[part]
     assert (cycles[Phase.MOVE], cycles[Phase.WORDS], cycles[Phase.HOST]) == (50, 30, 80)

@@ -12,16 +12,16 @@ from tilewright.device import DmaDirection
 from tilewright.report import summary
 from tilewright.report.summary import duration, summarise, table
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 CHANNELS = [channel(MEM, DmaDirection.S2MM, number) for number in range(3)]
 
 
 def a_run() -> RunRecord:
-    rows: list[Row] = [(0, Event.CORE, core()), (250, Event.LOCK_WAIT, core(), 80)]
+    rows: list[Row] = [(0, TraceEvent.CORE, core()), (250, TraceEvent.LOCK_WAIT, core(), 80)]
     for part in CHANNELS:
-        rows += [(0, Event.BD, part, 1), (0, Event.MOVE, part, 1, 500), (400, Event.FLOW, part, 1)]
-        rows += [(900, Event.BD_END, part, 1, 500), (900, Event.TASK_END, part, 1)]
+        rows += [(0, TraceEvent.BD, part, 1), (0, TraceEvent.MOVE, part, 1, 500), (400, TraceEvent.FLOW, part, 1)]
+        rows += [(900, TraceEvent.BD_END, part, 1, 500), (900, TraceEvent.TASK_END, part, 1)]
     return record_of(rows, 1000)
 
 

@@ -15,21 +15,21 @@ from tilewright.report.shares import shares_of
 from tilewright.report.spans import spans_of
 from tilewright.report.timeline import Timeline, timeline_of
 from tilewright.sim.record import RunRecord
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 PART = channel(MEM, DmaDirection.S2MM)
 
 
 def a_run(descriptors: int) -> RunRecord:
     """A channel that moves 50 words in every 100 cycles, and a lock that changes with them."""
-    rows: list[Row] = [(0, Event.CORE, core())]
+    rows: list[Row] = [(0, TraceEvent.CORE, core())]
     for start in range(0, 100 * descriptors, 100):
         rows += [
-            (start, Event.BD, PART, 1),
-            (start + 10, Event.MOVE, PART, 1, 50),
-            (start + 50, Event.FLOW, PART, 1),
-            (start + 60, Event.LOCK, 0, 17, start // 100 % 2),
-            (start + 100, Event.BD_END, PART, 1, 50),
+            (start, TraceEvent.BD, PART, 1),
+            (start + 10, TraceEvent.MOVE, PART, 1, 50),
+            (start + 50, TraceEvent.FLOW, PART, 1),
+            (start + 60, TraceEvent.LOCK, 0, 17, start // 100 % 2),
+            (start + 100, TraceEvent.BD_END, PART, 1, 50),
         ]
     return record_of(rows, 100 * descriptors)
 

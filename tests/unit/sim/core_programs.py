@@ -21,7 +21,7 @@ from tilewright.ir.verifier import verify
 from tilewright.sim.core import CoreProgram, core_process
 from tilewright.sim.core_port import Kernel
 from tilewright.sim.engine import Process
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 ELEMENTS = {
     np.dtype(np.int8): "i8",
@@ -94,7 +94,7 @@ class FakeTile:
         self.cycles += cycles
         yield cycles
 
-    def record(self, event: Event, a: int = 0, b: int = 0) -> None:
+    def record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:
         pass
 
     def kernel(self, name: str) -> Kernel | None:

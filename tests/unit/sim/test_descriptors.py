@@ -13,9 +13,9 @@ from tilewright.device.bd import CoreBd, MemTileBd, ShimBd
 from tilewright.sim.descriptors import (
     PAD,
     PIECE_WORDS,
-    Dimension,
-    LockUse,
-    Packet,
+    BdDimension,
+    BdLock,
+    BdPacket,
     byte_addresses,
     read_descriptor,
     word_offsets,
@@ -30,9 +30,9 @@ def test_a_shim_descriptor_says_all_its_fields() -> None:
     )  # fmt: skip
     bd = read_descriptor(TileType.ShimNOCTile, words)
     assert (bd.valid, bd.length, bd.base, bd.next) == (True, 96, 0x2_0000_1000, 7)
-    assert bd.dimensions == (Dimension(8, 1), Dimension(4, 16), Dimension(0, 96))
+    assert bd.dimensions == (BdDimension(8, 1), BdDimension(4, 16), BdDimension(0, 96))
     assert (bd.iterations, bd.iteration_step, bd.iteration) == (2, 512, 0)
-    assert (bd.packet, bd.acquire, bd.release) == (Packet(5, 3), LockUse(2, -1), LockUse(3, 1))
+    assert (bd.packet, bd.acquire, bd.release) == (BdPacket(5, 3), BdLock(2, -1), BdLock(3, 1))
 
 
 def test_without_dimensions_words_follow_each_other() -> None:
@@ -58,7 +58,7 @@ def test_padding_stands_around_each_level() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 50)), min_size=1, max_size=3), st.integers(1, 50))
 def test_levels_are_nested_loops(levels: list[tuple[int, int]], last_step: int) -> None:
-    dimensions = (*(Dimension(wrap, step) for wrap, step in levels), Dimension(0, last_step))
+    dimensions = (*(BdDimension(wrap, step) for wrap, step in levels), BdDimension(0, last_step))
     expected = [0]
     for wrap, step in levels:
         expected = [inner + outer * step for outer in range(wrap) for inner in expected]
@@ -68,7 +68,7 @@ def test_levels_are_nested_loops(levels: list[tuple[int, int]], last_step: int) 
 
 def test_long_patterns_take_little_more_memory_than_their_addresses() -> None:
     """The shim's descriptors can have 2^32 words; what is made on the way must not be as long as all of them."""
-    dimensions = (Dimension(3, 7, 1, 0), Dimension(0, 50))
+    dimensions = (BdDimension(3, 7, 1, 0), BdDimension(0, 50))
     length = 5 * PIECE_WORDS + 17
     tracemalloc.start()
     addresses = byte_addresses(dimensions, length, 4096)

@@ -6,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.device.enums import DeviceName
-from tilewright.device.packets import PacketHeader
 from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process
 from tilewright.sim.fast.engine import FastEngine
 from tilewright.sim.fast.numbering import numbering_of
 from tilewright.sim.fast.state import NONE
-from tilewright.sim.fast.streams import PACKET_ID
 
 PARTS = 40
 PAUSES = st.lists(st.lists(st.sampled_from([0, 1, 2, 63, 64, 65, 1000]), max_size=6), min_size=1, max_size=PARTS)
@@ -46,7 +44,3 @@ def fast_engine() -> FastEngine:
 @given(pauses=PAUSES)
 def test_turns_come_in_the_same_order(pauses: list[list[int]]) -> None:
     assert turns(fast_engine(), pauses) == turns(Engine(), pauses)
-
-
-def test_packet_ids_are_where_the_layout_has_them() -> None:
-    assert PacketHeader.id.mask == PACKET_ID

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.faults import FaultKind, Judge, Level, LevelError, levels_of
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, LevelError, levels_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "simulator.md"
 
@@ -15,8 +15,8 @@ DOCS = Path(__file__).parents[3] / "docs" / "simulator.md"
 def test_levels_are_read_from_texts() -> None:
     assert levels_of([]) == {}
     assert levels_of(["left-over=fault", "lock-overflow=off", "left-over=note"]) == {
-        FaultKind.LEFT_OVER: Level.NOTE,
-        FaultKind.LOCK_OVERFLOW: Level.OFF,
+        FaultKind.LEFT_OVER: FaultLevel.NOTE,
+        FaultKind.LOCK_OVERFLOW: FaultLevel.OFF,
     }
 
 
@@ -39,15 +39,15 @@ def test_texts_that_set_no_level_are_explained(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("kind", FaultKind, ids=lambda kind: kind.option)
 def test_a_kind_is_what_its_level_says(kind: FaultKind) -> None:
-    for level in Level:
-        judge = Judge({kind: level})
-        if level is Level.FAULT:
+    for level in FaultLevel:
+        policy = FaultPolicy({kind: level})
+        if level is FaultLevel.FAULT:
             with pytest.raises(Fault) as fault:
-                judge.fault(kind, "text")
+                policy.fault(kind, "text")
             assert fault.value.kind is kind
         else:
-            judge.fault(kind, "text")
-        assert [note.text for note in judge.notes] == (["text"] if level is Level.NOTE else [])
+            policy.fault(kind, "text")
+        assert [note.text for note in policy.notes] == (["text"] if level is FaultLevel.NOTE else [])
 
 
 def test_the_documentation_lists_every_kind_with_its_default() -> None:

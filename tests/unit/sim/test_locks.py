@@ -7,14 +7,14 @@ import pytest
 from tilewright.device import TileId
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.engine import Engine, Process
-from tilewright.sim.faults import FaultKind, Judge, Level
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.trace import Trace
 
 
 @pytest.fixture
 def lock() -> Lock:
-    return Lock(TileId(0, 2), 3, 3, Judge(), Trace(Engine()))
+    return Lock(TileId(0, 2), 3, 3, FaultPolicy(), Trace(Engine()))
 
 
 def run(*processes: Process[None]) -> Engine:
@@ -54,11 +54,11 @@ def test_too_much_is_a_fault(lock: Lock) -> None:
 
 
 def test_faults_can_be_lowered_to_notes() -> None:
-    judge = Judge({FaultKind.LOCK_OVERFLOW: Level.NOTE})
-    lock = Lock(TileId(0, 2), 0, 0, judge, Trace(Engine()))
+    policy = FaultPolicy({FaultKind.LOCK_OVERFLOW: FaultLevel.NOTE})
+    lock = Lock(TileId(0, 2), 0, 0, policy, Trace(Engine()))
     lock.set(63)
     lock.release(1, "the core")
-    assert (lock.value, len(judge.notes)) == (0, 1)
+    assert (lock.value, len(policy.notes)) == (0, 1)
 
 
 def test_a_request_by_address_answers_at_once(lock: Lock) -> None:

@@ -12,7 +12,7 @@ import tilewright as tw
 from tilewright.device import DmaDirection
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.descriptors import PAD, Addresses
-from tilewright.sim.faults import FaultKind, Judge, Level
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.memory_watch import MemoryWatch, check_written, fresh_memory
 
 
@@ -31,7 +31,7 @@ def words(first: int, count: int) -> Callable[[], Addresses]:
 
 @pytest.fixture
 def watch() -> MemoryWatch:
-    return MemoryWatch(Judge(), "address {:#x}".format)
+    return MemoryWatch(FaultPolicy(), "address {:#x}".format)
 
 
 def writer(name: str = "W") -> Mover:
@@ -107,16 +107,16 @@ def test_padding_is_nobodys_memory(watch: MemoryWatch) -> None:
 
 
 def test_unwritten_words_are_told_from_written_ones() -> None:
-    judge = Judge({FaultKind.UNWRITTEN_MEMORY: Level.FAULT})
-    memory, offsets = fresh_memory(64, judge).view(np.uint32), np.arange(0, 64, 4, dtype=np.int64)
+    policy = FaultPolicy({FaultKind.UNWRITTEN_MEMORY: FaultLevel.FAULT})
+    memory, offsets = fresh_memory(64, policy).view(np.uint32), np.arange(0, 64, 4, dtype=np.int64)
     memory[:15] = 0
     with pytest.raises(Fault, match=r"R reads 1 words of the tile that nobody has written, the first at 0x3c"):
-        check_written(memory, offsets, "the tile", judge, "R")
-    check_written(memory[:15], offsets[:15], "the tile", judge, "R")
+        check_written(memory, offsets, "the tile", policy, "R")
+    check_written(memory[:15], offsets[:15], "the tile", policy, "R")
 
 
 def test_memory_is_zero_unless_unwritten_words_are_looked_for() -> None:
-    assert not fresh_memory(64, Judge()).any()
+    assert not fresh_memory(64, FaultPolicy()).any()
 
 
 COPY = """aie.device(npu1_1col) {

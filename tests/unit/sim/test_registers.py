@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.registers import CoreControl
-from tilewright.sim.faults import FaultKind, Judge
+from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.host import HostMemory
 
 DESIGNS = Path(__file__).parents[2] / "e2e" / "designs"
@@ -30,7 +30,7 @@ def test_a_descriptor_in_use_can_be_written_as_it_is() -> None:
 
 def test_scalars_are_no_buffers() -> None:
     """Arguments 0, 1 and 3 are arrays, 2 is a number: the fourth argument is the third buffer."""
-    host = HostMemory(Judge())
+    host = HostMemory(FaultPolicy())
     source, target, trace = (host.add(number, str(number), np.zeros(16, np.uint8)) for number in (0, 1, 3))
     assert [host.argument(index) for index in range(5)] == [source, target, trace, trace, None]
 
@@ -40,7 +40,7 @@ def test_a_mode_that_is_not_modelled_is_said(field: int, mode: str) -> None:
     machine = tw.compile(DESIGNS / "mem_tile_ring.mlir").load().machine
     tile = machine.tiles[TileId(0, 1)]
     tile.write(tile.table.control(DmaDirection.S2MM)[2], 1 << field)
-    (note,) = machine.judge.notes
+    (note,) = machine.policy.notes
     assert note.text == f"the {mode} mode of S2MM 2 of tile (0, 1) is not modelled: writing it has no effect"
 
 

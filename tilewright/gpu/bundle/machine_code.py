@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.gpu.device import DeviceError
 from tilewright.native import elf
-from tilewright.native.elf import ObjectFile, ObjectSection, Symbol
-from tilewright.native.relocations import RELOCATORS
+from tilewright.native.elf import RELOCATORS, ObjectFile, ObjectSection, ObjectSymbol
 
 PAGE = mmap.PAGESIZE
 READ_EXECUTE = 1 | 4
@@ -99,7 +98,7 @@ class _Loader:
         for name, place in self.jumps.items():
             memory[place : place + JUMP_BYTES] = jump + _library_address(name).to_bytes(8, "little")
 
-    def _offset(self, symbol: Symbol) -> int:
+    def _offset(self, symbol: ObjectSymbol) -> int:
         return self.places[symbol.section] + symbol.value if symbol.section else self.jumps[symbol.name]
 
 

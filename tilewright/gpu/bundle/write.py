@@ -38,7 +38,6 @@ BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
 RUNTIME_MODULES = (
     "device/gpu_targets",
     "errors",
-    "file_names",
     "gpu/bundle/machine_code",
     "gpu/bundle/manifest",
     "gpu/bundle/run",
@@ -54,11 +53,10 @@ RUNTIME_MODULES = (
     "native/context_layout",
     "native/elf",
     "native/kernel_facts",
-    "native/relocations",
-    "outputs",
+    "support/output_files",
 )
 """What runs a bundle: parts of this package that need NumPy and nothing else."""
-PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/"
+PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/", "support/"
 """Where they are; these say nothing by themselves in a bundle."""
 RUNNER_TEXT = """\
 # Runs this bundle: python3 run.py --help. Needs Python 3.11 or later, NumPy and the GPU's driver.

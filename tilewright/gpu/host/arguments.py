@@ -36,8 +36,7 @@ from tilewright.dialects.memref.types import is_ranked
 from tilewright.errors import ArgumentError, CallError
 from tilewright.gpu.host.program import HostProgram
 from tilewright.ir.symbols import lookup_symbol, symbol_in
-from tilewright.native.host_arrays import RAW, check_array, overlaps_itself, share_memory, shown
-from tilewright.native.numpy_types import accepted_dtypes
+from tilewright.native.host_arrays import RAW, accepted_dtypes, check_array, overlaps_itself, share_memory, shown
 
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | int | float"

@@ -20,7 +20,7 @@ from tilewright.gpu.host.signatures import SYMBOLS, VOID, CSignature, declared_s
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types
-from tilewright.native.functions import Body, counted_depth, parts_of_all, rebuild_all, run, types_of_parts
+from tilewright.native.functions import FunctionLowering, counted_depth, parts_of_all, rebuild_all, run, types_of_parts
 from tilewright.native.gathers import intrinsic_reduce
 from tilewright.native.lanes import constant_like
 from tilewright.native.lowering import CODE, SLOT_BYTES, Handler, Lowering, Unit
@@ -64,7 +64,7 @@ class _Attributes(ir.FunctionAttributes):
     _known: ClassVar[frozenset[str]] = ir.FunctionAttributes._known | {"null_pointer_is_valid"}
 
 
-class HostBody(Body):
+class HostBody(FunctionLowering):
     """One function. Its loops may run as long as they like: the process that waits for it has a clock."""
 
     def __init__(

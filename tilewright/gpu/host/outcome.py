@@ -99,7 +99,7 @@ class AirRunResult:
         return f"<RunResult: {ranks}{failed}, {self.seconds:.2f} s, {len(self.output):,} characters of output>"
 
     def _repr_html_(self) -> str:
-        from tilewright.report.cards import listing_html
+        from tilewright.report.markup import listing_html
 
         ranks = [[str(rank.rank), str(rank.status), rank.output[-200:].strip()] for rank in self.ranks]
         counters = [[name, f"{value:,}"] for name, value in self.counters.items()]

@@ -246,7 +246,7 @@ class ObjectFifo(Emitted[Any]):
         return {"object": str(self._type), "deep": str(self.depth), "from": producer, "to": ", ".join(consumers)}
 
     def _repr_html_(self) -> str:
-        from tilewright.report.cards import facts_html
+        from tilewright.report.markup import facts_html
 
         return facts_html(f"ObjectFifo {self.name}", self.facts())
 

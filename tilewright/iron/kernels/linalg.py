@@ -9,8 +9,7 @@ import numpy as np
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernel import Kernel
 from tilewright.iron.kernels.library import ELEMENTS, LibraryFunction, array, current_unit, source_of
-from tilewright.kernels.cascade import CASCADED
-from tilewright.kernels.matmul import COMBINATIONS, EMULATED
+from tilewright.kernels.matmul import CASCADED, COMBINATIONS, EMULATED
 
 
 def mm(

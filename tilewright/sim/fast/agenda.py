@@ -1,13 +1,25 @@
-"""Who acts next: the engine's queue and its signals, for parts by their number."""
+"""The agenda: the engine's queue of turns and its signals, for parts by their number."""
 
 from __future__ import annotations
 
 from tilewright.native.compiled_python import lowest_bit
-from tilewright.sim.fast.state import FAR, LATER, MASKS, NONE, ROW, WHEEL, WORD_BITS, Kind, State, Waiting, native
+from tilewright.sim.fast.state import (
+    FAR,
+    LATER,
+    MASKS,
+    NONE,
+    ROW,
+    WHEEL,
+    WORD_BITS,
+    FastState,
+    TurnKind,
+    WaitKind,
+    native,
+)
 
 
 @native.entry
-def schedule(s: State, part: int, at: int) -> int:
+def schedule(s: FastState, part: int, at: int) -> int:
     """Give a part its turn in a cycle that is not over."""
     s.part_due[part] = at
     if at - s.now < WHEEL:
@@ -18,7 +30,7 @@ def schedule(s: State, part: int, at: int) -> int:
 
 
 @native
-def mark(s: State, part: int, at: int) -> int:
+def mark(s: FastState, part: int, at: int) -> int:
     slot = at & MASKS
     word = part // WORD_BITS
     s.wheel[slot * s.wheel_words + word] |= 1 << (part & (WORD_BITS - 1))
@@ -27,7 +39,7 @@ def mark(s: State, part: int, at: int) -> int:
 
 
 @native
-def push_far(s: State, part: int, at: int) -> int:
+def push_far(s: FastState, part: int, at: int) -> int:
     """A heap by time."""
     if s.far_count == FAR:
         drop_stale(s)
@@ -35,7 +47,7 @@ def push_far(s: State, part: int, at: int) -> int:
 
 
 @native
-def sift_in(s: State, part: int, at: int) -> int:
+def sift_in(s: FastState, part: int, at: int) -> int:
     hole = s.far_count
     s.far_count += 1
     while hole > 0 and s.far_time[(hole - 1) // 2] > at:
@@ -49,7 +61,7 @@ def sift_in(s: State, part: int, at: int) -> int:
 
 
 @native
-def drop_stale(s: State) -> int:
+def drop_stale(s: FastState) -> int:
     """Keep only the turns in the heap that parts still have, each once."""
     count = s.far_count
     s.far_count = 0
@@ -65,7 +77,7 @@ def drop_stale(s: State) -> int:
 
 
 @native
-def pop_far(s: State) -> int:
+def pop_far(s: FastState) -> int:
     """Take out the part whose time comes first."""
     found = s.far_part[0]
     s.far_count -= 1
@@ -87,7 +99,7 @@ def pop_far(s: State) -> int:
 
 
 @native
-def marked_now(s: State) -> int:
+def marked_now(s: FastState) -> int:
     """The first part that has a mark in this cycle, which is taken away; NONE if there is none."""
     slot = s.now & MASKS
     for group in range(s.summary_words):
@@ -104,7 +116,7 @@ def marked_now(s: State) -> int:
 
 
 @native
-def slot_is_used(s: State, slot: int) -> int:
+def slot_is_used(s: FastState, slot: int) -> int:
     for group in range(s.summary_words):
         if s.summary[slot * s.summary_words + group] != 0:
             return 1
@@ -112,8 +124,8 @@ def slot_is_used(s: State, slot: int) -> int:
 
 
 @native
-def advance(s: State) -> int:
-    """Go on to the next cycle in which somebody acts; NONE if there is none, LATER if it is after the last one."""
+def advance(s: FastState) -> int:
+    """Go on to the next cycle in which a part acts; NONE if there is none, LATER if it is after the last one."""
     at = NONE
     for ahead in range(1, WHEEL):
         if slot_is_used(s, (s.now + ahead) & MASKS):
@@ -133,8 +145,8 @@ def advance(s: State) -> int:
 
 
 @native
-def next_part(s: State) -> int:
-    """Whose turn it is; NONE if nobody will ever act again, LATER if nobody does before the last cycle is over."""
+def next_part(s: FastState) -> int:
+    """The part whose turn it is; NONE if none will ever act again, LATER if none does before the last cycle is over."""
     while True:
         part = marked_now(s)
         if part == NONE:
@@ -147,7 +159,7 @@ def next_part(s: State) -> int:
 
 
 @native.entry
-def wait_for(s: State, part: int, signal: int, why: int) -> int:
+def wait_for(s: FastState, part: int, signal: int, why: int) -> int:
     """Let a part have its turn when a signal is fired."""
     if s.part_signal[part] != NONE:
         unschedule(s, part)
@@ -159,13 +171,13 @@ def wait_for(s: State, part: int, signal: int, why: int) -> int:
 
 
 @native.entry
-def fire(s: State, signal: int) -> int:
+def fire(s: FastState, signal: int) -> int:
     """Give all who wait for a signal their turn in this cycle."""
     part = s.signal_first[signal]
     s.signal_first[signal] = NONE
     while part != NONE:
         following = s.part_next[part]
-        s.part_wait[part] = Waiting.NOTHING
+        s.part_wait[part] = WaitKind.NOTHING
         s.part_signal[part] = NONE
         schedule(s, part, s.now)
         part = following
@@ -173,15 +185,15 @@ def fire(s: State, signal: int) -> int:
 
 
 @native.entry
-def forget(s: State, part: int) -> int:
+def forget(s: FastState, part: int) -> int:
     """Take a part out of everything."""
-    s.part_kind[part] = Kind.NOBODY
+    s.part_kind[part] = TurnKind.UNUSED
     s.part_looks[part] = 0
     return unschedule(s, part)
 
 
 @native
-def unschedule(s: State, part: int) -> int:
+def unschedule(s: FastState, part: int) -> int:
     """Let a part have no turn, and wait for nothing."""
     s.part_due[part] = NONE
     signal = s.part_signal[part]
@@ -195,12 +207,12 @@ def unschedule(s: State, part: int) -> int:
             if other != NONE:
                 s.part_next[other] = s.part_next[part]
     s.part_signal[part] = NONE
-    s.part_wait[part] = Waiting.NOTHING
+    s.part_wait[part] = WaitKind.NOTHING
     return 0
 
 
 @native.entry
-def record(s: State, event: int, part: int, a: int, b: int) -> int:
+def record(s: FastState, event: int, part: int, a: int, b: int) -> int:
     """Write down a row of the trace; there is always room for what one turn writes."""
     record_at(s, s.now, event, part, a)
     s.trace_rows[s.trace_count * ROW - 1] = b
@@ -208,7 +220,7 @@ def record(s: State, event: int, part: int, a: int, b: int) -> int:
 
 
 @native
-def record_at(s: State, time: int, event: int, part: int, a: int) -> int:
+def record_at(s: FastState, time: int, event: int, part: int, a: int) -> int:
     """Write down a row about a cycle that may be ahead."""
     at = s.trace_count * ROW
     s.trace_rows[at] = time

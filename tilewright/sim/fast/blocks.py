@@ -10,9 +10,11 @@ import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import SlaveSlot
-from tilewright.sim.descriptors import WORD_BYTES, Addresses, Dimension, byte_addresses
-from tilewright.sim.dma import Channel, Transfer
+from tilewright.sim.descriptors import Addresses, BdDimension, byte_addresses
+from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.engine import FastEngine
 from tilewright.sim.fast.state import (
@@ -20,19 +22,18 @@ from tilewright.sim.fast.state import (
     DIMENSIONS,
     MAX_TARGETS,
     NONE,
-    SLOTS,
     BdField,
     ChannelStep,
     Exit,
+    FastState,
     SlaveKind,
-    State,
-    Waiting,
+    WaitKind,
 )
-from tilewright.sim.faults import Judge
+from tilewright.sim.faults import FaultPolicy
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.parts import PartKind
-from tilewright.sim.switch import Arbiter, PortName, Slave, StreamBlocks, Switch, Target
+from tilewright.sim.switch import Arbiter, PortName, Slave, StreamBlocks, Switch, SwitchTarget
 from tilewright.sim.trace import Trace
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class NativeSignal(Signal):
         self.number = number
 
     def add(self, actor: Actor) -> None:
-        self.engine.wait_for(actor.rank, self.number, Waiting.NOTHING)
+        self.engine.wait_for(actor.rank, self.number, WaitKind.NOTHING)
 
     def remove(self, actor: Actor) -> None:
         self.engine.forget(actor.rank)
@@ -85,8 +86,8 @@ class FastLock(Lock):
 
     __slots__ = ("engine",)
 
-    def __init__(self, engine: FastEngine, tile: TileId, number: int, index: int, judge: Judge, trace: Trace):
-        super().__init__(tile, number, index, judge, trace)
+    def __init__(self, engine: FastEngine, tile: TileId, number: int, index: int, policy: FaultPolicy, trace: Trace):
+        super().__init__(tile, number, index, policy, trace)
         self.engine = engine
         self.changed = NativeSignal(engine, index)
 
@@ -118,7 +119,7 @@ class FastFifo(Fifo):
         return int(self.native.state.fifo_words[self.number])
 
     def begin_with(self, start: Callable[[], object]) -> None:
-        """Native code starts nobody, so who is a process waits from the beginning."""
+        """Native code starts no processes, so a reader that is one waits from the beginning."""
         start()
 
     def push(self, beat: Beat) -> None:
@@ -215,14 +216,14 @@ class FastChannel(Channel):
         return int(self.engine.state.channel_step[self.index])
 
     @property
-    def transfer(self) -> Transfer | None:
+    def transfer(self) -> BdTransfer | None:
         if self.running is None:
             return None
         bd = int(self.engine.state.channel_bd[self.index])
         known, location = self._kept
         if known != (bd, self.engine.state.channel_begun[self.index]):
             location = self.tile.descriptor_location(bd)
-        return Transfer(self, bd, location)
+        return BdTransfer(self, bd, location)
 
     def keep_location(self, bd: int) -> None:
         """A descriptor is about to be written: if it is being executed, that was written where it was so far."""
@@ -259,7 +260,7 @@ class FastChannel(Channel):
     def addresses(self) -> Addresses:
         """Those of the descriptor that it runs."""
         dimensions = tuple(
-            Dimension(
+            BdDimension(
                 self.number_of(BdField.WRAP + level),
                 self.number_of(BdField.STEP + level),
                 self.number_of(BdField.PAD_BEFORE + level),
@@ -287,7 +288,7 @@ class FastChannel(Channel):
 
 
 class FastSwitch(Switch):
-    """After a change all its slave ports lead nobody knows where."""
+    """A change makes the routes of all its slave ports unknown until a word needs one."""
 
     fast: FastEngine
     number: int
@@ -305,13 +306,13 @@ class FastSwitch(Switch):
 
     def tell_route(self, slave: FastSlave) -> None:
         """Write down where a slave port leads."""
-        state, first = self.fast.state, slave.index * SLOTS
+        state, first = self.fast.state, slave.index * NUM_SLAVE_SLOTS
         state.slave_known[slave.index] = 1
         if not self.is_enabled(slave):
             state.slave_kind[slave.index] = SlaveKind.NOWHERE
         elif self.is_packet(slave):
             state.slave_kind[slave.index] = SlaveKind.PACKET
-            for slot in range(SLOTS):
+            for slot in range(NUM_SLAVE_SLOTS):
                 self._tell_rule(slave, slot, first + slot)
         else:
             targets = self.circuit(slave).targets
@@ -327,7 +328,7 @@ class FastSwitch(Switch):
         _put_targets(state, rule, tuple(self._selected(fields["arbit"], fields["msel"])))
 
 
-def _put_targets(state: State, rule: int, targets: tuple[Target, ...]) -> None:
+def _put_targets(state: FastState, rule: int, targets: tuple[SwitchTarget, ...]) -> None:
     state.rule_targets[rule] = len(targets)
     for number, target in enumerate(targets, rule * MAX_TARGETS):
         state.target_fifo[number] = cast(FastFifo, target.fifo).number
@@ -373,12 +374,12 @@ def _node(machine: FastMachine, slave: Slave, fifo: object, above: int | None) -
     assert isinstance(fifo, FastFifo)
     if machine.has_end(fifo):
         tile, name = machine.place_of(fifo)
-        return Node(fifo, above, machine.roster.number(PartKind.STREAM, tile, name), None)
+        return Node(fifo, above, machine.part_ids.number(PartKind.STREAM, tile, name), None)
     channel = machine.receiver_of(fifo)
     return None if channel is None else Node(fifo, above, channel.part, channel)
 
 
-def put_nodes(state: State, nodes: list[Node], tree: int, root: int) -> None:
+def put_nodes(state: FastState, nodes: list[Node], tree: int, root: int) -> None:
     """Write down the nodes of a tree; they follow the one that stands for the channel."""
     first = root + 1
     state.node_child[root], state.node_children[root] = first, sum(node.above is None for node in nodes)

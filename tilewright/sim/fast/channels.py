@@ -1,24 +1,37 @@
-"""DMA channels: `dma` once more, as steps that each end with a wait or some cycles."""
+"""DMA channels as native code: a machine of steps, each of which ends with a wait or some cycles.
+
+Cycle for cycle the same as the processes in `sim.dma`, which are the meaning.
+"""
 
 from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import fire, record, schedule, wait_for
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, BdField, ChannelStep, Exit, State, TreeKind, Waiting, native
+from tilewright.sim.fast.state import (
+    BD_NUMBERS,
+    NONE,
+    BdField,
+    ChannelStep,
+    Exit,
+    FastState,
+    TreeKind,
+    WaitKind,
+    native,
+)
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
 from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host import FRACTION
 from tilewright.sim.locks import MAX_VALUE
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 MOVING_ON = 100
 """A step that is done in this cycle: the next one follows at once."""
 
 
 @native
-def step_channel(s: State, part: int) -> int:
+def step_channel(s: FastState, part: int) -> int:
     """Do what can be done in this cycle."""
     channel = s.part_index[part]
     while True:
@@ -28,7 +41,7 @@ def step_channel(s: State, part: int) -> int:
 
 
 @native
-def one_step(s: State, part: int, channel: int) -> int:
+def one_step(s: FastState, part: int, channel: int) -> int:
     step = s.channel_step[channel]
     if step == ChannelStep.SEND:
         return send(s, part, channel)
@@ -58,7 +71,7 @@ def one_step(s: State, part: int, channel: int) -> int:
 
 
 @native
-def load_descriptor(s: State, part: int, channel: int) -> int:
+def load_descriptor(s: FastState, part: int, channel: int) -> int:
     number = s.channel_bd[channel]
     bd = s.channel_bds[channel] + number
     was_loaded = s.channel_loaded[channel]
@@ -68,7 +81,7 @@ def load_descriptor(s: State, part: int, channel: int) -> int:
     s.channel_at[channel] = 0
     s.channel_loaded[channel] = 0
     s.channel_begun[channel] += 1
-    record(s, Event.BD, part, number, 0)
+    record(s, TraceEvent.BD, part, number, 0)
     if was_loaded == 0:
         for field in range(BD_NUMBERS):
             s.channel_descriptor[channel * BD_NUMBERS + field] = s.bd_number[bd * BD_NUMBERS + field]
@@ -83,7 +96,7 @@ def load_descriptor(s: State, part: int, channel: int) -> int:
 
 
 @native
-def count_iteration(s: State, channel: int, bd: int) -> int:
+def count_iteration(s: FastState, channel: int, bd: int) -> int:
     iteration = field_of(s, channel, BdField.ITERATION) + 1
     if iteration >= field_of(s, channel, BdField.ITERATIONS):
         iteration = 0
@@ -92,7 +105,7 @@ def count_iteration(s: State, channel: int, bd: int) -> int:
 
 
 @native
-def acquire_lock(s: State, part: int, channel: int) -> int:
+def acquire_lock(s: FastState, part: int, channel: int) -> int:
     lock = field_of(s, channel, BdField.ACQUIRE)
     if lock == NONE:
         s.channel_step[channel] = ChannelStep.MOVE
@@ -103,21 +116,21 @@ def acquire_lock(s: State, part: int, channel: int) -> int:
     if not is_granted:
         if s.channel_waited[channel] == 0:
             s.channel_waited[channel] = 1
-            record(s, Event.LOCK_WAIT, part, lock, 0)
-        wait_for(s, part, lock, Waiting.LOCK)
+            record(s, TraceEvent.LOCK_WAIT, part, lock, 0)
+        wait_for(s, part, lock, WaitKind.LOCK)
         return Exit.GO_ON
     if value < 0:
         set_lock(s, lock, has + value)
     if s.channel_waited[channel] != 0:
-        record(s, Event.LOCK_GO, part, lock, 0)
+        record(s, TraceEvent.LOCK_GO, part, lock, 0)
     s.channel_step[channel] = ChannelStep.MOVE
     schedule(s, part, s.now + s.lock_cycles)
     return Exit.GO_ON
 
 
 @native
-def begin_move(s: State, part: int, channel: int) -> int:
-    record(s, Event.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
+def begin_move(s: FastState, part: int, channel: int) -> int:
+    record(s, TraceEvent.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     s.channel_checked[channel] = 0
     s.channel_reserved[channel] = 0
     s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
@@ -129,7 +142,7 @@ def begin_move(s: State, part: int, channel: int) -> int:
 
 
 @native
-def has_room(s: State, channel: int) -> int:
+def has_room(s: FastState, channel: int) -> int:
     """Whether there is room for the words of the descriptor and the header before them."""
     needed = field_of(s, channel, BdField.LENGTH) + 1
     if needed <= s.channel_room[channel]:
@@ -139,7 +152,7 @@ def has_room(s: State, channel: int) -> int:
 
 
 @native
-def begin_access(s: State, channel: int) -> int:
+def begin_access(s: FastState, channel: int) -> int:
     """Note where in memory the transfer is at work; 0 if it is about to read where others write."""
     start = start_of(s, channel)
     low = start + field_of(s, channel, BdField.LOW)
@@ -162,7 +175,7 @@ def begin_access(s: State, channel: int) -> int:
 
 
 @native
-def meets_others(s: State, channel: int) -> int:
+def meets_others(s: FastState, channel: int) -> int:
     """Whether a transfer that is done may meet another one, or one that begins to read a writer."""
     low = s.channel_low[channel]
     if s.watches == 0 or low == NONE:
@@ -183,7 +196,7 @@ def meets_others(s: State, channel: int) -> int:
 
 
 @native
-def are_apart(s: State, channel: int, other: int) -> int:
+def are_apart(s: FastState, channel: int, other: int) -> int:
     """Whether two transfers are at different columns of one matrix."""
     pitch = field_of(s, channel, BdField.PITCH)
     if pitch == 0 or pitch != field_of(s, other, BdField.PITCH):
@@ -194,7 +207,7 @@ def are_apart(s: State, channel: int, other: int) -> int:
 
 
 @native
-def are_columns_apart(s: State, first: int, second: int, pitch: int) -> int:
+def are_columns_apart(s: FastState, first: int, second: int, pitch: int) -> int:
     """The same for two of which the first begins first."""
     distance = (s.channel_low[second] - s.channel_low[first]) % pitch
     is_behind = distance >= field_of(s, first, BdField.WIDTH)
@@ -202,7 +215,7 @@ def are_columns_apart(s: State, first: int, second: int, pitch: int) -> int:
 
 
 @native
-def gather(s: State, channel: int) -> int:
+def gather(s: FastState, channel: int) -> int:
     if not has_room(s, channel):
         return Exit.BUFFER
     if not begin_access(s, channel):
@@ -214,9 +227,9 @@ def gather(s: State, channel: int) -> int:
 
 
 @native
-def join_stream(s: State, part: int, channel: int) -> int:
+def join_stream(s: FastState, part: int, channel: int) -> int:
     if s.channel_joined[channel] == 0:
-        wait_for(s, part, s.signal_mux + s.channel_tile[channel], Waiting.MUX)
+        wait_for(s, part, s.signal_mux + s.channel_tile[channel], WaitKind.MUX)
         return Exit.GO_ON
     if not has_room(s, channel):
         return Exit.BUFFER
@@ -227,7 +240,7 @@ def join_stream(s: State, part: int, channel: int) -> int:
 
 
 @native
-def send(s: State, part: int, channel: int) -> int:
+def send(s: FastState, part: int, channel: int) -> int:
     """One word, the header of a packet first. `channel_at` counts what is sent."""
     header = field_of(s, channel, BdField.HEADER)
     total = field_of(s, channel, BdField.LENGTH)
@@ -257,12 +270,12 @@ def send(s: State, part: int, channel: int) -> int:
     if code == Exit.GO_ON and s.part_signal[part] == NONE:
         s.channel_at[channel] = at + 1
         if at == 0:
-            record(s, Event.FLOW, part, s.channel_bd[channel], 0)
+            record(s, TraceEvent.FLOW, part, s.channel_bd[channel], 0)
     return code
 
 
 @native
-def take_turn(s: State, part: int, channel: int, at: int) -> int:
+def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
         return 0
@@ -280,7 +293,7 @@ def take_turn(s: State, part: int, channel: int, at: int) -> int:
 
 
 @native
-def receive(s: State, part: int, channel: int) -> int:
+def receive(s: FastState, part: int, channel: int) -> int:
     at = s.channel_at[channel]
     if at == field_of(s, channel, BdField.LENGTH):
         s.channel_step[channel] = ChannelStep.SCATTER
@@ -293,7 +306,7 @@ def receive(s: State, part: int, channel: int) -> int:
     fifo = s.channel_port[channel]
     if head_is_ready(s, part, fifo):
         if at == 0:
-            record(s, Event.FLOW, part, s.channel_bd[channel], 0)
+            record(s, TraceEvent.FLOW, part, s.channel_bd[channel], 0)
         store32(s.channel_data[channel] + WORD_BYTES * at, s.beat_word[fifo * s.ring + s.fifo_head[fifo]])
         s.channel_at[channel] = at + 1
         pop_beat(s, fifo)
@@ -302,7 +315,7 @@ def receive(s: State, part: int, channel: int) -> int:
 
 
 @native
-def scatter(s: State, part: int, channel: int) -> int:
+def scatter(s: FastState, part: int, channel: int) -> int:
     if s.channel_checked[channel] == 0 and meets_others(s, channel):
         return Exit.MEETING
     s.channel_low[channel] = NONE
@@ -312,7 +325,7 @@ def scatter(s: State, part: int, channel: int) -> int:
 
 
 @native.entry
-def after_scatter(s: State, part: int, channel: int) -> int:
+def after_scatter(s: FastState, part: int, channel: int) -> int:
     s.channel_step[channel] = ChannelStep.RELEASE
     if s.channel_end_cost[channel] != 0:
         schedule(s, part, s.now + s.channel_end_cost[channel])
@@ -321,7 +334,7 @@ def after_scatter(s: State, part: int, channel: int) -> int:
 
 
 @native
-def release_lock(s: State, part: int, channel: int) -> int:
+def release_lock(s: FastState, part: int, channel: int) -> int:
     lock = field_of(s, channel, BdField.RELEASE)
     if lock != NONE:
         value = s.lock_value[lock] + field_of(s, channel, BdField.RELEASE_VALUE)
@@ -333,14 +346,14 @@ def release_lock(s: State, part: int, channel: int) -> int:
 
 
 @native.entry
-def end_descriptor(s: State, part: int, channel: int) -> int:
+def end_descriptor(s: FastState, part: int, channel: int) -> int:
     """Go on with the chain, with the next run of the task, or to its end."""
-    record(s, Event.BD_END, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
+    record(s, TraceEvent.BD_END, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     return follow_chain(s, channel, field_of(s, channel, BdField.NEXT))
 
 
 @native.entry
-def follow_chain(s: State, channel: int, following: int) -> int:
+def follow_chain(s: FastState, channel: int, following: int) -> int:
     s.channel_step[channel] = ChannelStep.LOAD
     if following != NONE:
         s.channel_bd[channel] = following
@@ -356,7 +369,7 @@ def follow_chain(s: State, channel: int, following: int) -> int:
 
 
 @native
-def send_token(s: State, part: int, channel: int) -> int:
+def send_token(s: FastState, part: int, channel: int) -> int:
     code = pass_on(s, part, s.channel_token_port[channel], s.channel_token_word[channel], 1, NONE)
     if code == Exit.GO_ON and s.part_signal[part] == NONE:
         s.channel_step[channel] = ChannelStep.DONE
@@ -364,13 +377,13 @@ def send_token(s: State, part: int, channel: int) -> int:
 
 
 @native
-def is_in_range(s: State, value: int) -> int:
+def is_in_range(s: FastState, value: int) -> int:
     return 0 <= value <= MAX_VALUE
 
 
 @native
-def set_lock(s: State, lock: int, value: int) -> int:
+def set_lock(s: FastState, lock: int, value: int) -> int:
     s.lock_value[lock] = value & MAX_VALUE
-    record(s, Event.LOCK, 0, lock, value & MAX_VALUE)
+    record(s, TraceEvent.LOCK, 0, lock, value & MAX_VALUE)
     fire(s, lock)
     return 0

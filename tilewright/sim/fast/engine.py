@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
 from tilewright.sim.fast import agenda, loop, streams, trees
-from tilewright.sim.fast.state import NONE, ROW, Exit, Kind, State, native
-from tilewright.sim.trace import LIMIT, Event, Rows, Trace
+from tilewright.sim.fast.state import NONE, ROW, Exit, FastState, TurnKind, native
+from tilewright.sim.trace import LIMIT, Rows, Trace, TraceEvent
 
 if TYPE_CHECKING:
     from tilewright.sim.fast.blocks import FastFifo, FastSlave
@@ -22,9 +22,9 @@ Handler = Callable[[int, int], int]
 
 
 class FastEngine(Engine):
-    """Time, and everybody's turns, are in the state."""
+    """Time, and the turns of all parts, are in the state."""
 
-    def __init__(self, state: State):
+    def __init__(self, state: FastState):
         self.state = state
         state.patience = PATIENCE
         state.breath = loop.BREATH
@@ -73,7 +73,7 @@ class FastEngine(Engine):
         return [*self.processes, *self.views()]
 
     def schedule(self, at: int, actor: Actor) -> None:
-        self.state.part_kind[actor.rank] = Kind.PYTHON
+        self.state.part_kind[actor.rank] = TurnKind.PYTHON
         self.state.part_looks[actor.rank] = int(actor.looks)
         self.by_part[actor.rank] = actor
         self._schedule(actor.rank, at)
@@ -111,7 +111,7 @@ class FastEngine(Engine):
             if code == Exit.LATER:
                 self._end_cycle_by_words()
                 return True
-            if code != Exit.NOBODY_MOVES:
+            if code != Exit.STUCK:
                 first = self._serve(code)
             elif not self._goes_on_by_words():
                 return False
@@ -122,9 +122,9 @@ class FastEngine(Engine):
         return self.step(part) if code == Exit.STEP else self.handlers[code](part, value)
 
     def _goes_on_by_words(self) -> bool:
-        """Nobody moves: let words in blocks go on one by one, so that everybody finds out what it waits for, and when.
+        """No part moves: let words in blocks go on one by one, so that each finds out what it waits for, and when.
 
-        Somebody who looks again and again goes on for ever, so then only what happens in this cycle matters.
+        A part that looks again and again goes on for ever, so then only what happens in this cycle matters.
         """
         if not self.state.adopted:
             return False
@@ -136,12 +136,12 @@ class FastEngine(Engine):
         return True
 
     def _end_cycle_by_words(self) -> None:
-        """Let words in blocks come to where they are at the end of this cycle, and everybody to what it waits for."""
+        """Let words in blocks come to where they are at the end of this cycle, and all parts to what they wait for."""
         self.state.exit_part = len(self.state.part_kind)
         self.settle()
         self.state.blocks = 0
         first = NONE
-        while (code := self._finish_cycle(first)) != Exit.NOBODY_MOVES:
+        while (code := self._finish_cycle(first)) != Exit.STUCK:
             first = self._serve(code)
 
     def settle(self) -> None:
@@ -169,7 +169,7 @@ class FastTrace(Trace):
         self._fast = engine
         self._full: list[Rows] = []
 
-    def record(self, event: Event, part: int, a: int = 0, b: int = 0) -> None:
+    def record(self, event: TraceEvent, part: int, a: int = 0, b: int = 0) -> None:
         if self._fast.state.trace_count >= self._fast.state.trace_limit:
             self.drain()
         self._fast.record(event, part, a, b)
@@ -203,7 +203,7 @@ class FastTrace(Trace):
         now = self._fast.now
         for number, rows in enumerate(self._full):
             time, part = rows[:, 0], rows[:, 2]
-            ahead = (rows[:, 1] == Event.FLOW) & ((time > now) | (time == now) & (part >= acting))
+            ahead = (rows[:, 1] == TraceEvent.FLOW) & ((time > now) | (time == now) & (part >= acting))
             if ahead.any():
                 self._full[number] = rows[~ahead]
 

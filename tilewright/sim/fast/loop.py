@@ -7,16 +7,16 @@ from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, CYCLES
 from tilewright.sim.fast.agenda import marked_now, next_part, record, schedule, wait_for
 from tilewright.sim.fast.channels import MOVING_ON, is_in_range, set_lock, step_channel
-from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, Kind, State, StopKind, Waiting, native
+from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, FastState, StopKind, TurnKind, WaitKind, native
 from tilewright.sim.fast.streams import step_stream
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 BREATH = 1 << 18
 """Events after which Python gets a chance to look around."""
 
 
 @native
-def step_core(s: State, part: int) -> int:
+def step_core(s: FastState, part: int) -> int:
     core = s.part_index[part]
     while True:
         step = s.core_step[core]
@@ -27,7 +27,7 @@ def step_core(s: State, part: int) -> int:
             call_address(s.core_resume[core], s.core_handle[core])
             code = after_stop(s, part, core)
         elif step == CoreStep.SERVED:
-            record(s, Event.GO, part, load64(s.core_context[core] + CODE) - FIRST_WAIT, 0)
+            record(s, TraceEvent.GO, part, load64(s.core_context[core] + CODE) - FIRST_WAIT, 0)
             s.core_step[core] = CoreStep.RESUME
         elif step == CoreStep.STOPPED:
             code = after_stop(s, part, core)
@@ -40,7 +40,7 @@ def step_core(s: State, part: int) -> int:
 
 
 @native
-def after_stop(s: State, part: int, core: int) -> int:
+def after_stop(s: FastState, part: int, core: int) -> int:
     """The program has stopped: let the cycles pass that it took."""
     context = s.core_context[core]
     code = load64(context + CODE)
@@ -60,16 +60,16 @@ def after_stop(s: State, part: int, core: int) -> int:
 
 
 @native
-def dispatch(s: State, part: int, core: int) -> int:
+def dispatch(s: FastState, part: int, core: int) -> int:
     """Do what the program stopped for."""
     code = load64(s.core_context[core] + CODE)
     if code == FINISHED:
         s.core_step[core] = CoreStep.FINISHED
-        record(s, Event.CORE_END, part, 0, 0)
+        record(s, TraceEvent.CORE_END, part, 0, 0)
         return Exit.CORE_DONE
     if code == IDLE:
         s.core_step[core] = CoreStep.IDLE
-        s.part_wait[part] = Waiting.LOOP
+        s.part_wait[part] = WaitKind.LOOP
         return Exit.GO_ON
     s.core_step[core] = CoreStep.RESUME
     if code == PAUSED:
@@ -86,7 +86,7 @@ def dispatch(s: State, part: int, core: int) -> int:
 
 
 @native
-def release_for_core(s: State, core: int, stop: int) -> int:
+def release_for_core(s: FastState, core: int, stop: int) -> int:
     lock = s.stop_lock[stop]
     value = s.lock_value[lock] + load64(s.core_context[core] + s.stop_slot[stop])
     if not is_in_range(s, value):
@@ -97,7 +97,7 @@ def release_for_core(s: State, core: int, stop: int) -> int:
 
 
 @native
-def acquire_for_core(s: State, part: int, core: int) -> int:
+def acquire_for_core(s: FastState, part: int, core: int) -> int:
     stop = s.core_stops[core] + load64(s.core_context[core] + CODE) - FIRST_WAIT
     lock = s.stop_lock[stop]
     amount = load64(s.core_context[core] + s.stop_slot[stop])
@@ -107,8 +107,8 @@ def acquire_for_core(s: State, part: int, core: int) -> int:
     if not is_granted:
         if s.core_waited[core] == 0:
             s.core_waited[core] = 1
-            record(s, Event.LOCK_WAIT, part, lock, 0)
-        wait_for(s, part, lock, Waiting.LOCK)
+            record(s, TraceEvent.LOCK_WAIT, part, lock, 0)
+        wait_for(s, part, lock, WaitKind.LOCK)
         return Exit.GO_ON
     if takes:
         if not is_in_range(s, has - amount):
@@ -116,38 +116,38 @@ def acquire_for_core(s: State, part: int, core: int) -> int:
             return Exit.LOCK_RANGE
         set_lock(s, lock, has - amount)
     if s.core_waited[core] != 0:
-        record(s, Event.LOCK_GO, part, lock, 0)
+        record(s, TraceEvent.LOCK_GO, part, lock, 0)
     s.core_step[core] = CoreStep.RESUME
     schedule(s, part, s.now + s.lock_cycles)
     return Exit.GO_ON
 
 
 @native
-def act(s: State, part: int) -> int:
+def act(s: FastState, part: int) -> int:
     """Let a part have its turn."""
     kind = s.part_kind[part]
     s.exit_part = part
-    if kind == Kind.STREAM:
+    if kind == TurnKind.STREAM:
         return step_stream(s, part)
-    if kind == Kind.CHANNEL:
+    if kind == TurnKind.CHANNEL:
         return step_channel(s, part)
-    if kind == Kind.CORE:
+    if kind == TurnKind.CORE:
         return step_core(s, part)
-    if kind == Kind.PYTHON:
+    if kind == TurnKind.PYTHON:
         return Exit.STEP
     return Exit.GO_ON
 
 
 @native.entry
-def go(s: State, first: int) -> int:
-    """Let `first` go on, unless it is NONE, then everybody else in turn; gives why it stopped: an `Exit`."""
+def go(s: FastState, first: int) -> int:
+    """Let `first` go on, unless it is NONE, then all others in turn; gives why it stopped: an `Exit`."""
     if first != NONE:
         code = act(s, first)
         if code != Exit.GO_ON:
             return code
     while True:
         if s.looks > s.patience:
-            return Exit.NOBODY_MOVES
+            return Exit.STUCK
         if s.trace_count >= s.trace_limit:
             return Exit.TRACE
         if s.events >= s.breath:
@@ -155,7 +155,7 @@ def go(s: State, first: int) -> int:
             return Exit.BREATHE
         part = next_part(s)
         if part == NONE:
-            return Exit.NOBODY_MOVES
+            return Exit.STUCK
         if part == LATER:
             return Exit.LATER
         s.events += 1
@@ -170,7 +170,7 @@ def go(s: State, first: int) -> int:
 
 
 @native.entry
-def finish_cycle(s: State, first: int) -> int:
+def finish_cycle(s: FastState, first: int) -> int:
     """`go`, but only for those who have a turn in this cycle."""
     code: int = Exit.GO_ON
     if first != NONE:
@@ -178,7 +178,7 @@ def finish_cycle(s: State, first: int) -> int:
     while code == Exit.GO_ON:
         part = marked_now(s)
         if part == NONE:
-            return Exit.NOBODY_MOVES
+            return Exit.STUCK
         if s.part_due[part] == s.now:
             s.part_due[part] = NONE
             code = act(s, part)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
-from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
@@ -32,32 +31,29 @@ from tilewright.sim.fast.state import (
     BD_NUMBERS,
     NONE,
     REGIONS,
-    SLOTS,
     BdField,
     ChannelStep,
     CoreStep,
-    Kind,
     TreeKind,
-    Waiting,
+    TurnKind,
+    WaitKind,
 )
 from tilewright.sim.fast.views import Views
-from tilewright.sim.faults import Judge
+from tilewright.sim.faults import FaultPolicy
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
-from tilewright.sim.register_roles import RegisterRole, Role
+from tilewright.sim.register_roles import RegisterEffect, RegisterRole
 from tilewright.sim.switch import Arbiter, PortName, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Trace
-
-assert NUM_SLAVE_SLOTS == SLOTS, "the columns of the state have room for what the registers say"
 
 
 class FastMachine(Machine):
     """The machine of `sim.machine`, faster."""
 
-    def __init__(self, model: DeviceModel, judge: Judge | None = None, timing: Timing | None = None):
+    def __init__(self, model: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None):
         self.numbering = numbering_of(model.name)
         self.state = self.numbering.new_state(timing or timing_of(model.arch))
         self.fast = FastEngine(self.state)
@@ -74,7 +70,7 @@ class FastMachine(Machine):
         self._fifo_places = {number: place for place, number in self.numbering.fifos.items()}
         self._carried = set[int]()
         self._channels: dict[int, FastChannel] = {}
-        super().__init__(model, judge, timing)
+        super().__init__(model, policy, timing)
 
     # What the machine is made of.
 
@@ -86,7 +82,7 @@ class FastMachine(Machine):
 
     def make_locks(self, place: TileId, count: int) -> list[Lock]:
         first = self.numbering.locks_of_tiles if self._is_beyond else self.first_lock(place)
-        made: list[Lock] = [FastLock(self.fast, place, n, first + n, self.judge, self.trace) for n in range(count)]
+        made: list[Lock] = [FastLock(self.fast, place, n, first + n, self.policy, self.trace) for n in range(count)]
         self._locks[first : first + count] = made
         return made
 
@@ -94,7 +90,7 @@ class FastMachine(Machine):
         if self._is_beyond:
             return super().make_switch(place, register)
         blocks = FastStreamBlocks(self.fast, self.numbering)
-        switch = FastSwitch(self.fast, self.model, place, register, self.judge, self.timing, blocks)
+        switch = FastSwitch(self.fast, self.model, place, register, self.policy, self.timing, blocks)
         number = self.numbering.tiles[place]
         switch.bind(self.fast, number, self._forget_trees)
         switch.configured = NativeSignal(self.fast, self.state.signal_switch + number)
@@ -103,7 +99,7 @@ class FastMachine(Machine):
     def make_channel(self, tile: Tile, direction: DmaDirection, number: int) -> Channel:
         if self._is_beyond:
             return super().make_channel(tile, direction, number)
-        part = self.roster.number(PartKind.CHANNEL, tile.place, (direction, number))
+        part = self.part_ids.number(PartKind.CHANNEL, tile.place, (direction, number))
         index = self.numbering.channels[tile.place, direction, number]
         made = self._channels[part] = FastChannel(self.fast, tile, direction, number, part, index)
         return made
@@ -112,7 +108,7 @@ class FastMachine(Machine):
         return NativeSignal(self.fast, self.state.signal_mux + self.numbering.tiles[place])
 
     def mem_tile(self, place: TileId) -> Tile | None:
-        """The one west of a partition has no streams and no channels that anybody uses."""
+        """The one west of a partition has no streams and no channels that are used."""
         self._is_beyond = place not in self.tiles
         found = super().mem_tile(place)
         self._is_beyond = False
@@ -147,7 +143,7 @@ class FastMachine(Machine):
         self.state.close()
 
     def _empty(self) -> None:
-        """Let nobody be anywhere, and nothing be known."""
+        """Let no part have a turn, and nothing be known."""
         state = self.state
         for name in state.columns():
             if name not in ("trace_rows", "tree_words", "node_times"):
@@ -247,18 +243,18 @@ class FastMachine(Machine):
             super()._join(tile, name, fifo)
             return
         assert isinstance(fifo, FastFifo) and isinstance(slave, FastSlave)
-        part, number = self.roster.number(PartKind.STREAM, tile.place, name), fifo.number
-        self.state.part_kind[part] = Kind.STREAM
+        part, number = self.part_ids.number(PartKind.STREAM, tile.place, name), fifo.number
+        self.state.part_kind[part] = TurnKind.STREAM
         self.state.part_index[part] = self.state.stream_fifo[number] = number
         self.state.stream_slave[number] = slave.index
         self._carried.add(number)
-        self.fast.wait_for(part, self.state.signal_fifo + number, Waiting.EMPTY)
+        self.fast.wait_for(part, self.state.signal_fifo + number, WaitKind.EMPTY)
 
     def _run_channel(self, channel: Channel) -> None:
         assert isinstance(channel, FastChannel)
         state, index, tile = self.state, channel.index, channel.home
         sends = channel.direction is DmaDirection.MM2S
-        state.part_kind[channel.part] = Kind.CHANNEL
+        state.part_kind[channel.part] = TurnKind.CHANNEL
         state.part_index[channel.part] = index
         state.channel_step[index] = ChannelStep.IDLE
         state.channel_part[index] = channel.part
@@ -277,7 +273,7 @@ class FastMachine(Machine):
         state.channel_port[index] = port.index if isinstance(port, FastSlave) else port.number
         state.channel_token_port[index] = token.index
         channel.make_room(0)
-        self.fast.wait_for(channel.part, state.signal_task + index, Waiting.TASK)
+        self.fast.wait_for(channel.part, state.signal_task + index, WaitKind.TASK)
 
     def restart_channel(self, channel: Channel) -> None:
         assert isinstance(channel, FastChannel)
@@ -288,7 +284,7 @@ class FastMachine(Machine):
         self._run_channel(channel)
 
     def _stop_core(self, tile: Tile) -> None:
-        part = self.roster.number(PartKind.CORE, tile.place)
+        part = self.part_ids.number(PartKind.CORE, tile.place)
         actor = self.fast.by_part.pop(part, None)
         if actor is not None and not actor.done:
             actor.stop()
@@ -296,17 +292,17 @@ class FastMachine(Machine):
         self.services.end_activation(part)
 
     def _start_core(self, tile: Tile, program: BoundCore) -> None:
-        part = self.roster.number(PartKind.CORE, tile.place)
+        part = self.part_ids.number(PartKind.CORE, tile.place)
         self.services.begin_core(part, self.numbering.cores[tile.place], program)
 
     def core_is_done(self, tile: Tile) -> bool:
-        part = self.roster.number(PartKind.CORE, tile.place)
+        part = self.part_ids.number(PartKind.CORE, tile.place)
         return part in self.services.activations and (
             self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED
         )
 
     def name_of(self, part: int) -> str:
-        tile = self.roster.parts[part].tile
+        tile = self.part_ids.parts[part].tile
         assert tile is not None
         return f"the core of {self.tiles[tile]}"
 
@@ -323,7 +319,7 @@ class FastMachine(Machine):
             self.state.bd_known[number] = 0
 
     def register_written(self, tile: Tile, role: RegisterRole) -> None:
-        if role.role in (Role.SHIM_MUX, Role.PLAIN):
+        if role.effect in (RegisterEffect.SHIM_MUX, RegisterEffect.PLAIN):
             for channel in tile.channels.values():
                 assert isinstance(channel, FastChannel)
                 self.state.channel_joined[channel.index] = int(tile.is_joined(channel))

@@ -1,4 +1,4 @@
-"""Which number each stream, slave port, channel and so on of a device has in the columns of the state."""
+"""Numbers of the streams, slave ports, channels and so on of a device: their places in the columns of the state."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.timing import Timing
@@ -17,13 +18,12 @@ from tilewright.sim.fast.state import (
     MAX_TARGETS,
     REGIONS,
     ROW,
-    SLOTS,
     TIMES,
     WHEEL,
     WORD_BITS,
-    State,
+    FastState,
 )
-from tilewright.sim.parts import Roster, roster_of
+from tilewright.sim.parts import PartIds, part_ids_of
 from tilewright.sim.switch import NUM_ARBITERS, names_of
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Numbering:
 
     def __init__(self, model: DeviceModel):
         self.model = model
-        self.roster: Roster = roster_of(model.name)
+        self.part_ids: PartIds = part_ids_of(model.name)
         self.tiles = {tile: number for number, tile in enumerate(model.tiles)}
         switches = {tile: model.architecture.switches[model.tile_type(*tile)] for tile in self.tiles}
         self.fifos = _numbered((tile, name) for tile in self.tiles for name in names_of(switches[tile].masters))
@@ -58,14 +58,14 @@ class Numbering:
         self.bds = sum(r.bds for r in resources)
         self.locks_of_tiles = sum(r.locks for r in resources)
         self.locks = self.locks_of_tiles + (model.resources(TileType.MemTile).locks if model.is_virtualized else 0)
-        """With those of the mem tile west of a partition, which is nobody's."""
+        """With those of the mem tile west of a partition, which no design owns."""
 
     def arbiter(self, tile: TileId, number: int) -> int:
         return self.tiles[tile] * NUM_ARBITERS + number
 
-    def new_state(self, timing: Timing) -> State:
+    def new_state(self, timing: Timing) -> FastState:
         """A state with room for the device, and nothing in it."""
-        tiles, parts, fifos, channels = len(self.tiles), len(self.roster), len(self.fifos), len(self.channels)
+        tiles, parts, fifos, channels = len(self.tiles), len(self.part_ids), len(self.fifos), len(self.channels)
         words = -(-parts // WORD_BITS)
         groups = -(-words // WORD_BITS)
         depth = max(timing.local_depth, timing.external_depth)
@@ -79,8 +79,8 @@ class Numbering:
             "fifo": fifos,
             "beat": fifos * ring,
             "slave": len(self.slaves),
-            "rule": len(self.slaves) * SLOTS,
-            "target": len(self.slaves) * SLOTS * MAX_TARGETS,
+            "rule": len(self.slaves) * NUM_SLAVE_SLOTS,
+            "target": len(self.slaves) * NUM_SLAVE_SLOTS * MAX_TARGETS,
             "arbiter": tiles * NUM_ARBITERS,
             "lock": self.locks,
             "channel": channels,
@@ -100,8 +100,8 @@ class Numbering:
             "node_times": self.senders * NODES * TIMES,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
         }
-        columns = State.columns()
-        state = State(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
+        columns = FastState.columns()
+        state = FastState(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
         state.wheel_words, state.summary_words, state.ring = words, groups, ring
         state.channels = channels
         state.host_first = state.host_end = tiles * REGIONS

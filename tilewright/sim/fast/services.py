@@ -1,4 +1,4 @@
-"""What native code comes back for: the rare things that Python does."""
+"""Services of Python for native code, which comes back for what is rare."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import CallOp
 
 from tilewright.device import LockAction
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
-from tilewright.sim.core_binding import CoreAsker, TilePort
-from tilewright.sim.core_code import Stop
-from tilewright.sim.descriptors import PAD, WORD_BYTES, Descriptor, LockUse, word_offsets
+from tilewright.sim.core_binding import CoreAsker, TileCorePort
+from tilewright.sim.core_code import SuspendPoint
+from tilewright.sim.descriptors import PAD, BdLock, BufferDescriptor, word_offsets
 from tilewright.sim.dma import Token, packet_header
 from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels
@@ -25,11 +26,11 @@ from tilewright.sim.fast.state import (
     ChannelStep,
     CoreStep,
     Exit,
-    Kind,
     StopKind,
-    Waiting,
+    TurnKind,
+    WaitKind,
 )
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 if TYPE_CHECKING:
     from tilewright.sim.fast.machine import FastMachine
@@ -75,10 +76,10 @@ class Services:
     def next_task(self, part: int, _: int) -> int:
         channel = self.machine.channel_of(part)
         if not channel.queue:
-            self.engine.wait_for(part, self.state.signal_task + channel.index, Waiting.TASK)
+            self.engine.wait_for(part, self.state.signal_task + channel.index, WaitKind.TASK)
             return NONE
         task, loaded = channel.take_task()
-        self.machine.trace.record(Event.TASK, part, task.start_bd)
+        self.machine.trace.record(TraceEvent.TASK, part, task.start_bd)
         index = channel.index
         self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
         self.state.channel_left[index] = task.runs
@@ -94,7 +95,7 @@ class Services:
     def end_task(self, part: int, _: int) -> int:
         channel = self.machine.channel_of(part)
         assert channel.running is not None
-        self.machine.trace.record(Event.TASK_END, part, channel.running.start_bd, int(channel.running.token))
+        self.machine.trace.record(TraceEvent.TASK_END, part, channel.running.start_bd, int(channel.running.token))
         channel.running = None
         self.state.channel_step[channel.index] = ChannelStep.IDLE
         return part
@@ -104,7 +105,7 @@ class Services:
         if not channel.tile.can_use(bd, channel.number):
             transfer = channel.transfer
             assert transfer is not None
-            self.machine.trace.record(Event.BD, part, bd)
+            self.machine.trace.record(TraceEvent.BD, part, bd)
             channel.refuse(transfer)
             self._follow_chain(channel.index, NONE)
             return part
@@ -169,7 +170,7 @@ class Services:
     def drop_word(self, part: int, slave: int) -> int:
         """A packet that goes nowhere: complain, and if that is all, lose the word."""
         state, index = self.state, int(self.state.part_index[part])
-        if state.part_kind[part] == Kind.STREAM:
+        if state.part_kind[part] == TurnKind.STREAM:
             fifo = self.engine.fifos[int(state.stream_fifo[index])]
             word = int(state.beat_word[fifo.number * state.ring + state.fifo_head[fifo.number]])
             self.engine.slaves[slave].complain(word, fifo)
@@ -196,7 +197,7 @@ class Services:
     def change_lock(self, part: int, number: int) -> int:
         """A lock leaves its range: complain, and if that is all, let it wrap around."""
         lock = self.machine.lock_at(number)
-        if self.state.part_kind[part] == Kind.CHANNEL:
+        if self.state.part_kind[part] == TurnKind.CHANNEL:
             channel = self.machine.channel_of(part)
             lock.release(channel.number_of(BdField.RELEASE_VALUE), channel.transfer)
             return part if self._end_descriptor(part, channel.index) == MOVING_ON else NONE
@@ -214,7 +215,7 @@ class Services:
         """Let a core have its first turn."""
         self.end_activation(part)
         self.activations[part] = Activation(bound.program, bound.port)
-        self.state.part_kind[part] = Kind.CORE
+        self.state.part_kind[part] = TurnKind.CORE
         self.state.part_index[part] = core
         self.state.core_step[core] = CoreStep.START
         self.engine.schedule_part(part, self.state.now)
@@ -226,7 +227,7 @@ class Services:
 
     def start_core(self, part: int, _: int) -> int:
         activation, core = self.activations[part], int(self.state.part_index[part])
-        activation.port.record(Event.CORE)
+        activation.port.record(TraceEvent.CORE)
         self._put_stops(core, activation)
         activation.start()
         self.state.core_context[core] = activation.context_address
@@ -253,7 +254,7 @@ class Services:
         stop = activation.code.stops[code - FIRST_WAIT]
         if not isinstance(stop.op, CallOp):
             return self._serve(part, activation.serve(code))
-        activation.port.record(Event.WAIT, code - FIRST_WAIT)
+        activation.port.record(TraceEvent.WAIT, code - FIRST_WAIT)
         outcome = activation.kernel_call(stop).begin()
         if not isinstance(outcome, int):
             return self._serve(part, activation.ended(outcome, code - FIRST_WAIT))
@@ -265,11 +266,11 @@ class Services:
 
     def _serve(self, part: int, process: Process[None]) -> int:
         """A process of Python has the part until it is over."""
-        name, tile = self.machine.name_of(part), self.machine.roster.parts[part].tile
+        name, tile = self.machine.name_of(part), self.machine.part_ids.parts[part].tile
         actor = Actor(self.engine, name, process, tile, part)
         self.engine.processes.append(actor)
         self.engine.by_part[part] = actor
-        self.state.part_kind[part] = Kind.PYTHON
+        self.state.part_kind[part] = TurnKind.PYTHON
         return self.engine.step(part)
 
     def after_step(self, part: int, actor: Actor) -> int:
@@ -277,7 +278,7 @@ class Services:
         if not actor.done or part not in self.activations:
             return NONE
         self.engine.processes.remove(actor)
-        self.state.part_kind[part] = Kind.CORE
+        self.state.part_kind[part] = TurnKind.CORE
         return part
 
     def trap(self, part: int, code: int) -> int:
@@ -297,7 +298,7 @@ class Services:
         return NONE
 
 
-def descriptor_numbers(channel: FastChannel, descriptor: Descriptor) -> list[int]:
+def descriptor_numbers(channel: FastChannel, descriptor: BufferDescriptor) -> list[int]:
     """All numbers of a descriptor, for a channel that runs it."""
     numbers = [0] * BD_NUMBERS
     numbers[BdField.VALID] = int(descriptor.valid)
@@ -316,13 +317,13 @@ def descriptor_numbers(channel: FastChannel, descriptor: Descriptor) -> list[int
     return numbers
 
 
-def _lock(channel: FastChannel, use: LockUse | None) -> tuple[int, int]:
+def _lock(channel: FastChannel, use: BdLock | None) -> tuple[int, int]:
     if use is None:
         return NONE, 0
     return channel.tile.dma_lock(use.number, channel.number, channel.transfer).index, use.value
 
 
-def _put_pattern(numbers: list[int], descriptor: Descriptor) -> None:
+def _put_pattern(numbers: list[int], descriptor: BufferDescriptor) -> None:
     numbers[BdField.DIMENSIONS] = len(descriptor.dimensions)
     for level, dimension in enumerate(descriptor.dimensions):
         numbers[BdField.WRAP + level] = dimension.wrap
@@ -348,12 +349,12 @@ def _put_rows(numbers: list[int]) -> None:
         numbers[BdField.PITCH], numbers[BdField.WIDTH] = pitch * WORD_BYTES, width * WORD_BYTES
 
 
-def core_port(activation: Activation) -> TilePort:
-    assert isinstance(activation.port, TilePort)
+def core_port(activation: Activation) -> TileCorePort:
+    assert isinstance(activation.port, TileCorePort)
     return activation.port
 
 
-def stop_kind(stop: Stop) -> StopKind:
+def stop_kind(stop: SuspendPoint) -> StopKind:
     if not isinstance(stop.op, UseLockOp):
         return StopKind.SERVICE
     if not stop.op.is_acquire:

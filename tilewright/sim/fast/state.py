@@ -1,4 +1,4 @@
-"""What the fast model knows of a machine, as numbers: the fields that its functions and Python share."""
+"""The state of the fast model's machine as numbers that its native functions and Python share."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ WORD_BITS = 32
 """Parts in a word of the wheel."""
 FAR = 1 << 14
 """Turns that the agenda keeps for later cycles; more than there are parts."""
-SLOTS = 4
-"""Rules of a slave port for packets; a circuit uses the first."""
 MAX_TARGETS = 32
 """Master ports that one slave port can lead to."""
 BD_NUMBERS = 36
@@ -32,10 +30,10 @@ ROW = 5
 """Numbers in a row of the trace."""
 
 
-class Kind(IntEnum):
-    """Who plays a part."""
+class TurnKind(IntEnum):
+    """How a part takes its turns."""
 
-    NOBODY = 0
+    UNUSED = 0
     PYTHON = 1
     STREAM = 2
     CHANNEL = 3
@@ -98,7 +96,7 @@ class SlaveKind(IntEnum):
     PACKET = 2
 
 
-class Waiting(IntEnum):
+class WaitKind(IntEnum):
     """Why a part does not move."""
 
     NOTHING = 0
@@ -117,7 +115,7 @@ class Exit(IntEnum):
     """Why native code returns: what Python has to do next, for the part `exit_part`."""
 
     GO_ON = 0
-    NOBODY_MOVES = 1
+    STUCK = 1
     STEP = 2
     """A process of Python has its turn."""
     TASK = 3
@@ -200,8 +198,10 @@ class BdField(IntEnum):
     """Bytes from the first to the last one of a row."""
 
 
-class State(SharedState):
-    """Columns are indexed by what the first word of their name says; parts by the roster."""
+class FastState(SharedState):
+    """Columns are indexed by what the first word of their name says; parts by their ids."""
+
+    # Turns: the agenda's wheel of the next cycles, a heap of later ones, and the parts.
 
     now: Number
     events: Number
@@ -213,44 +213,15 @@ class State(SharedState):
     patience: Number
     exit_part: Number
     exit_value: Number
-    ring: Number
-    """Words that there is room for in each stream; a power of two."""
     wheel_words: Number
-    summary_words: Number
-    far_count: Number
-    trace_count: Number
-    trace_limit: Number
-    lock_cycles: Number
-    descriptor_cycles: Number
-    channels: Number
-    blocks: Number
-    """Whether words move in blocks where they can."""
-    trees: Number
-    adopted: Number
-    """Trees that have streams."""
-    host_word_cost: Number
-    """Of host memory, in fractions of a cycle."""
-    host_free_at: Number
-    burst_words: Number
-    watches: Number
-    """Whether transfers that meet matter."""
-    host_first: Number
-    """Host buffers are regions from this number on."""
-    host_end: Number
-    signal_fifo: Number
-    """Signals are numbered: locks, then streams, arbiters, switches, multiplexers, channels' queues."""
-    signal_arbiter: Number
-    signal_switch: Number
-    signal_mux: Number
-    signal_task: Number
-
     wheel: Column
     """Bits of parts, for each of the next cycles."""
+    summary_words: Number
     summary: Column
     """Bits of words in the wheel that are not 0."""
+    far_count: Number
     far_time: Column
     far_part: Column
-
     part_kind: Column
     part_due: Column
     part_looks: Column
@@ -260,11 +231,25 @@ class State(SharedState):
     """What it waits for."""
     part_next: Column
     """The next part that waits for the same."""
+    part_index: Column
+    """Which channel, core or stream a part is."""
+
+    # Signals that parts wait for, numbered: locks, then streams, arbiters, switches, multiplexers, channels' queues.
+
+    signal_fifo: Number
+    """The first signal of a stream; the numbers of locks come before it."""
+    signal_arbiter: Number
+    signal_switch: Number
+    signal_mux: Number
+    signal_task: Number
     signal_first: Column
 
+    # Streams.
+
+    ring: Number
+    """Words that there is room for in each stream; a power of two."""
     stream_fifo: Column
     stream_slave: Column
-
     fifo_count: Column
     fifo_head: Column
     fifo_depth: Column
@@ -274,6 +259,8 @@ class State(SharedState):
     beat_word: Column
     beat_last: Column
     beat_ready: Column
+
+    # Switches.
 
     slave_known: Column
     slave_kind: Column
@@ -289,11 +276,20 @@ class State(SharedState):
     target_drops: Column
     arbiter_held: Column
 
+    # Locks.
+
+    lock_cycles: Number
     lock_value: Column
 
+    # Descriptors.
+
+    descriptor_cycles: Number
     bd_known: Column
     bd_number: Column
 
+    # DMA channels.
+
+    channels: Number
     channel_step: Column
     channel_part: Column
     channel_tile: Column
@@ -338,13 +334,34 @@ class State(SharedState):
     """Whether Python has looked at whether the transfer meets others."""
     channel_descriptor: Column
     """The numbers of the descriptor that it runs."""
+    channel_kind: Column
+    """What is known of the circuit it sends to."""
+    channel_slot: Column
+    """The tree that its circuit would be."""
+    channel_tree: Column
+    """1 more than the tree that it sends to; 0 while words move one by one."""
+    channel_node: Column
+    """1 more than the node that it is the end of."""
 
+    # Memories: those of the host, and those that the DMA of a tile reaches.
+
+    host_word_cost: Number
+    """Of host memory, in fractions of a cycle."""
+    host_free_at: Number
+    host_first: Number
+    """Host buffers are regions from this number on."""
+    host_end: Number
+    burst_words: Number
+    watches: Number
+    """Whether transfers that meet matter."""
     tile_is_shim: Column
     tile_adjacent: Column
     """How many channels of a mem tile reach its neighbours."""
     region_low: Column
     region_high: Column
     region_data: Column
+
+    # Cores.
 
     core_step: Column
     core_context: Column
@@ -357,14 +374,13 @@ class State(SharedState):
     stop_lock: Column
     stop_slot: Column
 
-    channel_kind: Column
-    """What is known of the circuit it sends to."""
-    channel_slot: Column
-    """The tree that its circuit would be."""
-    channel_tree: Column
-    """1 more than the tree that it sends to; 0 while words move one by one."""
-    channel_node: Column
-    """1 more than the node that it is the end of."""
+    # Trees: circuits on which words move in blocks.
+
+    trees: Number
+    blocks: Number
+    """Whether words move in blocks where they can."""
+    adopted: Number
+    """Trees that have streams."""
     tree_channel: Column
     tree_root: Column
     """The node that stands for the channel; those of the streams follow it, the ones next to the channel first."""
@@ -398,10 +414,12 @@ class State(SharedState):
     node_limit: Column
     node_times: Column
 
-    part_index: Column
-    """Which channel, core or stream a part is."""
+    # The trace.
+
+    trace_count: Number
+    trace_limit: Number
     trace_rows: Column
 
 
-native = CompiledFunctions(State)
+native = CompiledFunctions(FastState)
 """Marks the functions that become machine code; they call each other by name, so all modules of them share this one."""

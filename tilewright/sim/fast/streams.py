@@ -1,16 +1,18 @@
-"""Words through the switches: `fifo` and `switch` once more, in numbers."""
+"""Words through the switches as native code; `sim.fifo` and `sim.switch` are the meaning."""
 
 from __future__ import annotations
 
+from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.packets import PacketHeader
 from tilewright.sim.fast.agenda import fire, schedule, wait_for
-from tilewright.sim.fast.state import MAX_TARGETS, NONE, SLOTS, Exit, SlaveKind, State, Waiting, native
+from tilewright.sim.fast.state import MAX_TARGETS, NONE, Exit, FastState, SlaveKind, WaitKind, native
 
-PACKET_ID = 31
-"""The bits of a header that hold the packet's id: device/packets.py; checked by a test."""
+PACKET_ID = PacketHeader.id.mask
+"""Native code knows integers of its module, not attributes of what is in them."""
 
 
 @native.entry
-def push_beat(s: State, fifo: int, word: int, last: int) -> int:
+def push_beat(s: FastState, fifo: int, word: int, last: int) -> int:
     at = fifo * s.ring + ((s.fifo_head[fifo] + s.fifo_count[fifo]) & (s.ring - 1))
     s.beat_word[at] = word
     s.beat_last[at] = last
@@ -23,7 +25,7 @@ def push_beat(s: State, fifo: int, word: int, last: int) -> int:
 
 
 @native.entry
-def pop_beat(s: State, fifo: int) -> int:
+def pop_beat(s: FastState, fifo: int) -> int:
     s.fifo_head[fifo] = (s.fifo_head[fifo] + 1) & (s.ring - 1)
     s.fifo_count[fifo] -= 1
     if s.signal_first[s.signal_fifo + fifo] != NONE:
@@ -32,10 +34,10 @@ def pop_beat(s: State, fifo: int) -> int:
 
 
 @native
-def head_is_ready(s: State, part: int, fifo: int) -> int:
+def head_is_ready(s: FastState, part: int, fifo: int) -> int:
     """Whether a word can be taken now; if not, the part gets its turn when that may have changed."""
     if s.fifo_count[fifo] == 0:
-        wait_for(s, part, s.signal_fifo + fifo, Waiting.EMPTY)
+        wait_for(s, part, s.signal_fifo + fifo, WaitKind.EMPTY)
         return 0
     ready = s.beat_ready[fifo * s.ring + s.fifo_head[fifo]]
     if ready > s.now:
@@ -45,7 +47,7 @@ def head_is_ready(s: State, part: int, fifo: int) -> int:
 
 
 @native
-def step_stream(s: State, part: int) -> int:
+def step_stream(s: FastState, part: int) -> int:
     """Pass on one word that came over a wire."""
     stream = s.part_index[part]
     fifo = s.stream_fifo[stream]
@@ -56,7 +58,7 @@ def step_stream(s: State, part: int) -> int:
 
 
 @native.entry
-def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) -> int:
+def pass_on(s: FastState, part: int, slave: int, word: int, last: int, fifo: int) -> int:
     """Move a word, which comes from `fifo` if that is not NONE, to wherever a slave port leads.
 
     Once it is done, the part has its next turn one cycle later. Gives why Python is needed, else GO_ON; the part then
@@ -69,9 +71,9 @@ def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) ->
             s.exit_value = slave
             return Exit.ROUTE
         if s.slave_kind[slave] == SlaveKind.NOWHERE:
-            wait_for(s, part, s.signal_switch + s.slave_switch[slave], Waiting.NOWHERE)
+            wait_for(s, part, s.signal_switch + s.slave_switch[slave], WaitKind.NOWHERE)
             return Exit.GO_ON
-        rule = slave * SLOTS
+        rule = slave * NUM_SLAVE_SLOTS  # a circuit uses the first of a port's rules
         if s.slave_kind[slave] == SlaveKind.PACKET:
             is_header = 1
             rule = find_rule(s, slave, word)
@@ -81,7 +83,7 @@ def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) ->
             arbiter = s.rule_arbiter[rule]
             if s.arbiter_held[arbiter] != slave:
                 if s.arbiter_held[arbiter] != NONE:
-                    wait_for(s, part, s.signal_arbiter + arbiter, Waiting.ARBITER)
+                    wait_for(s, part, s.signal_arbiter + arbiter, WaitKind.ARBITER)
                     return Exit.GO_ON
                 s.arbiter_held[arbiter] = slave
     targets = rule * MAX_TARGETS
@@ -90,7 +92,7 @@ def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) ->
         if is_header == 0 or s.target_drops[target] == 0:
             other = s.target_fifo[target]
             if s.fifo_count[other] >= s.fifo_depth[other]:
-                wait_for(s, part, s.signal_fifo + other, Waiting.FULL)
+                wait_for(s, part, s.signal_fifo + other, WaitKind.FULL)
                 return Exit.GO_ON
     if fifo != NONE:
         pop_beat(s, fifo)
@@ -104,7 +106,7 @@ def pass_on(s: State, part: int, slave: int, word: int, last: int, fifo: int) ->
 
 
 @native
-def close_packet(s: State, slave: int, rule: int, last: int) -> int:
+def close_packet(s: FastState, slave: int, rule: int, last: int) -> int:
     """A word of a packet went on; the last one lets others through."""
     if last == 0:
         s.slave_open[slave] = rule
@@ -117,8 +119,8 @@ def close_packet(s: State, slave: int, rule: int, last: int) -> int:
 
 
 @native
-def find_rule(s: State, slave: int, header: int) -> int:
-    for rule in range(slave * SLOTS, slave * SLOTS + SLOTS):
+def find_rule(s: FastState, slave: int, header: int) -> int:
+    for rule in range(slave * NUM_SLAVE_SLOTS, slave * NUM_SLAVE_SLOTS + NUM_SLAVE_SLOTS):
         if s.rule_on[rule] != 0 and ((header & PACKET_ID) ^ s.rule_id[rule]) & s.rule_mask[rule] == 0:
             return rule
     return NONE

@@ -1,15 +1,15 @@
-"""A descriptor's words between memory and a channel: `descriptors` once more, in numbers."""
+"""Words of a descriptor between memory and a channel as native code; `sim.descriptors` is the meaning."""
 
 from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, State, native
+from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, FastState, native
 
 
 @native
-def find_region(s: State, channel: int, address: int) -> int:
-    """The memory that an address is in, as the DMA of a tile sees it; NONE where that is nobody's."""
+def find_region(s: FastState, channel: int, address: int) -> int:
+    """The memory that an address is in, as the DMA of a tile sees it; NONE where it is in none."""
     tile = s.channel_tile[channel]
     if s.tile_is_shim[tile] != 0:
         for region in range(s.host_first, s.host_end):
@@ -25,20 +25,20 @@ def find_region(s: State, channel: int, address: int) -> int:
 
 
 @native
-def field_of(s: State, channel: int, field: int) -> int:
+def field_of(s: FastState, channel: int, field: int) -> int:
     """A number of the descriptor that a channel runs."""
     return s.channel_descriptor[channel * BD_NUMBERS + field]
 
 
 @native
-def start_of(s: State, channel: int) -> int:
+def start_of(s: FastState, channel: int) -> int:
     """Where its words begin in this iteration, in bytes."""
     steps = field_of(s, channel, BdField.ITERATION) * field_of(s, channel, BdField.ITERATION_STEP)
     return field_of(s, channel, BdField.BASE) + WORD_BYTES * steps
 
 
 @native
-def move_words(s: State, channel: int) -> int:
+def move_words(s: FastState, channel: int) -> int:
     """Copy what the channel's descriptor describes into the channel's words, or out of them; 0 if it is not simple."""
     start = start_of(s, channel)
     if field_of(s, channel, BdField.LENGTH) == 0:
@@ -54,7 +54,7 @@ def move_words(s: State, channel: int) -> int:
 
 
 @native
-def move_line(s: State, channel: int, start: int) -> int:
+def move_line(s: FastState, channel: int, start: int) -> int:
     length = s.channel_descriptor[channel * BD_NUMBERS + BdField.LENGTH]
     region = find_region(s, channel, start)
     if region == NONE or start + WORD_BYTES * length > s.region_high[region]:
@@ -71,7 +71,7 @@ def move_line(s: State, channel: int, start: int) -> int:
 
 
 @native
-def move_pattern(s: State, channel: int, start: int) -> int:
+def move_pattern(s: FastState, channel: int, start: int) -> int:
     """Up to four dimensions, each with words of padding before and after it."""
     at = channel * BD_NUMBERS
     wrap0 = s.channel_descriptor[at + BdField.WRAP]

@@ -17,12 +17,12 @@ from tilewright.sim.fast.state import (
     TIMES,
     BdField,
     ChannelStep,
-    State,
-    Waiting,
+    FastState,
+    WaitKind,
     native,
 )
 from tilewright.sim.fast.transfers import field_of
-from tilewright.sim.trace import Event
+from tilewright.sim.trace import TraceEvent
 
 TIME_MASK = TIMES - 1
 BLOCK = 1024
@@ -34,13 +34,13 @@ HISTORY = 64
 
 
 @native
-def words_before(s: State, channel: int) -> int:
+def words_before(s: FastState, channel: int) -> int:
     """1 if a header goes before the words of a channel's descriptor."""
     return s.channel_sends[channel] != 0 and field_of(s, channel, BdField.HEADER) != NONE
 
 
 @native
-def block_end(s: State, channel: int) -> int:
+def block_end(s: FastState, channel: int) -> int:
     """How far, counted as `channel_at` is, a channel can go on without another turn."""
     end = field_of(s, channel, BdField.LENGTH)
     if s.channel_word_cost[channel] != 0:
@@ -49,7 +49,7 @@ def block_end(s: State, channel: int) -> int:
 
 
 @native
-def offer_block(s: State, channel: int) -> int:
+def offer_block(s: FastState, channel: int) -> int:
     """A sending channel has its turn: let words go."""
     tree = s.channel_tree[channel] - 1
     s.tree_from[tree] = s.now
@@ -59,7 +59,7 @@ def offer_block(s: State, channel: int) -> int:
 
 
 @native
-def take_block(s: State, channel: int) -> int:
+def take_block(s: FastState, channel: int) -> int:
     """A receiving channel has its turn: let words come."""
     node = s.channel_node[channel] - 1
     s.node_from[node] = s.now
@@ -69,7 +69,7 @@ def take_block(s: State, channel: int) -> int:
 
 
 @native
-def run_tree(s: State, tree: int) -> int:
+def run_tree(s: FastState, tree: int) -> int:
     """Work out all moves that are decided."""
     first = s.tree_root[tree] + 1
     end = first + s.tree_nodes[tree]
@@ -85,7 +85,7 @@ def run_tree(s: State, tree: int) -> int:
 
 
 @native
-def decided_to(s: State, node: int, limit: int) -> int:
+def decided_to(s: FastState, node: int, limit: int) -> int:
     """The number of the first word for which it is not decided when there is room in all streams behind a node."""
     first = s.node_child[node]
     for child in range(first, first + s.node_children[node]):
@@ -94,7 +94,7 @@ def decided_to(s: State, node: int, limit: int) -> int:
 
 
 @native
-def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
+def room_from(s: FastState, first: int, end: int, word: int, time: int) -> int:
     """From when on there is room for a word in the streams of some nodes."""
     for node in range(first, end):
         time = max(time, s.node_times[node * TIMES + ((word - s.node_depth[node]) & TIME_MASK)])
@@ -102,7 +102,7 @@ def room_from(s: State, first: int, end: int, word: int, time: int) -> int:
 
 
 @native
-def push_words(s: State, tree: int) -> int:
+def push_words(s: FastState, tree: int) -> int:
     """Let the channel at the root send."""
     if s.tree_active[tree] == 0:
         return 0
@@ -128,7 +128,7 @@ def push_words(s: State, tree: int) -> int:
         s.tree_words[tree * TIMES + (number & TIME_MASK)] = word
     if sent > begin and at + begin == 0:
         time = s.node_times[times + (begin & TIME_MASK)]
-        record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        record_at(s, time, TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
     s.channel_at[channel] = at + sent
     s.node_moved[root] = sent
     if sent == limit:
@@ -138,7 +138,7 @@ def push_words(s: State, tree: int) -> int:
 
 
 @native
-def carry_words(s: State, node: int) -> int:
+def carry_words(s: FastState, node: int) -> int:
     """Let a switch pass words on."""
     begin = s.node_moved[node]
     above = s.node_above[node]
@@ -168,7 +168,7 @@ def carry_words(s: State, node: int) -> int:
 
 
 @native
-def pop_words(s: State, tree: int, node: int) -> int:
+def pop_words(s: FastState, tree: int, node: int) -> int:
     """Let a channel at an end receive."""
     if s.node_active[node] == 0:
         return 0
@@ -188,7 +188,7 @@ def pop_words(s: State, tree: int, node: int) -> int:
         store32(words + WORD_BYTES * (at + word), s.tree_words[tree * TIMES + (word & TIME_MASK)])
     if moved > begin and at + begin == 0:
         time = s.node_times[times + (begin & TIME_MASK)]
-        record_at(s, time, Event.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        record_at(s, time, TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
     s.channel_at[channel] = at + moved
     s.node_moved[node] = moved
     if moved == s.node_limit[node]:
@@ -201,7 +201,7 @@ def pop_words(s: State, tree: int, node: int) -> int:
 
 
 @native
-def adopt(s: State, tree: int) -> int:
+def adopt(s: FastState, tree: int) -> int:
     """Take over streams as they are in this turn of the channel that sends."""
     root = s.tree_root[tree]
     channel = s.tree_channel[tree]
@@ -217,7 +217,7 @@ def adopt(s: State, tree: int) -> int:
 
 
 @native
-def forget_times(s: State, node: int, moved: int) -> int:
+def forget_times(s: FastState, node: int, moved: int) -> int:
     """All words before one have moved long ago."""
     for word in range(moved - HISTORY, moved):
         s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
@@ -225,7 +225,7 @@ def forget_times(s: State, node: int, moved: int) -> int:
 
 
 @native
-def adopt_node(s: State, tree: int, node: int) -> int:
+def adopt_node(s: FastState, tree: int, node: int) -> int:
     fifo = s.node_fifo[node]
     above = s.node_above[node]
     come = s.node_moved[above]
@@ -250,12 +250,12 @@ def adopt_node(s: State, tree: int, node: int) -> int:
 
 
 @native
-def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
+def adopt_leaf(s: FastState, node: int, part: int, turn: int) -> int:
     """A channel that is receiving goes on as the end of a tree."""
     channel = s.node_leaf[node]
     s.channel_node[channel] = node + 1
     s.node_active[node] = 0
-    is_waiting = s.part_wait[part] == Waiting.EMPTY
+    is_waiting = s.part_wait[part] == WaitKind.EMPTY
     if s.channel_step[channel] == ChannelStep.RECEIVE and is_waiting:
         unschedule(s, part)
         schedule(s, part, s.now)
@@ -266,7 +266,7 @@ def adopt_leaf(s: State, node: int, part: int, turn: int) -> int:
 
 
 @native
-def happened(s: State, node: int, part: int, acting: int) -> int:
+def happened(s: FastState, node: int, part: int, acting: int) -> int:
     """How many words of those that will have left a node have done so, in the turn of the part that acts."""
     moved = s.node_moved[node]
     time = time_of(s, node, moved - 1)
@@ -277,13 +277,13 @@ def happened(s: State, node: int, part: int, acting: int) -> int:
 
 
 @native
-def time_of(s: State, node: int, word: int) -> int:
+def time_of(s: FastState, node: int, word: int) -> int:
     """When a word leaves a node."""
     return s.node_times[node * TIMES + (word & TIME_MASK)]
 
 
 @native
-def dissolve(s: State, tree: int, acting: int) -> int:
+def dissolve(s: FastState, tree: int, acting: int) -> int:
     """Put words and parts where they are now."""
     channel = s.tree_channel[tree]
     root = s.tree_root[tree]
@@ -304,7 +304,7 @@ def dissolve(s: State, tree: int, acting: int) -> int:
 
 
 @native
-def tell_children(s: State, node: int, come: int) -> int:
+def tell_children(s: FastState, node: int, come: int) -> int:
     """So many words have come to the streams behind a node."""
     for child in range(s.node_child[node], s.node_child[node] + s.node_children[node]):
         s.node_come[child] = come
@@ -312,7 +312,7 @@ def tell_children(s: State, node: int, come: int) -> int:
 
 
 @native
-def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
+def dissolve_node(s: FastState, tree: int, node: int, acting: int) -> int:
     """Gives the number of the next word that leaves its stream."""
     fifo = s.node_fifo[node]
     part = s.node_part[node]
@@ -334,7 +334,7 @@ def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
         if come > moved:
             schedule(s, part, turn)
         else:
-            wait_for(s, part, s.signal_fifo + fifo, Waiting.EMPTY)
+            wait_for(s, part, s.signal_fifo + fifo, WaitKind.EMPTY)
         return moved
     s.channel_node[channel] = 0
     s.channel_at[channel] -= back
@@ -345,7 +345,7 @@ def dissolve_node(s: State, tree: int, node: int, acting: int) -> int:
 
 
 @native.entry
-def dissolve_all(s: State, acting: int) -> int:
+def dissolve_all(s: FastState, acting: int) -> int:
     if s.adopted == 0:
         return 0
     for tree in range(s.trees):
@@ -355,7 +355,7 @@ def dissolve_all(s: State, acting: int) -> int:
 
 
 @native.entry
-def moves_ahead(s: State, channel: int, acting: int) -> int:
+def moves_ahead(s: FastState, channel: int, acting: int) -> int:
     """Words that a channel has been said to have moved, but has not yet."""
     node = s.channel_node[channel] - 1
     if s.channel_tree[channel] != 0:

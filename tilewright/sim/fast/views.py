@@ -1,4 +1,4 @@
-"""Who of the native parts waits for what, in the words of the plain model."""
+"""Waits of native parts, in the words of the plain model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilewright.sim.dma import Token
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.blocks import FastChannel
 from tilewright.sim.fast.services import core_port, stop_kind
-from tilewright.sim.fast.state import BdField, ChannelStep, CoreStep, Kind, StopKind, Waiting
+from tilewright.sim.fast.state import BdField, ChannelStep, CoreStep, StopKind, TurnKind, WaitKind
 from tilewright.sim.locks import LockNeed
 from tilewright.sim.switch import Slave
 
@@ -31,21 +31,21 @@ class Views:
     def _actors(self) -> Iterator[Actor]:
         state = self.machine.state
         for part, kind in enumerate(state.part_kind):
-            if kind in (Kind.CHANNEL, Kind.CORE, Kind.STREAM):
+            if kind in (TurnKind.CHANNEL, TurnKind.CORE, TurnKind.STREAM):
                 name, asker, done = self._describe(part, kind)
                 wait = self.wait_of(part, asker)
                 yield Actor(
-                    self.machine.fast, name, _nothing(), self.machine.roster.parts[part].tile, part, wait, done=done
+                    self.machine.fast, name, _nothing(), self.machine.part_ids.parts[part].tile, part, wait, done=done
                 )
 
     def _describe(self, part: int, kind: int) -> tuple[str, object, bool]:
         """What a part is called, who waits when it does, and whether it has ended."""
-        index, place = int(self.machine.state.part_index[part]), self.machine.roster.parts[part].tile
+        index, place = int(self.machine.state.part_index[part]), self.machine.part_ids.parts[part].tile
         assert place is not None
-        if kind == Kind.CHANNEL:
+        if kind == TurnKind.CHANNEL:
             channel = self.machine.channel_of(part)
             return str(channel), _asker(channel), False
-        if kind == Kind.STREAM:
+        if kind == TurnKind.STREAM:
             return self.machine.fast.fifos[index].name, self.machine.fast.fifos[index], False
         activation = self.machine.services.activations.get(part)
         done = self.machine.state.core_step[index] == CoreStep.FINISHED
@@ -56,25 +56,25 @@ class Views:
         machine, state = self.machine, self.machine.state
         why, signal = int(state.part_wait[part]), int(state.part_signal[part])
         match why:
-            case Waiting.EMPTY:
+            case WaitKind.EMPTY:
                 return machine.fast.fifos[signal - state.signal_fifo].empty_wait(asker)
-            case Waiting.FULL:
+            case WaitKind.FULL:
                 return machine.fast.fifos[signal - state.signal_fifo].full_wait(asker)
-            case Waiting.ARBITER:
+            case WaitKind.ARBITER:
                 return machine.arbiter_at(signal - state.signal_arbiter).wait(asker)
-            case Waiting.NOWHERE:
+            case WaitKind.NOWHERE:
                 return self._slave(part).nowhere_wait(asker)
-            case Waiting.LOCK:
+            case WaitKind.LOCK:
                 return self._lock_wait(part, signal, asker)
-            case Waiting.MUX:
+            case WaitKind.MUX:
                 channel = machine.channel_of(part)
                 return channel.home.mux_wait(channel)
-            case Waiting.TASK:
+            case WaitKind.TASK:
                 return machine.channel_of(part).idle_wait()
             case _ if state.part_looks[part] and part in machine.services.activations:
                 activation = machine.services.activations[part]
                 return core_port(activation).look_wait(activation.core)
-            case Waiting.LOOP:
+            case WaitKind.LOOP:
                 core = machine.services.activations[part].core
                 return Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)
             case _:
@@ -83,7 +83,7 @@ class Views:
     def _slave(self, part: int) -> Slave:
         """The slave port that a stream or a channel sends to."""
         state, index = self.machine.state, int(self.machine.state.part_index[part])
-        if state.part_kind[part] == Kind.STREAM:
+        if state.part_kind[part] == TurnKind.STREAM:
             return self.machine.fast.slaves[int(state.stream_slave[index])]
         sends_token = state.channel_step[index] == ChannelStep.SEND_TOKEN
         ports = state.channel_token_port if sends_token else state.channel_port
@@ -91,7 +91,7 @@ class Views:
 
     def _lock_wait(self, part: int, lock: int, asker: object) -> Wait:
         found = self.machine.lock_at(lock)
-        if self.machine.state.part_kind[part] == Kind.CHANNEL:
+        if self.machine.state.part_kind[part] == TurnKind.CHANNEL:
             value = self.machine.channel_of(part).number_of(BdField.ACQUIRE_VALUE)
             return LockNeed(found, abs(value), exactly=value >= 0).wait(asker)
         activation = self.machine.services.activations[part]
@@ -110,5 +110,5 @@ def _core_asker(activation: Activation) -> object:
 
 
 def _nothing() -> Process[None]:
-    """The process of somebody whom native code plays."""
+    """Stands for the process of a part that is native code."""
     yield from ()
