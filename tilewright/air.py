@@ -8,11 +8,11 @@ from os import PathLike
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
+from tilewright.dialects.func import FuncOp
 from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
 from tilewright.gpu.device import BACKENDS, DeviceError, DeviceOptions
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back

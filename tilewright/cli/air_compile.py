@@ -111,7 +111,7 @@ def _kernel_modules(module: ModuleOp) -> list[GPUModuleOp]:
 
 
 def _has_entry(module: ModuleOp) -> bool:
-    from xdsl.dialects.func import FuncOp
+    from tilewright.dialects.func import FuncOp
 
     return any(isinstance(op, FuncOp) and not op.is_declaration for op in module.body.ops)
 

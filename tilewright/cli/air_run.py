@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from xdsl.dialects.func import FuncOp
-
     from tilewright.air import AirProgram
+    from tilewright.dialects.func import FuncOp
     from tilewright.gpu.host.arguments import Argument
     from tilewright.gpu.host.outcome import RunResult
     from tilewright.gpu.host.rank import Job

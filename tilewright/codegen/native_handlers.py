@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from tilewright.codegen.native_body import I32, I64, GeneratorBody, Guard
+from tilewright.dialects import scf
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.native.body import Body, Handler, lower_for
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import cf
 from xdsl.ir import Operation
 
+from tilewright.dialects import cf
 from tilewright.native.lanes import constant
 from tilewright.native.lowering import Handler, Lowering
 

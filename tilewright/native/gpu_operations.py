@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
+from tilewright.dialects import llvm, memref, vector
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.memref.types import memref_type

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tilewright.dialects import cf, scf
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.native.flow import reverse_postorder, writes
 from tilewright.native.gpu_uniformity import is_uniform

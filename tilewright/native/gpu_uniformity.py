@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
+
+from tilewright.dialects import cf
 
 DIVERGENT = frozenset(
     (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
-from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects import cf
 from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.flow import NEVER_REACHED, is_idle

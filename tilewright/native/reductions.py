@@ -6,9 +6,9 @@ from functools import reduce
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import vector
 from xdsl.ir import Operation
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import compute
 from tilewright.dialects.vector.types import element_type, shape_of, vector_type
 from tilewright.native.combining import combine

@@ -9,10 +9,10 @@ from math import prod
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import shape
 from tilewright.dialects.vector.types import shape_of, vector_type
 from tilewright.native.access import plus, times

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
@@ -18,6 +17,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
 from tilewright.ir.diagnostics import fail
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, cmpi, insert_value, integer_op, select
 from tilewright.rewrite.folding.constants import make_constant, number_attr

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias, cast
 
-from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects import cf, scf
 from tilewright.dialects.cf import case_numbers
 from tilewright.rewrite.branches import is_branch, successor_operands
 from tilewright.rewrite.folding.regions import only_block

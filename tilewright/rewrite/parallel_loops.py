@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.insertion import building_before

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.folding import fold

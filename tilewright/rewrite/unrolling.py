@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.rewrite.folding.building import integer_op
 from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
 from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator

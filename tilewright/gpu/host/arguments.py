@@ -14,11 +14,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IndexType, IntegerType, MemRefType, i32
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.errors import ArgumentError, CallError
 from tilewright.gpu.host.program import HostProgram

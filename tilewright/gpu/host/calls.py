@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from llvmlite import ir
-from xdsl.dialects import func, llvm
-from xdsl.dialects.llvm import LLVMVoidType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import func, llvm
+from tilewright.dialects.llvm import LLVMVoidType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.host.signatures import VOID, Signature, declared_signature
 from tilewright.gpu.host.symbols import SYMBOLS
 from tilewright.gpu.host.unit import HostBody, call_runtime, host_body, in_row
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types
 from tilewright.native.functions import counted_depth, parts_of_all, rebuild_all, run, types_of_parts
@@ -86,7 +87,7 @@ def _llvm_call(lowering: Lowering, op: Operation) -> None:
         or given[: len(taken)] != taken
         or (len(given) != len(taken) and not type.is_variadic)
     ):
-        fail_op(op, f"does not fit @{name}, which is a {type}", (callee, "it is declared here"))
+        fail_op(op, f"does not fit @{name}, which is a {shown(type)}", (callee, "it is declared here"))
     _external(body, op, callee, name, op.args, type.inputs.data, outputs, type.is_variadic)
 
 

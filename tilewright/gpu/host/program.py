@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.gpu.host.calls import build_function

@@ -8,9 +8,9 @@ from typing import Any
 
 from llvmlite import ir
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, UnrankedMemRefType
-from xdsl.dialects.llvm import LLVMPointerType, LLVMVoidType
 from xdsl.ir import Attribute
 
+from tilewright.dialects.llvm import LLVMPointerType, LLVMVoidType
 from tilewright.gpu.host.letters import pointer_maker
 from tilewright.native.values import F32, F64, I32, I64, POINTER
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue, Use
 
+from tilewright.dialects import func, memref
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.gpu.memory import MemcpyOp

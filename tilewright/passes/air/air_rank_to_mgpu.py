@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects.air.levels import RankOp
+from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.bodies import inline_body, wait_before

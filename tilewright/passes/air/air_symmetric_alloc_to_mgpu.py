@@ -6,11 +6,11 @@ from math import prod
 from typing import NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.ir.diagnostics import fail_op

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import (
     UnrealizedConversionCastOp,
     i64,
 )
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects._strides import Strided
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.passes.air.emitter import Emitter
 from tilewright.rewrite.folding.constants import number_attr
 

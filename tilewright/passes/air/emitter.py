@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self, cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, LocationAttr, MemRefType, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import scf
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, cmpi, create
 from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
 from tilewright.rewrite.folding.predicates import PREDICATES

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, i1, i32, i64
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.llvm import LLVMPointerType
 from tilewright.ir.symbols import symbol_in
 from tilewright.passes.air.emitter import Emitter
 

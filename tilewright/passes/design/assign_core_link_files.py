@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
 from tilewright.ir.pass_manager import Pass
 

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, MemRefType, NoneAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.func import FuncOp
+from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted
 

@@ -8,7 +8,6 @@ from itertools import groupby
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,6 +19,7 @@ from tilewright.dialects.aie.objectfifo_process import ObjectFifoRegisterProcess
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass

@@ -7,12 +7,12 @@ from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintKind, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from tilewright.dialects import affine, scf
 from tilewright.dialects.affine.access import PrefetchOp
 from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import scf
-from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.channels import ChannelEnd, ChannelOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.effects import Effect, facts_of, nested_effects
 from tilewright.rewrite.folding.matching import defining

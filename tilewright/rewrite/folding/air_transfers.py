@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.dialects.memref import CastOp
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -16,6 +15,7 @@ from tilewright.dialects.air.channels import CASCADE, ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import TOKEN
+from tilewright.dialects.memref import CastOp
 from tilewright.rewrite.folding.air_views import compose_views
 from tilewright.rewrite.folding.strided_views import Mixed, known_int, with_constants
 

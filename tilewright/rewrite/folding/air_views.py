@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.memref import TransposeOp
@@ -72,10 +72,10 @@ def compose_views(access: Access, rewriter: PatternRewriter) -> Access | None:
     return _rebuilt(access, root, origins, cast(MemRefType, sink), rewriter)
 
 
-def _chain(memref: SSAValue) -> list[Operation]:
-    """The views between a buffer and `memref`, outermost last."""
+def _chain(viewed: SSAValue) -> list[Operation]:
+    """The views between a buffer and `viewed`, outermost last."""
     chain: list[Operation] = []
-    maker = memref.owner
+    maker = viewed.owner
     while isinstance(maker, Operation) and maker.name in VIEWS:
         chain.append(maker)
         maker = maker.operands[0].owner
@@ -107,7 +107,7 @@ def _keep(op: Operation, origins: list[Origin], rewriter: PatternRewriter) -> Or
     return origins
 
 
-def _reinterpret(op: xdsl_memref.ReinterpretCastOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _reinterpret(op: memref.ReinterpretCastOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     """The one offset counts elements from the start of the buffer, so it belongs to the innermost dimension."""
     offsets, sizes, _ = mixed_lists(op)
     if not all(origin.is_zero for origin in origins):
@@ -115,7 +115,7 @@ def _reinterpret(op: xdsl_memref.ReinterpretCastOp, origins: list[Origin], rewri
     return [ZERO] * (len(sizes) - 1) + [Origin(offsets[0], 1)]
 
 
-def _subview(op: xdsl_memref.SubviewOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _subview(op: memref.SubviewOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     offsets, sizes, steps = mixed_lists(op)
     if len(offsets) != len(origins) or any(known_int(step) != 1 for step in steps):
         return None
@@ -130,7 +130,7 @@ def _transpose(op: TransposeOp, origins: list[Origin], rewriter: PatternRewriter
     return [origins[position] for position in order] if len(order) == len(origins) else None
 
 
-def _expand(op: xdsl_memref.ExpandShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _expand(op: memref.ExpandShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     """The elements of the innermost new dimension are those that were next to each other."""
     groups = _groups(op)
     if len(groups) != len(origins):
@@ -138,7 +138,7 @@ def _expand(op: xdsl_memref.ExpandShapeOp, origins: list[Origin], rewriter: Patt
     return [new for group, origin in zip(groups, origins, strict=True) for new in [*[ZERO] * (len(group) - 1), origin]]
 
 
-def _collapse(op: xdsl_memref.CollapseShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _collapse(op: memref.CollapseShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     groups, shape = _groups(op), cast(MemRefType, op.src.type).get_shape()
     if sum(map(len, groups)) != len(origins):
         return None
@@ -162,7 +162,7 @@ def _collapsed(origins: Sequence[Origin], sizes: Sequence[int]) -> Origin | None
     return None if number is None else Origin(number * factor, stride)
 
 
-def _groups(op: xdsl_memref.ExpandShapeOp | xdsl_memref.CollapseShapeOp) -> list[list[int]]:
+def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]]:
     return [[dim.value.data for dim in group] for group in cast(Any, op.reassociation)]
 
 

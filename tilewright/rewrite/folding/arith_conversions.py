@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import arith
+from tilewright.dialects.arith import FastMathFlagsAttr
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded, fold_unary
 from tilewright.rewrite.folding.constants import FloatType, Number, element_type, fits_signed, mask, signed, width_of

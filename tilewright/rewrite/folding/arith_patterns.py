@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.arith import IntegerOverflowAttr
 from xdsl.dialects.builtin import TensorType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import arith
+from tilewright.dialects.arith import IntegerOverflowAttr
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.building import (
     NO_OVERFLOW_FLAGS,

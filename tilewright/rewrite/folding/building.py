@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 from tilewright.rewrite.folding.constants import make_constant, op_class
 
 NO_OVERFLOW_FLAGS = IntegerOverflowAttr("none")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import cf, ub
+from xdsl.dialects import ub
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import cf
 from tilewright.dialects.cf import case_numbers
 from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.folding.building import create, insert_constant, insert_value, select

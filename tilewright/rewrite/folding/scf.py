@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xdsl.dialects import scf
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
+from tilewright.dialects import scf
+from tilewright.dialects.func import FuncOp
 from tilewright.rewrite.folding import region_branches
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import scalar_int

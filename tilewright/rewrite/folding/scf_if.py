@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import arith, scf
 from tilewright.rewrite.folding.building import create, insert_constant, insert_value, integer_op, select
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, is_one
 from tilewright.rewrite.folding.matching import defining

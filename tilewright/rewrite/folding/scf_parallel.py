@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import scf
 from tilewright.dialects.scf import ForallOp
 from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.folding.building import create, insert_constant

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects import arith, scf
 from xdsl.ir import BlockArgument, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import arith, scf
 from tilewright.rewrite.folding.building import create, insert_constant
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, make_constant
 from tilewright.rewrite.folding.matching import defining

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from tilewright.dialects import arith
 from tilewright.rewrite.folding.constants import constant_bits, scalar_int
 from tilewright.rewrite.folding.matching import defining
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.func import CallOp
-
+from tilewright.dialects.func import CallOp
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker

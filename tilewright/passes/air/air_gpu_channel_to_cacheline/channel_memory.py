@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects._strides import Strided
 from tilewright.dialects.air.types import SYMMETRIC_HEAP
+from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.passes.air.descriptors import POINTER, wrap_pointer
 from tilewright.passes.air.emitter import Emitter
 from tilewright.passes.air.runtime_calls import (

@@ -8,9 +8,9 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp

@@ -7,9 +7,9 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import arith, scf
 from tilewright.dialects.air.levels import RankOp
 from tilewright.passes.air.evaluation import evaluate, outermost
 from tilewright.rewrite.folding.constants import scalar_int

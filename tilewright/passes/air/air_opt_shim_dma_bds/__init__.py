@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from tilewright import device
 from tilewright.device import Arch, DeviceModel, TileId
+from tilewright.dialects import scf
 from tilewright.dialects.aie.dma import ShimDmaOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.levels import LaunchOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.passes.air.air_opt_shim_dma_bds.tiling import band_of

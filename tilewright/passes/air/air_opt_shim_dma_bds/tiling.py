@@ -8,10 +8,10 @@ from itertools import product
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp
 from tilewright.dialects.air.types import TOKEN

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device.gpu_targets import GpuTarget, Vendor
+from tilewright.dialects import memref
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.launches import LaunchOp

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy

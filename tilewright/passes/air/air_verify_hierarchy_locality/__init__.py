@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.dialects.func import CallOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.air.channels import ChannelEnd
@@ -15,6 +14,7 @@ from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
+from tilewright.dialects.func import CallOp
 from tilewright.ir.diagnostics import emit_op_error, emit_warning
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from xdsl.dialects import affine, scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -17,6 +16,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects import affine, scf
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_inside

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation
 
 from tilewright.device import Arch
+from tilewright.dialects import affine, scf
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.airrt.events import WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp

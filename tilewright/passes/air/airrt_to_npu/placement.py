@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import affine
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import affine
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
 from tilewright.dialects.func import FuncOp, ReturnOp

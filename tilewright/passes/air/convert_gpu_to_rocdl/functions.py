@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import cast
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
@@ -23,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import llvm
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import affine, scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import affine, scf
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.shim.chains import copy_body
 from tilewright.passes.air.shim.walking import innermost_first

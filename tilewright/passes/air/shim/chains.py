@@ -8,10 +8,10 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.rewrite.folding.regions import recreate

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
 from tilewright.dialects.air.levels import HerdOp, HerdTerminatorOp

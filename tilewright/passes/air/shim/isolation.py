@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from xdsl.dialects import scf
-from xdsl.dialects.memref import AllocOp, DeallocOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.dialects.memref import AllocOp, DeallocOp
 from tilewright.passes.air.shim.draining import open_tokens
 from tilewright.passes.air.shim.wrapping import acting_ops
 from tilewright.rewrite.folding.constants import scalar_int

@@ -8,7 +8,6 @@ from functools import reduce
 from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
@@ -21,6 +20,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects import affine, arith
 from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constants import INDEX, make_constant, number_attr, scalar_int

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection
-from tilewright.dialects import arith
+from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
 from tilewright.rewrite.folding.regions import only_block, terminator

@@ -10,12 +10,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, TileId
+from tilewright.dialects import scf
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.dma import DmaBody
 from tilewright.dialects.aie.dma_bd import DmaBdOp

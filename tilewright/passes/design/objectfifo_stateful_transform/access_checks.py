@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeAlias
 
-from xdsl.dialects import scf
-
 from tilewright.device import ObjectFifoPort
+from tilewright.dialects import scf
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.objectfifo_uses import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import lcm
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 
+from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.passes.design.objectfifo_stateful_transform.access_checks import CoreAccesses
 

@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i32
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,6 +19,8 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
+from tilewright.dialects.func import FuncOp, ReturnOp
+from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FunctionType, IntegerType, VectorType, f32, i32
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.device import Arch
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
 
 I128, I384 = IntegerType(128), IntegerType(384)

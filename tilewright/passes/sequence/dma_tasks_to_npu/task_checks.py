@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -14,6 +13,7 @@ from tilewright.dialects.aie.dma import NextBdOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
+from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.rewrite.emitter import Number
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.memref import GetGlobalOp
 from xdsl.ir import Operation
 
 from tilewright.device import DmaDirection, TileId
@@ -14,6 +13,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.lookup import constant_value, tile_of
 from tilewright.dialects.aiex import control, firmware, instructions, memcpy, queue, write_bd
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.memref import GetGlobalOp
 from tilewright.passes.sequence.lint_queue_depth.events import Act, Events, Hazards
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.device.hazards import Hazard
+from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
