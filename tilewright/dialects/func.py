@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from xdsl.dialects import func as xdsl_func
 from xdsl.dialects.builtin import (
@@ -47,6 +47,9 @@ from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.print_operations import print_function
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
+
+if TYPE_CHECKING:
+    from tilewright.ir.printer import Printer as OurPrinter
 
 PRINTS = "tilewright.print"
 """Attribute of a declaration: calls print their arguments in this text, with `{}` for each; in the simulator only."""
@@ -113,7 +116,6 @@ class FuncOp(xdsl_func.FuncOp):
 
     function_type = prop_def(described(base(FunctionType), "type attribute of function type"))
     no_inline = opt_prop_def(UnitAttr)
-    print = print_function
 
     @staticmethod
     def external(name: str, input_types: Sequence[Attribute], return_types: Sequence[Attribute]) -> FuncOp:
@@ -149,6 +151,9 @@ class FuncOp(xdsl_func.FuncOp):
         if body is not None and _is_empty(body):
             parser.raise_error("expected non-empty function body", position)
         return cls.create(properties=properties, attributes=attributes, regions=[body or Region()])
+
+    def print(self, printer: Printer) -> None:
+        print_function(self, cast("OurPrinter", printer))
 
     def verify_(self) -> None:
         _verify_dialect_attributes("arguments", self.arg_attrs, len(self.function_type.inputs))

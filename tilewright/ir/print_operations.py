@@ -1,4 +1,4 @@
-"""How operations print: their own `print`, except where xDSL's text is not MLIR's or is slow in coming."""
+"""Printers of operations: their own `print`, except where xDSL's text is not MLIR's or is slow in coming."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _extract(lowering: Lowering, op: Operation) -> None:
         lowering[op.result] = shuffled(builder, source, range(known, known + length))
         return
     lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
-    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
+    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(cast(Attribute, op.result.type))), lanes)
 
 
 def _i32(number: int) -> ir.Constant:
@@ -142,7 +142,9 @@ def _shuffle(lowering: Lowering, op: Operation) -> None:
     row = prod(first.get_shape()[1:])
     rows = [row_of(lowering, [op.v1, op.v2], [first, second], max(number, 0), row) for number in op.mask.get_values()]
     lanes = [element for elements in rows for element in elements]
-    lowering[op.result] = assemble(lowering.builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
+    lowering[op.result] = assemble(
+        lowering.builder, cast(ir.VectorType, value_type(cast(Attribute, op.result.type))), lanes
+    )
 
 
 def row_of(

@@ -1,4 +1,4 @@
-"""What register instructions mean on the array: absolute addresses, and the words that they write."""
+"""Resolution of register instructions on the array: absolute addresses, and the words that they write."""
 
 from __future__ import annotations
 
