@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import CommandLineError, InputError
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from tilewright.air import AirProgram
     from tilewright.device.gpu_targets import GpuTarget
+    from tilewright.dialects.builtin import ModuleOp
     from tilewright.dialects.gpu.kernels import GPUModuleOp
     from tilewright.native.gpu_code import GpuCode
 
@@ -111,7 +110,7 @@ def _kernel_modules(module: ModuleOp) -> list[GPUModuleOp]:
 
 
 def _has_entry(module: ModuleOp) -> bool:
-    from xdsl.dialects.func import FuncOp
+    from tilewright.dialects.func import FuncOp
 
     return any(isinstance(op, FuncOp) and not op.is_declaration for op in module.body.ops)
 

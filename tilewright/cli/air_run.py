@@ -26,9 +26,8 @@ from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
 from tilewright.cli.files import read_text, write_folder
 
 if TYPE_CHECKING:
-    from xdsl.dialects.func import FuncOp
-
     from tilewright.air import AirProgram
+    from tilewright.dialects.func import FuncOp
     from tilewright.gpu.host.arguments import Argument
     from tilewright.gpu.host.outcome import AirRunResult, DiagnosticRecord, RankReport
     from tilewright.gpu.host.rank import RankJob

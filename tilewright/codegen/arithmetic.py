@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import arith
 from tilewright.ir.diagnostics import fail_op
 
 INDEX_BITS = 64

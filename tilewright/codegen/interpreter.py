@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -17,6 +16,7 @@ from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
+from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op

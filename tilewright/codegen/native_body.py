@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llvmlite import ir
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
 from tilewright.device import TileId
+from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.limits import MOST_TURNS

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, NativeGuard
 from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
+from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import fail, fail_op

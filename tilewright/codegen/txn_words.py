@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tilewright.device import DeviceModel
 from tilewright.device.layout import WORD_MASK
+from tilewright.dialects import memref
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
 from tilewright.dialects.aiex import firmware, instructions, queue

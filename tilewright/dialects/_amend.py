@@ -1,12 +1,13 @@
-"""Changing the definition of an operation that xDSL ships.
+"""Operations of ours that are defined by how they differ from xDSL's.
 
-xDSL's class itself is changed. There is one class for each operation, then, whoever imports it from where: what a pass
-makes with xDSL's constructors, or xDSL's own code makes, prints and verifies as what our reader makes.
+Each is a class that derives from xDSL's, and `tilewright.dialects` is its home. xDSL's own class stays as it is, for
+others in the process: an operation made of that prints and verifies as xDSL does, so whatever builds operations takes
+the class from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from xdsl.ir import Attribute, Dialect, Operation
@@ -38,32 +39,24 @@ _FIELDS = (
 
 
 def amend(cls: type[OpT]) -> type[OpT]:
-    """Move what a class says into the operation of xDSL's that it derives from, and give that.
+    """Define an operation of ours by what it says otherwise than the operation of xDSL's that it derives from.
 
     What the class and the mixins before it declare replaces the declaration of the same name, or is added; the rest
     stays: operands, results, regions, properties, options, traits, syntax, methods. The verifier goes: xDSL words its
     errors differently, so a class without `verify_` is checked against its constraints alone.
-
-    The class that was written is thrown away: its methods cannot say `super()`.
     """
-    amended = next(c for c in cls.__mro__[1:] if "get_irdl_definition" in vars(c))
-    amended = cast(type[OpT], amended)
+    original = next(c for c in cls.__mro__[1:] if "get_irdl_definition" in vars(c))
+    original = cast(type[OpT], original)
     body: dict[str, Any] = {}
-    for part in reversed(cls.__mro__[: cls.__mro__.index(amended)]):
+    for part in reversed(cls.__mro__[: cls.__mro__.index(original)]):
         body |= vars(part)
-    definition = amended.get_irdl_definition()
     fields = {name: value for name, value in body.items() if _is_declaration(name, value)}
-    if fields:
-        definition = _amended_definition(cls, definition, fields)
-        for name, value in get_accessors_from_op_def(definition, None).items():
-            setattr(amended, name, value)
-    for name, value in body.items():
-        if name == "__doc__" or not (name in fields or name.startswith("__")):
-            setattr(amended, name, value)
-    type.__setattr__(amended, "verify_", _verifier(definition, body.get("verify_")))
-    if amended.assembly_format is not None and "parse" not in body:
-        _add_syntax(amended, amended.assembly_format)
-    return with_cheap_create(amended)
+    definition = _amended_definition(cls, original.get_irdl_definition(), fields)
+    for name, value in get_accessors_from_op_def(definition, body.get("verify_")).items():
+        setattr(cls, name, value)
+    if cls.assembly_format is not None and "parse" not in body:
+        _add_syntax(cls, cls.assembly_format)
+    return with_cheap_create(cls)
 
 
 def _is_declaration(name: str, value: object) -> bool:
@@ -87,17 +80,6 @@ def _amended_definition(cls: type[IRDLOperation], old: OpDef, fields: dict[str, 
         accessor_names=old.accessor_names | new.accessor_names,
         custom_directives={directive.__name__: directive for directive in cls.custom_directives},
     )
-
-
-def _verifier(op_def: OpDef, custom_verify: Callable[[Any], None] | None) -> Callable[[Any], None]:
-    """As xDSL makes it; our own verifier knows the names of the variables and calls the two parts by themselves."""
-
-    def verify_(self: IRDLOperation) -> None:
-        op_def.verify(self)
-        if custom_verify is not None:
-            custom_verify(self)
-
-    return verify_
 
 
 def _merged(old: list[tuple[str, _Named]], new: list[tuple[str, _Named]]) -> list[tuple[str, _Named]]:

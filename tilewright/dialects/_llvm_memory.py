@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import IntEnum
 from typing import Self
 
@@ -323,6 +322,3 @@ class FenceOp(IRDLOperation):
         _print_scope(printer, self)
         _print_ordering(printer, self.ordering)
         print_attributes(printer, self, SPELLED)
-
-
-OPS: Sequence[type[IRDLOperation]] = [LoadOp, StoreOp, AtomicRMWOp, AtomicCmpXchgOp, FenceOp]

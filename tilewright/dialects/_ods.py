@@ -1,4 +1,4 @@
-"""What MLIR's operation definitions can say and xDSL's cannot: confined integers, keyword enums, named parents.
+"""Definitions that MLIR can write and xDSL cannot: confined integers, keyword enums, named parents.
 
 Formats are written in `assembly_format` as upstream writes them. They are compiled when the first operation of a kind
 is read or printed: at about a millisecond each, compiling all of a dialect's on import would make it slow to start.

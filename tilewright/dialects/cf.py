@@ -123,7 +123,7 @@ class ConditionalBranchOp(xdsl_cf.ConditionalBranchOp):
         verify_target(1, self.else_block, self.else_arguments)
 
 
-def case_numbers(op: xdsl_cf.SwitchOp) -> tuple[int, ...]:
+def case_numbers(op: SwitchOp) -> tuple[int, ...]:
     """The numbers that a switch has cases for, signed."""
     return op.case_values.get_values() if op.case_values is not None else ()
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from xdsl.dialects import func as xdsl_func
 from xdsl.dialects.builtin import (
@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import ConstantLike, IsTerminator, Pure, ReturnLike, SymbolTable, SymbolUserOpInterface
+from xdsl.traits import ConstantLike, IsTerminator, Pure, ReturnLike, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend, amended
@@ -44,7 +44,12 @@ from tilewright.dialects._syntax import (
 )
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.print_operations import print_function
 from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import lookup_symbol
+
+if TYPE_CHECKING:
+    from tilewright.ir.printer import Printer as OurPrinter
 
 PRINTS = "tilewright.print"
 """Attribute of a declaration: calls print their arguments in this text, with `{}` for each; in the simulator only."""
@@ -112,6 +117,10 @@ class FuncOp(xdsl_func.FuncOp):
     function_type = prop_def(described(base(FunctionType), "type attribute of function type"))
     no_inline = opt_prop_def(UnitAttr)
 
+    @staticmethod
+    def external(name: str, input_types: Sequence[Attribute], return_types: Sequence[Attribute]) -> FuncOp:
+        return FuncOp(name, (input_types, return_types), Region(), "private")
+
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         visibility = parser.parse_optional_visibility_keyword()
@@ -142,6 +151,9 @@ class FuncOp(xdsl_func.FuncOp):
         if body is not None and _is_empty(body):
             parser.raise_error("expected non-empty function body", position)
         return cls.create(properties=properties, attributes=attributes, regions=[body or Region()])
+
+    def print(self, printer: Printer) -> None:
+        print_function(self, cast("OurPrinter", printer))
 
     def verify_(self) -> None:
         _verify_dialect_attributes("arguments", self.arg_attrs, len(self.function_type.inputs))
@@ -186,9 +198,9 @@ class CalleeUse(SymbolUserOpInterface):
     """The callee of a call must be a function of the call's type."""
 
     def verify(self, op: Operation) -> None:
-        assert isinstance(op, xdsl_func.CallOp)
-        callee = SymbolTable.lookup_symbol(op, op.callee)
-        if not isinstance(callee, xdsl_func.FuncOp):
+        assert isinstance(op, CallOp)
+        callee = lookup_symbol(op, op.callee)
+        if not isinstance(callee, FuncOp):
             raise VerifyException(f"'{op.callee.string_value()}' does not reference a valid function")
         type = callee.function_type
         if len(type.inputs) != len(op.operands):
@@ -255,7 +267,7 @@ class ReturnOp(TypedOperandsOp, xdsl_func.ReturnOp):
 
     def verify_(self) -> None:
         function = self.parent_op()
-        if not isinstance(function, xdsl_func.FuncOp):
+        if not isinstance(function, FuncOp):
             return
         expected, name = function.function_type.outputs.data, function.sym_name.data
         if len(self.operands) != len(expected):
@@ -276,8 +288,8 @@ class ConstantUse(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, ConstantOp)
-        function = SymbolTable.lookup_symbol(op, op.value)
-        if not isinstance(function, xdsl_func.FuncOp):
+        function = lookup_symbol(op, op.value)
+        if not isinstance(function, FuncOp):
             raise VerifyException(f"reference to undefined function '{op.value.string_value()}'")
         if function.function_type != op.result.type:
             raise VerifyException("reference to function with mismatched type")

@@ -1,75 +1,125 @@
-"""The llvm dialect: xDSL's, printed as MLIR prints it, with a few operations that it lacks.
-
-Inside an LLVM type the prefix `!llvm.` of nested types is left out. xDSL reads that and does not write it, so the
-printing of its types is replaced here.
-"""
+"""The llvm dialect: xDSL's, printed as MLIR prints it, with a few operations that it lacks."""
+# pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects import llvm as xdsl_llvm
-from xdsl.dialects.builtin import VectorType
-from xdsl.dialects.llvm import LinkageAttr, LLVMArrayType, LLVMFunctionType, LLVMStructType
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import IRDLOperation, base, operand_def, result_def, traits_def
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, i64
+from xdsl.dialects.llvm import (
+    AddressOfOp,
+    AllocaOp,
+    CallIntrinsicOp,
+    CallOp,
+    ExtractValueOp,
+    FuncOp,
+    GEPOp,
+    ICmpOp,
+    InlineAsmOp,
+    InsertValueOp,
+    LinkageAttr,
+    LLVMArrayType,
+    LLVMFunctionType,
+    LLVMPointerType,
+    LLVMStructType,
+    LLVMVoidType,
+    ReturnOp,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, base, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amended
-from tilewright.dialects._llvm_globals import OPS as GLOBAL_OPS
-from tilewright.dialects._llvm_memory import OPS as MEMORY_OPS
-from tilewright.dialects._ods import op_definition
+from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, LoadOp, StoreOp
+from tilewright.dialects._ods import i64_attr, op_definition
 from tilewright.dialects._syntax import print_attributes
 from tilewright.ir.constraints import described
+from tilewright.ir.print_attributes import ATTRIBUTE_TEXT, AttributePrinter, string_text
 from tilewright.ir.shown import quoted
 
+DEFAULT = IntegerAttr(0, i64)
+UNNAMED = {1: " local_unnamed_addr", 2: " unnamed_addr"}
+SPELLED = "global_type", "sym_name", "linkage", "constant", "thread_local_", "unnamed_addr", "value"
 
-def print_nested_type(printer: Printer, type: Attribute) -> None:
+
+def _struct_text(p: AttributePrinter, t: LLVMStructType) -> str:
+    name = f"{string_text(t.struct_name.data)}, " if t.struct_name.data else ""
+    return f"!llvm.struct<{name}({_nested_texts(p, t.types.data)})>"
+
+
+def _array_text(p: AttributePrinter, t: LLVMArrayType) -> str:
+    return f"!llvm.array<{t.size.data} x {_nested_text(p, t.type)}>"
+
+
+def _function_text(p: AttributePrinter, t: LLVMFunctionType) -> str:
+    inputs = _nested_texts(p, t.inputs.data)
+    if t.is_variadic:
+        inputs += ", ..." if inputs else "..."
+    return f"!llvm.func<{_nested_text(p, t.output)} ({inputs})>"
+
+
+def _nested_texts(p: AttributePrinter, types: Sequence[Attribute]) -> str:
+    return ", ".join([_nested_text(p, type) for type in types])
+
+
+def _nested_text(p: AttributePrinter, type: Attribute) -> str:
     """A type inside an LLVM type."""
-    if isinstance(type, ParametrizedAttribute) and type.name.startswith("llvm."):
-        printer.print_string(type.name.removeprefix("llvm."))
-        type.print_parameters(printer)
-    else:
-        printer.print_attribute(type)
+    return p.attribute_text(type).removeprefix("!llvm.")
 
 
-def _print_struct(self: LLVMStructType, printer: Printer) -> None:
-    printer.print_string("<")
-    if self.struct_name.data:
-        printer.print_string_literal(self.struct_name.data)
-        printer.print_string(", ")
-    printer.print_string("(")
-    printer.print_list(self.types.data, lambda type: print_nested_type(printer, type))
-    printer.print_string(")>")
+# xDSL reads types without the prefix and writes them with it: our printer writes them by these functions instead.
+ATTRIBUTE_TEXT.update(
+    {
+        LLVMStructType: _struct_text,
+        LLVMArrayType: _array_text,
+        LLVMFunctionType: _function_text,
+        LinkageAttr: lambda p, a: f"#llvm.linkage<{a.linkage.data}>",
+    }
+)
 
 
-def _print_array(self: LLVMArrayType, printer: Printer) -> None:
-    printer.print_string(f"<{self.size.data} x ")
-    print_nested_type(printer, self.type)
-    printer.print_string(">")
+@amend
+class ConstantOp(xdsl_llvm.ConstantOp):
+    """A known value."""
+
+    traits = traits_def(Pure(), ConstantLike())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("(")
+        printer.print_attribute(self.value)
+        printer.print_string(") : ")
+        printer.print_attribute(self.result.type)
 
 
-def _print_function(self: LLVMFunctionType, printer: Printer) -> None:
-    printer.print_string("<")
-    print_nested_type(printer, self.output)
-    printer.print_string(" (")
-    printer.print_list(self.inputs, lambda type: print_nested_type(printer, type))
-    if self.is_variadic:
-        printer.print_string(", ..." if self.inputs.data else "...")
-    printer.print_string(")>")
+@amend
+class GlobalOp(xdsl_llvm.GlobalOp):
+    """Memory with a name; a string tells its own type."""
 
+    visibility_ = prop_def(i64_attr(), DEFAULT)
+    unnamed_addr = prop_def(i64_attr(), DEFAULT)
 
-def _print_linkage(self: LinkageAttr, printer: Printer) -> None:
-    printer.print_string(f"<{self.linkage.data}>")
-
-
-LLVMStructType.print_parameters = _print_struct
-LLVMArrayType.print_parameters = _print_array
-LLVMFunctionType.print_parameters = _print_function
-LinkageAttr.print_parameters = _print_linkage
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.linkage.linkage.data}")
+        printer.print_string(" thread_local" if self.thread_local_ is not None else "")
+        printer.print_string(UNNAMED.get(self.unnamed_addr.value.data, ""))
+        printer.print_string(" constant " if self.constant is not None else " ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string("(")
+        if self.value is not None:
+            printer.print_attribute(self.value)
+        printer.print_string(")")
+        print_attributes(printer, self, SPELLED)
+        if not isinstance(self.value, StringAttr):
+            printer.print_string(" : ")
+            printer.print_attribute(self.global_type)
+        if self.body.blocks:
+            printer.print_string(" ")
+            printer.print_region(self.body)
 
 
 @op_definition
@@ -132,4 +182,37 @@ class ExtractElementOp(IRDLOperation):
             )
 
 
-LLVM = amended(xdsl_llvm.LLVM, [ExtractElementOp, PoisonOp, *GLOBAL_OPS, *MEMORY_OPS])
+LLVM = amended(
+    xdsl_llvm.LLVM,
+    [AtomicCmpXchgOp, AtomicRMWOp, ConstantOp, ExtractElementOp, FenceOp, GlobalOp, LoadOp, PoisonOp, StoreOp],
+)
+
+__all__ = [
+    "LLVM",
+    "AddressOfOp",
+    "AllocaOp",
+    "AtomicCmpXchgOp",
+    "AtomicRMWOp",
+    "CallIntrinsicOp",
+    "CallOp",
+    "ConstantOp",
+    "ExtractElementOp",
+    "ExtractValueOp",
+    "FenceOp",
+    "FuncOp",
+    "GEPOp",
+    "GlobalOp",
+    "ICmpOp",
+    "InlineAsmOp",
+    "InsertValueOp",
+    "LLVMArrayType",
+    "LLVMFunctionType",
+    "LLVMPointerType",
+    "LLVMStructType",
+    "LLVMVoidType",
+    "LinkageAttr",
+    "LoadOp",
+    "PoisonOp",
+    "ReturnOp",
+    "StoreOp",
+]

@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument
 
@@ -22,6 +21,7 @@ from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
+from tilewright.dialects import scf
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp

@@ -1,4 +1,4 @@
-"""What a definition demands of an operation's operands, results, attributes and regions, worded as MLIR words it.
+"""Demands of a definition on an operation's operands, results, attributes and regions, worded as MLIR words it.
 
 xDSL's `OpDef.verify` checks the same things; its texts differ from MLIR's (`operand #1 must be index, but got 'i32'`).
 """

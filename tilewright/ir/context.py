@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -46,17 +45,6 @@ def dialect_table() -> dict[str, str]:
         if not name.startswith("_") and (path.suffix == ".py" or (path / "__init__.py").is_file()):
             table[name] = f"tilewright.dialects.{name}:{name.upper()}"
     return table
-
-
-@cache
-def load_definitions(dialect: str) -> None:
-    """Load our definition of a dialect, if there is one.
-
-    It changes the classes of xDSL's, which a pass can use in a program that never mentioned the dialect.
-    """
-    where = dialect_table().get(dialect, "")
-    if where.startswith("tilewright."):
-        import_module(where.partition(":")[0])
 
 
 def make_context(allow_unregistered: bool = False) -> Context:

@@ -1,4 +1,4 @@
-"""How the types that a declared syntax leaves out follow from those that it shows.
+"""Inference of the types that a declared syntax leaves out from those that it shows.
 
 A format says which types are written; the constraints of the operation say how the others follow. xDSL answers by
 verifying and inferring anew for every operation. Here the answer is worked out once for each combination of types.

@@ -1,4 +1,4 @@
-"""Where text came from: offsets in a source file as MLIR locations.
+"""Origins of text: offsets in a source file as MLIR locations.
 
 An operation's location is made for every operation read and looked at for very few, so it holds an offset and finds
 line and column when asked.

@@ -1,4 +1,4 @@
-"""What values and blocks are called in printed text: `%0`, `%arg1`, `%c1_i32_0`, `^bb2`.
+"""Names of values and blocks in printed text: `%0`, `%arg1`, `%c1_i32_0`, `^bb2`.
 
 Names are dealt out before printing, as MLIR does it. A region is numbered in one sweep over its blocks, the regions
 inside it follow and go on from where it stopped, so siblings reuse each other's numbers. Names asked for by operations

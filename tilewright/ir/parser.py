@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -81,7 +81,8 @@ class Parser(RegionParser):
             block.detach_op(first)
             module = first
         elif allow_implicit_module:
-            module = ModuleOp(Region(block))
+            module_class = cast(type[ModuleOp], self.ctx.get_op("builtin.module"))
+            module = module_class(Region(block))
             module.location = self.source.location(0)
         else:
             self._fail(0, "expected a single 'builtin.module' operation")

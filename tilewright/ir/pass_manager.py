@@ -1,4 +1,4 @@
-"""What a pass is, and how a pipeline of passes runs over a module."""
+"""Passes, and running a pipeline of them over a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How operations print: their own `print`, except where xDSL's text is not MLIR's or is slow in coming."""
+"""Printers of operations: their own `print`, except where xDSL's text is not MLIR's or is slow in coming."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.ir import Attribute, Operation, Region
 
-from tilewright.ir.context import load_definitions
 from tilewright.ir.print_formats import format_printer
 
 if TYPE_CHECKING:
@@ -97,7 +96,6 @@ def _print_then_space(op: Operation, printer: Printer) -> None:
 
 
 REPLACED: dict[str, OperationPrinter] = {
-    "func.func": print_function,
     "linalg.broadcast": _print_relabelled("dimensions"),
     "linalg.transpose": _print_relabelled("permutation"),
     "llvm.extractvalue": _print_then_space,
@@ -108,7 +106,6 @@ REPLACED: dict[str, OperationPrinter] = {
 
 def operation_printer(cls: type[Operation]) -> OperationPrinter | None:
     """What prints everything behind the name, or None where there is only the generic form."""
-    load_definitions(cls.dialect_name())
     if cls.print is Operation.print:
         return None
     if cls.name in REPLACED and cls.print.__module__.startswith("xdsl."):

@@ -1,7 +1,4 @@
-"""Looking up operations by their symbol, without reading the whole table every time.
-
-Importing this module makes xDSL's `SymbolTable.lookup_symbol`, which its own dialects call, do the same.
-"""
+"""Looking up operations by their symbol, without reading the whole table every time."""
 
 from __future__ import annotations
 
@@ -70,6 +67,3 @@ def lookup_symbol(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Oper
             return None
         table = found
     return table
-
-
-SymbolTable.lookup_symbol = staticmethod(lookup_symbol)

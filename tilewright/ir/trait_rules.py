@@ -1,4 +1,4 @@
-"""What the traits of an operation demand, worded as MLIR words it."""
+"""Demands of the traits of an operation, worded as MLIR words it."""
 
 from __future__ import annotations
 

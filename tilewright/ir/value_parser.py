@@ -11,6 +11,7 @@ from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
 from xdsl.utils.lexer import Input, Span
 
 from tilewright.ir.attribute_parser import AttributeParser
+from tilewright.ir.shown import quoted
 from tilewright.ir.token_parser import DIGITS
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
@@ -105,7 +106,7 @@ class ValueParser(AttributeParser):
         self._fail(
             operand.span.start,
             f"use of value '%{operand.operand_name}' expects different type than prior uses: "
-            f"'{type}' vs '{value.type}'",
+            f"{quoted(type)} vs {quoted(value.type)}",
             (offset, "prior use here"),
         )
 
@@ -150,8 +151,8 @@ class ValueParser(AttributeParser):
             if reference.type != values[index].type:
                 self._fail(
                     offset,
-                    f"definition of SSA value '%{name}#{index}' has type '{values[index].type}'",
-                    (used_at, f"previously used here with type '{reference.type}'"),
+                    f"definition of SSA value '%{name}#{index}' has type {quoted(values[index].type)}",
+                    (used_at, f"previously used here with type {quoted(reference.type)}"),
                 )
             reference.replace_all_uses_with(values[index])
             self.resolved_references.append(cast(ForwardReference, reference))

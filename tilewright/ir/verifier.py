@@ -17,7 +17,6 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.ir.context import load_definitions
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import BROKEN_PROMISES, Diagnostic, Severity, VerifyError, from_verify_exception
 from tilewright.ir.dominance import first_misuse
@@ -102,8 +101,6 @@ def _trait_order(trait: OpTrait) -> tuple[bool, str]:
 @cache
 def _rules(op_type: type[Operation]) -> _Rules:
     registered = not issubclass(op_type, UnregisteredOp)
-    if registered:
-        load_definitions(op_type.dialect_name())
     traits = sorted(op_type.traits, key=_trait_order) if registered else ()
     definition = op_type.get_irdl_definition() if issubclass(op_type, IRDLOperation) else None
     checks = [trait_check(trait) for trait in traits]

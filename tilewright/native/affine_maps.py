@@ -8,7 +8,6 @@ from math import prod
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import affine
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
@@ -20,6 +19,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from tilewright.dialects import affine
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.vector.types import shape_of
 from tilewright.native.access import checked_pointer, load, plus, store, times

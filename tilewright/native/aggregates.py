@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from llvmlite import ir
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, UnrealizedConversionCastOp
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import llvm
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.native.access import ExactNumbers
 from tilewright.native.lanes import constant, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
@@ -69,7 +70,7 @@ def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
             case LLVMArrayType() if 0 <= number < type.size.data:
                 type = type.type
             case _:
-                raise Untranslatable(f"{op.container.type} has nothing at {position}")
+                raise Untranslatable(f"{shown(op.container.type)} has nothing at {position}")
     return position
 
 
@@ -94,7 +95,7 @@ def _cast(lowering: Lowering, op: Operation) -> None:
     elif value_type(source.type) == value_type(result.type):
         lowering[result] = lowering[source]
     else:
-        raise Untranslatable(f"{source.type} is no {result.type}")
+        raise Untranslatable(f"{shown(source.type)} is no {shown(result.type)}")
 
 
 def from_descriptor(lowering: Lowering, op: Operation, descriptor: ir.Value, type: MemRefType) -> MemRef:

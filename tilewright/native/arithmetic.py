@@ -6,11 +6,10 @@ from functools import partial
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from tilewright.dialects import index
+from tilewright.dialects import arith, index
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native import floats, integers

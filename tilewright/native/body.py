@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from llvmlite import ir
-from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tilewright.dialects import arith, scf
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.integers import BINARY, RESIZES, compare, resize
 from tilewright.native.types import llvm_type

@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.arith.casts import TruncFOp
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.native import floats
 from tilewright.native.floats import intrinsic, widen
 from tilewright.native.lowering import Handler, Lowering
@@ -68,7 +69,7 @@ def _change_sign(lowering: Lowering, op: Operation) -> None:
     """An integer without sign as one with a sign, or the other way round: the same bits."""
     source, result = op.operands[0], op.results[0]
     if value_type(source.type) != value_type(result.type):
-        raise Untranslatable(f"{source.type} is no {result.type}")
+        raise Untranslatable(f"{shown(source.type)} is no {shown(result.type)}")
     lowering[result] = lowering[source]
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
-from xdsl.dialects import cf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
+from tilewright.dialects import cf
 from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.values import Value

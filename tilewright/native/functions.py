@@ -11,9 +11,9 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext
 
 from llvmlite import ir
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import Vendor
+from tilewright.dialects import llvm, memref, vector
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
 from tilewright.dialects.gpu.lanes import ShuffleOp

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import cf, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
+from tilewright.dialects import cf, scf
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.native.flow import reverse_postorder, writes
 

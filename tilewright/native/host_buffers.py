@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
 from xdsl.ir import Operation
 
+from tilewright.dialects import memref
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import memref, scf
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import memref, scf
 from tilewright.native.integers import BINARY
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I64, Value, number_of

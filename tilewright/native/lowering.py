@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.context_layout import CODE as CODE
 from tilewright.native.context_layout import CYCLES as CYCLES

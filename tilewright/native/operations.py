@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects import cf
 from xdsl.ir import Operation
 
+from tilewright.dialects import cf
 from tilewright.native import (
     affine_maps,
     arithmetic,

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
-from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import llvm
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects.llvm import LLVMArrayType
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.arithmetic import checked_integers
 from tilewright.native.casts import resize
@@ -163,7 +164,7 @@ def _initial(op: llvm.GlobalOp) -> ir.Constant:
         case DenseIntOrFPElementsAttr() if isinstance(op.global_type, LLVMArrayType):
             numbers = cast(Sequence[float], op.value.get_values())
             if len(numbers) != op.global_type.size.data:
-                fail_op(op, f"has {len(numbers)} numbers for a {op.global_type}")
+                fail_op(op, f"has {len(numbers)} numbers for a {shown(op.global_type)}")
             return ir.Constant(
                 value_type(op.global_type), [scalar_constant(op.global_type.type, number) for number in numbers]
             )

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -22,6 +21,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects import affine, scf
 from tilewright.native.types import INDEX_BITS
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
+
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from tilewright.ir.shown import shown
 
 INDEX_BITS = 64
 
@@ -34,7 +36,7 @@ def llvm_type(type: Attribute) -> ir.Type:
         case LLVMArrayType():
             return ir.ArrayType(llvm_type(type.type), type.size.data)
         case _:
-            raise TypeError(f"no native type for {type}")
+            raise TypeError(f"no native type for {shown(type)}")
 
 
 def declared(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, BoolAttr, VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from tilewright.dialects import vector
 from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.types import shape_of, vector_type
 from tilewright.native.access import element_pointer, load, store

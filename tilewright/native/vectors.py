@@ -9,11 +9,11 @@ from math import prod
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ArrayAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import compute, shape
 from tilewright.dialects.vector.types import element_type, shape_of, vector_type
 from tilewright.native import floats

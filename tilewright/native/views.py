@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import memref
 from tilewright.dialects.memref.kept_dimensions import kept_dimensions
 from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.dialects.memref.types import is_ranked

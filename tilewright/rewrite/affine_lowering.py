@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
-from xdsl.dialects import affine
-from xdsl.dialects.arith import IntegerOverflowFlag
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -22,10 +20,11 @@ from xdsl.ir.affine import (
 )
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from tilewright.dialects import arith, memref, scf, vector
+from tilewright.dialects import affine, arith, memref, scf, vector
 from tilewright.dialects.affine.access import PrefetchOp
 from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp
+from tilewright.dialects.arith import IntegerOverflowFlag
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.rewrite.canonicalization import fold, materialize
 from tilewright.rewrite.control_flow import sizes_attr

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias, cast
 
-from xdsl.dialects import cf, scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import cf, scf
 from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import location_of
 from tilewright.rewrite.canonicalization import fold, materialize

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import cf
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from tilewright.dialects import cf
 
 _BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
 

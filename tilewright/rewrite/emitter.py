@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.device.layout import Field
-from tilewright.dialects import arith, memref
+from tilewright.dialects import arith, memref, scf
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.attributes import i32_number

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
-from tilewright.dialects import arith, cf
+from tilewright.dialects import arith, cf, scf
 from tilewright.dialects.scf import ForOp, YieldOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.canonicalization import fold

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import scf
-from xdsl.dialects.arith import IntegerOverflowFlag
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, scf
+from tilewright.dialects.arith import IntegerOverflowFlag
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import constant_bits, defining, scalar_int
 from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator

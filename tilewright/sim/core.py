@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, MemRefType
-from xdsl.dialects.func import CallOp
-from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.aie.buffers import BufferOp
@@ -20,6 +18,8 @@ from tilewright.dialects.aie.cascade import GetCascadeOp, GetStreamOp, PutCascad
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.func import CallOp
+from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE

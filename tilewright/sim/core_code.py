@@ -13,14 +13,14 @@ from weakref import WeakValueDictionary
 
 from llvmlite import ir
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.dialects.func import CallOp
-from xdsl.dialects.memref import GetGlobalOp, GlobalOp
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
+from tilewright.dialects.func import CallOp
+from tilewright.dialects.memref import GetGlobalOp, GlobalOp
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol

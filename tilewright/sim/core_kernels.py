@@ -13,10 +13,10 @@ from typing import Any, NoReturn, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes
+from tilewright.dialects.func import CallOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.dialects.vector.types import element_type
 from tilewright.errors import ArgumentError

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.dialects.func import CallOp
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.device.timing import Timing
+from tilewright.dialects.func import CallOp
 from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits

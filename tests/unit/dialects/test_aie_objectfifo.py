@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source

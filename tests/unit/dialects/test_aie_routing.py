@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import i32
 
 from tilewright.device import DmaDirection, WireBundle
 from tilewright.dialects.aie.flows import (
@@ -24,6 +24,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text

@@ -1,8 +1,7 @@
 """Building designs in Python, and finding things in them."""
 
 import pytest
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
+from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import Block, Region
 
 from tilewright.device import DeviceName, DmaDirection, LockAction, TileId, TileType, model
@@ -13,6 +12,8 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_tile_element, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp, TileOp
+from tilewright.dialects.arith import ConstantOp
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text

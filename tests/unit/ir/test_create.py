@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mlir_modules
 import pytest
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region
 
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.create import append_operation, create_operation, with_cheap_create
 from tilewright.ir.parser import parse_source

@@ -7,10 +7,11 @@ from enum import StrEnum
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region
 
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import DiagnosedError, collect, emit_error, emit_op_error, emit_remark, emit_warning
 from tilewright.ir.pass_manager import Pass, Pipeline, build_pipeline, make_pass, run_pipeline
 from tilewright.ir.pass_options import options_of

@@ -8,13 +8,15 @@ from __future__ import annotations
 import time
 
 import pytest
-from xdsl.dialects import arith, cf, func, scf, test
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, i32
+from xdsl.dialects import test
+from xdsl.dialects.builtin import FunctionType, StringAttr, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def
 from xdsl.traits import IsTerminator, NoTerminator, OpTrait, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.dialects import arith, cf, func, scf
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.verifier import verify
 
 

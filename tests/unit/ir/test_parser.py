@@ -15,20 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import (
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    IntAttr,
-    ModuleOp,
-    NameLoc,
-    StringAttr,
-    UnknownLoc,
-)
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser as StockParser
 from xdsl.utils.exceptions import ParseError
 
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.locations import FileLineColRange

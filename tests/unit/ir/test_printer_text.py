@@ -6,11 +6,13 @@ from io import StringIO
 from time import perf_counter
 
 import pytest
-from xdsl.dialects import arith, builtin, func, test
-from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, ModuleOp, StringAttr, bf16, f16, f32, f64, i32
+from xdsl.dialects import builtin, test
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, StringAttr, bf16, f16, f32, f64, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
+from tilewright.dialects import arith, func
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.affine_text import expr_text
 from tilewright.ir.context import make_context
 from tilewright.ir.names import sanitized

@@ -11,7 +11,8 @@ import pytest
 from air_channel_programs import TOPOLOGIES, Program, bundle, memref
 from air_programs import channel_program
 from gpu_machine import Machine, Rank, Stuck, lowered
-from xdsl.dialects.func import FuncOp
+
+from tilewright.dialects.func import FuncOp
 
 WAVE, SMALL_WAVE = 32, 4
 """A line needs a lane for each of its words; for everything else a few lanes show as much."""

@@ -11,7 +11,8 @@ from air_programs import GPU, MATMUL, tile_copy
 from gpu_machine import Machine, kernels_of, lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.func import FuncOp
+
+from tilewright.dialects.func import FuncOp
 
 WAVE = 4
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.builtin import IndexType
 
+from tilewright.dialects import scf
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify

@@ -70,7 +70,7 @@ class YieldOp(TypedOperandsOp, xdsl_affine.YieldOp):
 
     def verify_(self) -> None:
         parent = self.parent_op()
-        if not isinstance(parent, xdsl_affine.ForOp | xdsl_affine.IfOp | xdsl_affine.ParallelOp):
+        if not isinstance(parent, ForOp | IfOp | ParallelOp):
             raise VerifyException("only terminates affine.if/for/parallel regions")
         if len(parent.results) != len(self.operands):
             raise VerifyException("parent of yield must have same number of results as the yield operands")

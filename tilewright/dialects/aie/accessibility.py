@@ -1,4 +1,4 @@
-"""Who may touch a buffer or a lock: the core and the DMAs of tiles that reach its memory."""
+"""Access to a buffer or a lock: by the core and the DMAs of tiles that reach its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What core code says to the world around it: streams, cascades, events; and how cascades are wired."""
+"""Streams, cascades and events in core code, and the wiring of cascades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs on a core, and the terminator all bodies of the dialect share."""
+"""Cores and their code, and the terminator all bodies of the dialect share."""
 
 from __future__ import annotations
 

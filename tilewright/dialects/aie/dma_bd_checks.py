@@ -1,4 +1,4 @@
-"""What a descriptor must satisfy on the tile it is for, in the order upstream checks it.
+"""Checks of a descriptor on the tile it is for, in the order upstream checks it.
 
 Descriptors of runtime tasks and chains are not tied to a tile yet; who places them checks them.
 """

@@ -1,4 +1,4 @@
-"""What operations of the dialect have in common: being a device, being a tile, being in a tile."""
+"""Interfaces of the dialect's operations: being a device, being a tile, being in a tile."""
 
 from __future__ import annotations
 

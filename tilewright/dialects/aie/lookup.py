@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
 
 from tilewright.device import DeviceModel, DeviceName, model
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike, name_at
+from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.symbols import symbol_name as symbol_name
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FlatSymbolRefAttrConstr, TensorType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, prop_def
@@ -19,6 +18,7 @@ from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
+from tilewright.dialects.arith import ConstantOp
 
 NUMBERS = TensorType.constr(i32)
 

@@ -1,4 +1,4 @@
-"""Where the buffers of object FIFOs live, and how to start the channels that fill and empty them again."""
+"""Storage of object FIFOs: their buffers, and starting again the channels that fill and empty them."""
 
 from __future__ import annotations
 

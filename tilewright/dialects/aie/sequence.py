@@ -6,7 +6,6 @@ import struct
 from collections.abc import Sequence
 from typing import SupportsFloat
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -22,6 +21,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
 
+from tilewright.dialects import arith
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck

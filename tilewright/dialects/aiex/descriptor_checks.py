@@ -1,4 +1,4 @@
-"""What a buffer descriptor can and cannot express: the checks that transfers and tasks share.
+"""Limits of a buffer descriptor: the checks that transfers and tasks share.
 
 A check returns the text of the first thing wrong, in upstream's order and words, or None.
 """

@@ -1,17 +1,17 @@
-"""What register instructions mean on the array: absolute addresses, and the words that they write."""
+"""Resolution of register instructions on the array: absolute addresses, and the words that they write."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
-from xdsl.dialects.memref import GetGlobalOp
 
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
+from tilewright.dialects.memref import GetGlobalOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import BlockArgument, SSAValue
 
+from tilewright.dialects import memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.aie.lookup import constant_value

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -49,6 +48,7 @@ from tilewright.dialects.air.channel_checks import verify_broadcast, verify_pack
 from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.air.types import ANY_TOKEN, TOKEN, MemorySpace, memory_space
 from tilewright.dialects.memref.types import ANY_MEMREF
+from tilewright.dialects.scf import ForOp
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted

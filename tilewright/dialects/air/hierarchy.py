@@ -1,4 +1,4 @@
-"""What ranks, launches, segments and herds have in common: an iteration space, and a body that is passed values."""
+"""Parts that ranks, launches, segments and herds share: an iteration space, and a body that is passed values."""
 
 from __future__ import annotations
 

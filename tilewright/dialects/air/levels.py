@@ -1,4 +1,4 @@
-"""Where work runs: ranks on devices, launches on a device, segments in it, herds of processing elements."""
+"""Levels of the hierarchy: ranks on devices, launches on a device, segments in it, herds of processing elements."""
 
 from __future__ import annotations
 

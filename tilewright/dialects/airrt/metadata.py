@@ -1,4 +1,4 @@
-"""What a runtime needs to know of the segments and herds of a module."""
+"""Metadata for a runtime, of the segments and herds of a module."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import Arith, FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.arith import Arith, FastMathFlagsAttr, IntegerOverflowAttr, IntegerOverflowFlag
 
 from tilewright.dialects._amend import amended
 from tilewright.dialects.arith.casts import (
@@ -152,6 +152,7 @@ __all__ = [
     "IndexCastOp",
     "IndexCastUIOp",
     "IntegerOverflowAttr",
+    "IntegerOverflowFlag",
     "MaxSIOp",
     "MaxUIOp",
     "MaximumfOp",

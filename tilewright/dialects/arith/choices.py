@@ -15,6 +15,8 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     FloatAttr,
+    IndexType,
+    IntAttr,
     IntegerAttr,
     IntegerType,
     NoneType,
@@ -57,6 +59,13 @@ class ConstantOp(xdsl_arith.ConstantOp):
     result = result_def()
     value = prop_def()
     traits = traits_def(Pure(), ConstantLike())
+
+    @staticmethod
+    def from_int_and_width(
+        value: int | IntAttr, value_type: int | IntegerType | IndexType, *, truncate_bits: bool = False
+    ) -> ConstantOp:
+        made = xdsl_arith.ConstantOp.from_int_and_width(value, value_type, truncate_bits=truncate_bits)
+        return ConstantOp(made.value)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -38,6 +38,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.constraints import described
+from tilewright.ir.print_attributes import ATTRIBUTE_TEXT
 
 
 def element_type(type: Any) -> Attribute:
@@ -133,17 +134,15 @@ def parse_overflow(parser: Parser) -> IntegerOverflowAttr:
 def print_overflow(printer: Printer, flags: IntegerOverflowAttr) -> None:
     """The inverse of `parse_overflow`."""
     if flags != NO_OVERFLOW:
-        printer.print_string(" overflow")
-        flags.print_parameter(printer)
+        printer.print_string(f" overflow{_overflow_text(flags)}")
 
 
-def _print_overflow_flags(self: IntegerOverflowAttr, printer: Printer) -> None:
-    """MLIR puts a space behind the comma here, though not in fastmath flags."""
-    flags = ", ".join(flag.value for flag in IntegerOverflowFlag if flag in self.data)
-    printer.print_string(f"<{flags or 'none'}>")
+def _overflow_text(flags: IntegerOverflowAttr) -> str:
+    # MLIR puts a space behind the comma here, though not in fastmath flags.
+    return f"<{', '.join(flag.value for flag in IntegerOverflowFlag if flag in flags.data) or 'none'}>"
 
 
-IntegerOverflowAttr.print_parameter = _print_overflow_flags
+ATTRIBUTE_TEXT[IntegerOverflowAttr] = lambda p, a: f"#{IntegerOverflowAttr.name}{_overflow_text(a)}"
 
 
 class Flagged(IRDLOperation):

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import SymbolTable, SymbolUserOpInterface
+from xdsl.traits import SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
@@ -33,6 +33,7 @@ from tilewright.dialects._syntax import (
     split_attributes,
 )
 from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import lookup_symbol
 
 from .operators import CExpression
 from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE, ArrayType, OpaqueAttr
@@ -123,7 +124,7 @@ class CalleeUse(SymbolUserOpInterface):
         from .functions import FuncOp
 
         assert isinstance(op, CallOp)
-        callee = SymbolTable.lookup_symbol(op, op.callee)
+        callee = lookup_symbol(op, op.callee)
         if not isinstance(callee, FuncOp):
             raise VerifyException(f"'{op.callee.string_value()}' does not reference a valid function")
         inputs, outputs = callee.function_type.inputs.data, callee.function_type.outputs.data

@@ -44,6 +44,7 @@ from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.print_operations import print_function
 from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import lookup_symbol
 
 from .types import ArrayType
 
@@ -145,7 +146,7 @@ class FunctionUse(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, DeclareFuncOp)
-        if not isinstance(SymbolTable.lookup_symbol(op, op.sym_name), FuncOp):
+        if not isinstance(lookup_symbol(op, op.sym_name), FuncOp):
             raise VerifyException(f"'{op.sym_name.string_value()}' does not reference a valid function")
 
 

@@ -25,12 +25,13 @@ from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import SymbolOpInterface, SymbolTable, SymbolUserOpInterface
+from xdsl.traits import SymbolOpInterface, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.memref.buffers import parse_typed_elements
+from tilewright.ir.symbols import lookup_symbol
 
 from .types import LVALUE_OR_ARRAY, ArrayType
 
@@ -116,7 +117,7 @@ class GlobalUse(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, GetGlobalOp)
-        if not isinstance(SymbolTable.lookup_symbol(op, op.name_), GlobalOp):
+        if not isinstance(lookup_symbol(op, op.name_), GlobalOp):
             raise VerifyException(f"'{op.name_.string_value()}' does not reference a valid emitc.global")
 
 

@@ -1,4 +1,4 @@
-"""What refers to variables and to parts of them."""
+"""References to variables and to parts of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who a thread is: its place in the grid, the block and the wave, and how large these are."""
+"""Ids of a thread: its place in the grid, the block and the wave, and how large these are."""
 
 from __future__ import annotations
 

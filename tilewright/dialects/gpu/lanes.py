@@ -1,4 +1,4 @@
-"""What threads of a block or a wave do together."""
+"""Operations that threads of a block or a wave do together."""
 
 from __future__ import annotations
 

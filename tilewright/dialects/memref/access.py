@@ -82,7 +82,7 @@ class _Access(IRDLOperation):
         return buffer, indices, attributes, parse_memref_type(parser)
 
     @staticmethod
-    def print_place(printer: Printer, op: xdsl_memref.LoadOp | xdsl_memref.StoreOp) -> None:
+    def print_place(printer: Printer, op: LoadOp | StoreOp) -> None:
         printer.print_ssa_value(op.memref)
         print_operands(printer, op.indices)
         print_attributes(printer, op)

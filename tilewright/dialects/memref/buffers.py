@@ -45,7 +45,6 @@ from xdsl.traits import (
     Pure,
     RecursiveMemoryEffect,
     SingleBlockImplicitTerminator,
-    SymbolTable,
     SymbolUserOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -89,6 +88,7 @@ from tilewright.dialects.memref.types import (
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import lookup_symbol
 
 
 class _Allocation(IRDLOperation):
@@ -265,10 +265,10 @@ class GlobalSymbolUse(SymbolUserOpInterface):
     """The symbol of `memref.get_global` must be a global of the same type."""
 
     def verify(self, op: Operation) -> None:
-        assert isinstance(op, xdsl_memref.GetGlobalOp)
+        assert isinstance(op, GetGlobalOp)
         name, type = op.name_.string_value(), op.memref.type
-        found = SymbolTable.lookup_symbol(op, op.name_)
-        if not isinstance(found, xdsl_memref.GlobalOp):
+        found = lookup_symbol(op, op.name_)
+        if not isinstance(found, GlobalOp):
             raise VerifyException(f"'{name}' does not reference a valid global memref")
         if found.type != type:
             raise VerifyException(

@@ -1,4 +1,4 @@
-"""What the operations with regions have in common."""
+"""Bindings of values to arguments of regions, as loops write them."""
 # pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
 
 from __future__ import annotations

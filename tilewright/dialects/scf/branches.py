@@ -54,7 +54,6 @@ class IfOp(xdsl_scf.IfOp):
         NoRegionArguments(),
         RecursiveMemoryEffect(),
         RecursivelySpeculatable(),
-        xdsl_scf.IfOpHasCanonicalizationPatternsTrait(),
     )
 
     @classmethod
@@ -134,7 +133,7 @@ class ExecuteRegionOp(xdsl_scf.ExecuteRegionOp):
 
     def verify_regions(self) -> None:
         for block in self.region.blocks:
-            if isinstance(block.last_op, xdsl_scf.YieldOp):
+            if isinstance(block.last_op, YieldOp):
                 verify_flow(block.last_op, "parent", block.last_op.operand_types, self.result_types)
 
 
@@ -145,6 +144,7 @@ class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
     cases = prop_def(DenseArrayBase.constr(i64))
     default_region = region_def("single_block")
     case_regions = var_region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect(), SingleBlockImplicitTerminator(YieldOp))
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -191,7 +191,7 @@ class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
         names = ("default region", *(f"case region #{number}" for number in range(len(values))))
         for name, region in zip(names, self.regions, strict=True):
             end = terminator_of(region)
-            if not isinstance(end, xdsl_scf.YieldOp):
+            if not isinstance(end, YieldOp):
                 raise VerifyException(
                     f"expected region to end with scf.yield, but got {end.name if end else 'nothing'}"
                 )

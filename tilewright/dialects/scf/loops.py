@@ -21,7 +21,9 @@ from xdsl.printer import Printer
 from xdsl.traits import (
     IsTerminator,
     Pure,
+    RecursiveMemoryEffect,
     ReturnLike,
+    SingleBlockImplicitTerminator,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -80,6 +82,7 @@ class ForOp(xdsl_scf.ForOp):
     ub = operand_def(LOOP_TYPE)
     step = operand_def(LOOP_TYPE)
     unsigned_cmp = opt_prop_def(UnitAttr, prop_name="unsignedCmp")
+    traits = traits_def(SingleBlockImplicitTerminator(YieldOp), RecursiveMemoryEffect())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -210,10 +213,10 @@ class WhileOp(xdsl_scf.WhileOp):
 
     def verify_regions(self) -> None:
         condition, end = terminator_of(self.before_region), terminator_of(self.after_region)
-        if not isinstance(condition, xdsl_scf.ConditionOp):
-            raise _wrong_end("before", xdsl_scf.ConditionOp.name, condition)
-        if not isinstance(end, xdsl_scf.YieldOp):
-            raise _wrong_end("after", xdsl_scf.YieldOp.name, end)
+        if not isinstance(condition, ConditionOp):
+            raise _wrong_end("before", ConditionOp.name, condition)
+        if not isinstance(end, YieldOp):
+            raise _wrong_end("after", YieldOp.name, end)
         passed = [value.type for value in condition.args]
         verify_flow(self, "Region #0", self.operand_types, self.before_region.block.arg_types, source="parent")
         verify_flow(condition, "parent", passed, self.result_types)

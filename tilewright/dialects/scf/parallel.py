@@ -31,6 +31,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import (
+    HasParent,
     IsTerminator,
     NoTerminator,
     Pure,
@@ -78,6 +79,15 @@ class ReduceReturnOp(xdsl_scf.ReduceReturnOp):
 class ReduceOp(xdsl_scf.ReduceOp):
     """How the values of parallel iterations are combined."""
 
+    traits = lazy_traits_def(
+        lambda: (
+            RecursiveMemoryEffect(),
+            HasParent(ParallelOp),
+            IsTerminator(),
+            SingleBlockImplicitTerminator(ReduceReturnOp),
+        )
+    )
+
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operands: Sequence[SSAValue] = ()
@@ -120,6 +130,8 @@ class ReduceOp(xdsl_scf.ReduceOp):
 @amend
 class ParallelOp(xdsl_scf.ParallelOp):
     """Loops over ranges whose iterations may run in any order."""
+
+    traits = traits_def(SingleBlockImplicitTerminator(ReduceOp), RecursiveMemoryEffect())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -191,7 +203,7 @@ class ParallelOp(xdsl_scf.ParallelOp):
 
     def verify_regions(self) -> None:
         reduce = terminator_of(self.body)
-        if not isinstance(reduce, xdsl_scf.ReduceOp):
+        if not isinstance(reduce, ReduceOp):
             raise VerifyException("expects body to terminate with 'scf.reduce'")
         if len(reduce.regions) != len(self.results):
             raise VerifyException(

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, IndexType, IntegerType, i32
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 import tilewright
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.bundle.manifest import (

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, LocationAttr, MemRefType
-from xdsl.dialects.llvm import LLVMArrayType, LLVMStructType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as IrBlock
 
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects.llvm import LLVMArrayType, LLVMStructType
 from tilewright.gpu.emulator.arithmetic import fitting, wrap64
 from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
 from tilewright.gpu.emulator.values import (
@@ -33,6 +33,7 @@ from tilewright.gpu.emulator.values import (
     space_of,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
@@ -145,7 +146,7 @@ class Builder:
     def __getitem__(self, value: SSAValue) -> Operand:
         found = self.values[value]
         if not isinstance(found, Register | Constant):
-            raise Unsupported(f"{value.type} is no number")
+            raise Unsupported(f"{shown(value.type)} is no number")
         return found
 
     def __setitem__(self, value: SSAValue, result: Value) -> None:
@@ -157,7 +158,7 @@ class Builder:
     def memref(self, value: SSAValue) -> MemRef:
         found = self.values[value]
         if not isinstance(found, MemRef):
-            raise Unsupported(f"{value.type} is no memref")
+            raise Unsupported(f"{shown(value.type)} is no memref")
         return found
 
     def operands(self, op: Operation) -> list[Operand]:

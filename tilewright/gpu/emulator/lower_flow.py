@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import affine, cf, func, scf
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, Region, SSAValue
 
+from tilewright.dialects import affine, cf, func, scf
 from tilewright.gpu.emulator.builder import Builder, Handler
 from tilewright.gpu.emulator.lower_affine import best, holds
 from tilewright.gpu.emulator.program import Block, Edge, Return

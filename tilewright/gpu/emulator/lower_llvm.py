@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnrealizedConversionCastOp
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import llvm
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects.aie.data_layout import type_bytes
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts
 from tilewright.gpu.emulator.lower_memory import Order, element_pointer, update

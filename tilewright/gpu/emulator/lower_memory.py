@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
+from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
 from tilewright.gpu.emulator.builder import Builder, Handler, whole_memref

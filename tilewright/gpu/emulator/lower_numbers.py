@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import arith
 from tilewright.dialects import index as index_dialect
 from tilewright.gpu.emulator.builder import Builder, Handler
 from tilewright.gpu.emulator.values import I1, I64, Constant, Kind, MemRef, Operand, Struct, Unsupported, kind_of

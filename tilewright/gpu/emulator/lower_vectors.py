@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, BoolAttr, IntegerAttr, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import shape
 from tilewright.gpu.emulator.builder import Builder, Handler
 from tilewright.gpu.emulator.lower_memory import PLAIN, extent, position

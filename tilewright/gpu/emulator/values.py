@@ -24,10 +24,11 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
 )
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from tilewright.ir.shown import shown
 
 LDS_WINDOW = 1 << 60
 """Where the memory of a block begins in the addresses of its threads, as the apertures of real GPUs do."""
@@ -155,7 +156,7 @@ def kind_of(type: Attribute) -> Kind:
         case VectorType():
             return kind_of(type.element_type).with_shape(tuple(type.get_shape()))
         case _:
-            raise Unsupported(f"{type} is no type that the emulator has registers for")
+            raise Unsupported(f"{shown(type)} is no type that the emulator has registers for")
 
 
 _NUMBERED = {0: Space.GLOBAL, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}

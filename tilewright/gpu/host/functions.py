@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from llvmlite import ir
-from xdsl.dialects import func, llvm
-from xdsl.dialects.llvm import LLVMVoidType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import func, llvm
 from tilewright.dialects.gpu.calls import LaunchFuncOp
+from tilewright.dialects.llvm import LLVMVoidType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.host.context import FUNCTIONS, SITE
 from tilewright.gpu.host.signatures import SYMBOLS, VOID, CSignature, declared_signature
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types
 from tilewright.native.functions import FunctionLowering, counted_depth, parts_of_all, rebuild_all, run, types_of_parts
@@ -204,7 +205,7 @@ def _llvm_call(lowering: Lowering, op: Operation) -> None:
         or given[: len(taken)] != taken
         or (len(given) != len(taken) and not type.is_variadic)
     ):
-        fail_op(op, f"does not fit @{name}, which is a {type}", (callee, "it is declared here"))
+        fail_op(op, f"does not fit @{name}, which is a {shown(type)}", (callee, "it is declared here"))
     _external(body, op, callee, name, op.args, type.inputs.data, outputs, type.is_variadic)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, UnrankedMemRefType
-from xdsl.dialects.llvm import LLVMPointerType, LLVMVoidType
 from xdsl.ir import Attribute
 
+from tilewright.dialects.llvm import LLVMPointerType, LLVMVoidType
 from tilewright.native.values import F32, F64, I32, I64, POINTER
 
 VOID = ir.VoidType()

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation
 
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, Diagnostic
 from tilewright.ir.verifier import verify

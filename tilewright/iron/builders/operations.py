@@ -20,7 +20,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
-from tilewright.ir.context import load_definitions
 from tilewright.ir.create import create_operation
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import from_verify_exception, location_of
@@ -56,7 +55,6 @@ def build(
     `fields` are its operands and properties by the names of its definition. Properties may be Python values; one that
     is None is left out.
     """
-    load_definitions(op_class.dialect_name())
     place = ip or InsertionPoint.current
     groups = _operands(op_class, fields)
     for group in groups:

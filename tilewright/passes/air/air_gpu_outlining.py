@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FunctionType,
-    MemRefType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i32,
-)
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, SymbolRefAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import affine, arith, memref, scf
 from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.dialects.arith import ConstantOp
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
 from tilewright.dialects.gpu.calls import LaunchFuncOp
@@ -207,6 +200,20 @@ def _take_blocks(launch: LaunchOp, body: Region) -> None:
         Rewriter.erase_op(op)
 
 
+MADE_BY_XDSL: dict[type[Operation], type[Operation]] = {
+    ours.__mro__[1]: ours
+    for ours in (
+        affine.ApplyOp,
+        arith.ConstantOp,
+        memref.DimOp,
+        memref.LoadOp,
+        memref.StoreOp,
+        scf.ForOp,
+        scf.YieldOp,
+    )
+}
+
+
 def lower_linalg(op: Operation) -> None:
     """Lower what there is of linalg in `op`; most programs have none, and do not load it."""
     found = [inner for inner in op.walk() if inner.name.startswith("linalg.") and inner.regions]
@@ -218,3 +225,19 @@ def lower_linalg(op: Operation) -> None:
         if not all(isinstance(value.type, MemRefType) for value in inner.operands[-1:]):
             fail_op(inner, "works on tensors; bufferize it before kernels are taken out")
     rewrite(op, LowerLinalgStructuredOpPattern())
+    for inner in [*op.walk()]:
+        if (ours := MADE_BY_XDSL.get(type(inner))) is not None:
+            _replace(inner, ours)
+
+
+def _replace(op: Operation, ours: type[Operation]) -> None:
+    """Put an operation of our class in the place of one that xDSL's pattern made of its own."""
+    new = ours.create(
+        operands=op.operands,
+        result_types=op.result_types,
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in [*op.regions]],
+        location=op.location,
+    )
+    Rewriter.replace_op(op, new)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
 from tilewright.ir.pass_manager import Pass

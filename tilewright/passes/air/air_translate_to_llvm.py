@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects import arith, memref
+from tilewright.dialects import arith, llvm, memref
 from tilewright.dialects._strides import Strided, strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.addressing import TranslateOp

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import affine, memref, scf
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, VectorType
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -20,12 +18,14 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects import affine, memref, scf
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
+from tilewright.dialects.func import CallOp
 from tilewright.ir.diagnostics import emit_op_error, emit_warning
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted

@@ -13,7 +13,6 @@ from math import prod
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float32Type,
@@ -32,7 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects import arith, rocdl
+from tilewright.dialects import arith, llvm, rocdl
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.types import SymmetricHeapAttr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.rewrite.folding.arith_integers import COMPUTE
 from tilewright.rewrite.folding.constants import int_width, mask, scalar_int, signed

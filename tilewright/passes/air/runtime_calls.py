@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     MemRefType,
-    ModuleOp,
     StringAttr,
     UnrealizedConversionCastOp,
     i1,
     i32,
     i64,
 )
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import llvm
 from tilewright.dialects._strides import Strided
-from tilewright.dialects.llvm import PoisonOp
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType, PoisonOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import number_attr

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.dialects.func import CallOp, FuncOp
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
 from tilewright.passes.design import DevicePass
 

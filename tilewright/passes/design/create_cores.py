@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
+from tilewright.dialects import func
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.dma import MemOp

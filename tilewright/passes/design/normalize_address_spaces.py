@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.dialects.builtin import FunctionType, MemRefType, NoneAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import FuncOp
+from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.shown import quoted
 from tilewright.passes.design import DevicePass
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i32
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -20,6 +19,7 @@ from tilewright.dialects.aie.objectfifo_process import ObjectFifoRegisterProcess
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design import DevicePass, append_to, located
 from tilewright.rewrite.emitter import Emitter

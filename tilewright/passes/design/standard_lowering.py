@@ -17,15 +17,12 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
-    ModuleOp,
     StringAttr,
     SymbolRefAttr,
     VectorType,
     f32,
     i32,
 )
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -37,6 +34,9 @@ from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, 
 from tilewright.dialects.aie.core import CoreOp, DebugOp, EndOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import CallOp, FuncOp, ReturnOp
+from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
+from tilewright.dialects import scf
 from tilewright.dialects.aie.dma import DmaBody
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp

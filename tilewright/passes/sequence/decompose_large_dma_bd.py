@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import NextBdOp

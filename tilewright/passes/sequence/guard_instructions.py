@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.device.layout import WORD_BYTES
+from tilewright.dialects import scf
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp
-from xdsl.dialects.memref import GetGlobalOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -23,6 +21,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import Guard
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuWrite32Op, NpuWriteWordsOp
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.arith import AddiOp
+from tilewright.dialects.memref import GetGlobalOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.emitter import Emitter
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import BroadcastOp, LoadOp, MaskedLoadOp, MaskedStoreOp, StoreOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.driver import GREEDY, rewrite

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import affine, memref
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSet, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import affine, memref
 from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.rewrite.control_flow import sizes_attr

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from xdsl.dialects import affine
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.dialects.memref import AllocOp, CastOp, DimOp, SubviewOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 
+from tilewright.dialects import affine
+from tilewright.dialects.memref import AllocOp, CastOp, DimOp, SubviewOp, ViewOp
 from tilewright.ir.affine_text import ADD, BUILD, CEILDIV, FLOORDIV, MOD, floor_divide, known_divisor, modulo
 from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.rewrite.effects import facts_of, is_pure

@@ -7,15 +7,13 @@ from dataclasses import replace
 from math import prod
 from typing import Any, TypeAlias
 
-from xdsl.dialects import scf
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.dialects.memref import CastOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
+from tilewright.dialects import scf
 from tilewright.dialects.air.accesses import Access, Transfer
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import CASCADE, ChannelEnd, ChannelOp
@@ -23,6 +21,8 @@ from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.dialects.arith import ConstantOp
+from tilewright.dialects.memref import CastOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.effects import Effect, facts_of, nested_effects
 from tilewright.rewrite.folding.air_tokens import drop_false_dependencies, fold_wait_all

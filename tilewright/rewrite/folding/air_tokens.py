@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import linalg, scf
-from xdsl.dialects.affine import ForOp as AffineForOp
+from xdsl.dialects import linalg
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import scf
+from tilewright.dialects.affine import ForOp as AffineForOp
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.execution import WaitAllOp

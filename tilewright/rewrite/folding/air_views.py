@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import affine
+from tilewright.dialects import memref as xdsl_memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.memref import TransposeOp

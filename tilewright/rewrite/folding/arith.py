@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.arith import IntegerOverflowAttr
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import arith
+from tilewright.dialects.arith import IntegerOverflowAttr
 from tilewright.rewrite.emitter import cast_op, constant_op
 from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, arith_selection, floats
 from tilewright.rewrite.folding.constants import (

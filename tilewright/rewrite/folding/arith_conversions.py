@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import arith
+from tilewright.dialects.arith import FastMathFlagsAttr
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.constants import (
     IN_PLACE,

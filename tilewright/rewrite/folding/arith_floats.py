@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
-from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import arith
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.arith_integers import operand_if_same
 from tilewright.rewrite.folding.constants import (

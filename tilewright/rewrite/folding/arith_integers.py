@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.rewrite.folding.constants import (
     Folded,
     Rule,

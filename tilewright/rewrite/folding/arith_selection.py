@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.rewrite.folding.constants import (
     IN_PLACE,
     Folded,

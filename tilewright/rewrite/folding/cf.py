@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import cf, ub
+from xdsl.dialects import ub
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, cf
 from tilewright.dialects.cf import BranchOp, ConditionalBranchOp, SwitchOp, case_numbers
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op

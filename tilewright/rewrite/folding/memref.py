@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects import memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp, ViewOp

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
-from tilewright.dialects import cf
+from tilewright.dialects import arith, cf, scf
 from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.func import FuncOp
 from tilewright.dialects.scf import ConditionOp, ForallOp
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, scf
 from tilewright.dialects.scf import IfOp, YieldOp
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, defining, is_one

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, StridedLayoutAttr, i64
-from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects.memref import ReinterpretCastOp, SubviewOp
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.constants import scalar_int
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -18,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tilewright.dialects import vector
 from tilewright.dialects.vector import BroadcastOp, ExtractOp
 from tilewright.dialects.vector.shape import ShapeCastOp, TransposeOp
 from tilewright.rewrite.folding.constants import (

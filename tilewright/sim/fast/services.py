@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.func import CallOp
-
 from tilewright.device import LockAction
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.func import CallOp
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker, TileCorePort

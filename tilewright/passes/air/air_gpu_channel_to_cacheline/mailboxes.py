@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.device.layout import WORD_BYTES
-from tilewright.dialects import arith, memref
+from tilewright.dialects import arith, llvm, memref
 from tilewright.dialects._llvm_memory import NOT_ATOMIC, Ordering
 from tilewright.dialects._syntax import INDEX
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelWorld

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, NoneAttr, i1, i8, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, llvm
 from tilewright.dialects._strides import Strided
 from tilewright.dialects.aie.lookup import ancestors, parent_of_type
 from tilewright.dialects.air.addressing import TranslateOp
@@ -20,6 +18,8 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, RankOp
 from tilewright.dialects.air.types import SYMMETRIC_HEAP, TOKEN, is_symmetric
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_line, protocol_ordered

@@ -8,9 +8,9 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, Region, SSAValue
 
+from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy

@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation
 
 from tilewright import device
 from tilewright.device import Arch, DeviceModel, TileId
 from tilewright.device.timing import timing_of
+from tilewright.dialects import scf
 from tilewright.dialects.aie.dma import ShimDmaOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
+from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import emit_remark, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles

@@ -9,18 +9,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from xdsl.dialects import scf
-from xdsl.dialects.memref import AllocOp, DeallocOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.levels import HerdOp, HerdTerminatorOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
+from tilewright.dialects.memref import AllocOp, DeallocOp
 from tilewright.passes.air.shim.folding import FOLD, TOKEN_PATTERNS, acting_ops, counting_of
 from tilewright.passes.air.shim.launches import open_tokens
 from tilewright.passes.air.shim.linear import constant

@@ -9,11 +9,11 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import LaunchOp, RankOp

@@ -7,13 +7,12 @@ from functools import reduce
 from math import prod
 from typing import cast
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device.gpu_targets import GpuTarget, Vendor
-from tilewright.dialects import arith
+from tilewright.dialects import arith, memref
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space

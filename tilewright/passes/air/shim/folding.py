@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from xdsl.dialects import affine, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import affine, scf
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import BoolAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES
 from tilewright.dialects.air.execution import WaitAllOp

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias, cast
 
-from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
@@ -20,6 +19,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from tilewright.dialects import affine, arith
 from tilewright.dialects.affine import ApplyOp
 from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.arith import IndexCastOp

@@ -7,11 +7,11 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import affine, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects import affine, scf
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp

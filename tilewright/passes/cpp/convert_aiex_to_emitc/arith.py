@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects.emitc import operators as cpp
 from tilewright.dialects.emitc.control import YieldOp
 from tilewright.dialects.emitc.expression import ExpressionOp

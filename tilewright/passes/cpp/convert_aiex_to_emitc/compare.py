@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects import arith
 from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import is_unsigned, width_of
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import Builder, known_before_cast, signed, unsigned

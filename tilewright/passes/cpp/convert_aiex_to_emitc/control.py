@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tilewright.dialects import scf
 from tilewright.dialects.emitc import control, operators
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.operators import Predicate

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -16,6 +15,7 @@ from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.arith import AddiOp
 from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
 from tilewright.dialects.emitc.operators import AddOp, CastOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType, is_integral, width_of

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation, Region
 
+from tilewright.dialects import scf
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.ir.diagnostics import Where, emit_warning, fail_op, op_text

@@ -16,14 +16,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerType, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from tilewright.device import TASK_QUEUE_DEPTH, DeviceModel, DmaDirection, LockAction, TileId
-from tilewright.dialects import arith
+from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.dma import DmaBody

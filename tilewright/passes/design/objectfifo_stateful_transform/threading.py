@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, NoReturn, TypeAlias, TypeVar
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.control_flow import (

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.device.hazards import Finding, Hazard, findings
+from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp

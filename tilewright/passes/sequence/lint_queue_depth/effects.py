@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.dialects.memref import GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DmaDirection, TileId
@@ -20,6 +19,7 @@ from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_o
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import bd_chains, control, firmware, instructions, memcpy, queue, tasks, write_bd
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.memref import GetGlobalOp
 from tilewright.passes.sequence.lint_queue_depth.state import DrawnBd, Handles, KnownValues, LintState, PoolKey
 
 Hazards: TypeAlias = Iterator[Hazard[Operation]]
