@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 
 from programs import MLIR_OPT, PROGRAMS, SIZES, read
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser as StockParser
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 
 QUICK_LIMIT = 10_000

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from tilewright.dialects.aiex.configure import OlderRuntimeSequenceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import SSAValue
 
 import tilewright as tw
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.execution import WaitAllOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source

@@ -7,11 +7,11 @@ from math import prod
 from os import PathLike
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.gpu.chips import amd_chip, compatible_chip, nvidia_chip
 from tilewright.gpu.device import (

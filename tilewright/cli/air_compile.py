@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import CommandLineError, InputError
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from tilewright.air import AirProgram
     from tilewright.device.gpu_targets import GpuTarget
-    from tilewright.dialects.builtin import ModuleOp
     from tilewright.dialects.gpu.kernels import GPUModuleOp
     from tilewright.native.gpu_code import GpuCode
 

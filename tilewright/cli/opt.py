@@ -8,12 +8,12 @@ from functools import partial
 from io import StringIO
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.cli.files import write_text
 from tilewright.cli.opt_arguments import ALL, OptArguments, parse_arguments, print_about
 from tilewright.cli.programs import InputPart, read_checked, work_on_parts
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline

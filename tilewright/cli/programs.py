@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
 from tilewright.cli.errors import show_diagnostics
 from tilewright.cli.files import read_text
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, collect, errors_in
 from tilewright.ir.parser import parse_source

@@ -23,9 +23,9 @@ from tilewright.report.floor_plan import FloorPlan, Occupant, floor_plans
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from tilewright.dialects.builtin import ModuleOp
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.sources import Source
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.cli.files import write_atomically, write_folder, write_text
 from tilewright.cli.programs import InputPart, work_on_parts
@@ -18,7 +19,6 @@ from tilewright.cli.translate_arguments import TranslateArguments, help_text, pa
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pipeline, run_pipeline

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_expressions import outside, precedence
@@ -19,7 +19,6 @@ from tilewright.codegen.cpp_names import CppNames
 from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
 from tilewright.dialects.emitc.calls import COMMENT
 from tilewright.dialects.emitc.expression import ExpressionOp

@@ -121,7 +121,7 @@ class TxnEmitter:
             fail_op(op, "Global symbol not found")
         if not isinstance(found.initial_value, DenseIntOrFPElementsAttr):
             fail_op(op, "Global symbol has no initial value")
-        return [cast(int, value) & WORD_MASK for value in found.initial_value.get_values()]
+        return [value & WORD_MASK for value in found.initial_value.get_values()]
 
 
 def _symbols_around(device: Operation) -> dict[str, Operation]:

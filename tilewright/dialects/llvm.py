@@ -19,6 +19,7 @@ from xdsl.dialects.llvm import (
     ICmpOp,
     InlineAsmOp,
     InsertValueOp,
+    IntToPtrOp,
     LinkageAttr,
     LLVMArrayType,
     LLVMFunctionType,
@@ -26,6 +27,8 @@ from xdsl.dialects.llvm import (
     LLVMStructType,
     LLVMVoidType,
     ReturnOp,
+    SExtOp,
+    ZeroOp,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, base, operand_def, prop_def, result_def, traits_def
@@ -205,6 +208,7 @@ __all__ = [
     "ICmpOp",
     "InlineAsmOp",
     "InsertValueOp",
+    "IntToPtrOp",
     "LLVMArrayType",
     "LLVMFunctionType",
     "LLVMPointerType",
@@ -214,5 +218,7 @@ __all__ = [
     "LoadOp",
     "PoisonOp",
     "ReturnOp",
+    "SExtOp",
     "StoreOp",
+    "ZeroOp",
 ]

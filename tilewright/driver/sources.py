@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import file_position
 from tilewright.ir.parser import parse_source
 

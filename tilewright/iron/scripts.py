@@ -11,9 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.driver.sources import BuiltSource, Source, TextSource, is_program, texts_of
 from tilewright.ir.diagnostics import DiagnosedError, fail
 from tilewright.iron.builders.module import Module, ModuleContext, collect_modules, finished

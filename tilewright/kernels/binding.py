@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -17,7 +17,6 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import PRINTS, CallOp, FuncOp
 from tilewright.errors import ArgumentError, UnknownNameError, near_match
 from tilewright.ir.diagnostics import fail

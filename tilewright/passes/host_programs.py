@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.air.levels import SegmentOp
 from tilewright.dialects.airrt.loading import SegmentLoadOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.pass_manager import run_pipeline
 from tilewright.passes.air.shim.host_transfers import host_transfers

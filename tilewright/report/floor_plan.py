@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.device import DeviceModel, TileId, WireBundle
@@ -21,7 +21,6 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 
 
 @dataclass

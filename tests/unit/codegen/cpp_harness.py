@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compilers import sanitizing_compilers
 from cpp_programs import Program
+from xdsl.dialects.builtin import ModuleOp
 
 import tilewright
 from tilewright.codegen.cpp_printer import print_cpp
@@ -16,7 +17,6 @@ from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source

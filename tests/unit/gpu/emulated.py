@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from tilewright.device.gpu_targets import GPU_TARGETS
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator.device import EmulatedKernel, EmulatorDevice

@@ -9,14 +9,13 @@ from itertools import product
 from typing import cast
 
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright import device
 from tilewright.device import TASK_QUEUE_DEPTH
 from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.execution import WaitAllOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.ir.context import make_context

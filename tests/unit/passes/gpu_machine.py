@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, ModuleOp
 
 from tilewright.dialects import scf
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source

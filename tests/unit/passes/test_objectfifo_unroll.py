@@ -10,13 +10,13 @@ from typing import Any, TypeAlias, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects import scf
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import CallOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source

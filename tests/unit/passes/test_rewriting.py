@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr, UnknownLoc, f32, i32
+from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr, ModuleOp, UnknownLoc, f32, i32
 from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilewright.dialects import arith
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text

@@ -8,9 +8,8 @@ from pathlib import Path
 from pstats import Stats
 
 import pytest
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, collect
 from tilewright.ir.parser import parse_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import UnknownLoc, i32
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc, i32
 
 from tilewright.device import TileType, model
 from tilewright.device.event_unit import EventUnit
@@ -13,7 +13,6 @@ from tilewright.device.register_fields import fields_at
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.instructions import NpuWrite32Op
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pipeline, run_pipeline

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import LocationAttr, MemRefType
+from xdsl.dialects.builtin import LocationAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUFuncOp

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.levels import RankOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, StringAttr, SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -22,7 +22,6 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import FlowOp, Port, ShimDmaAllocationOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.airrt.loading import SegmentLoadOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass

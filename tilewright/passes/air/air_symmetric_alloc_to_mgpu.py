@@ -6,14 +6,13 @@ from math import prod
 from typing import NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import llvm, memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.types import is_symmetric
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare, wrap_pointer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,7 +20,6 @@ from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
 from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.dialects.airrt import events, loading, transfers
 from tilewright.dialects.airrt.events import EVENT
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.hierarchies import inline_body
 from tilewright.passes.air.shim.host_transfers import host_access, host_side

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     MemRefType,
+    ModuleOp,
     StringAttr,
     UnrealizedConversionCastOp,
     i1,
@@ -21,7 +22,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import llvm
 from tilewright.dialects._strides import Strided
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType, PoisonOp
 from tilewright.ir.symbols import symbol_in

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -21,7 +21,6 @@ from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.attributes import ExpandMode
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -29,7 +29,6 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.descriptor_checks import packet_violation
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.device_tiles import tile_at, tiles_by_place

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import SymbolRefAttr, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnknownLoc
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -38,7 +38,6 @@ from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuSyncOp, NpuWrite32Op, Placed
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
 from tilewright.ir.free_names import FreeNames

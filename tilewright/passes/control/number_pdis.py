@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.pass_manager import Pass
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.device import DeviceName
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.pass_manager import Pass
 
 

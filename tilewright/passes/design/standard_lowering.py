@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
+    ModuleOp,
     StringAttr,
     SymbolRefAttr,
     VectorType,
@@ -34,7 +35,6 @@ from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, 
 from tilewright.dialects.aie.core import CoreOp, DebugOp, EndOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import CallOp, FuncOp, ReturnOp
 from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op

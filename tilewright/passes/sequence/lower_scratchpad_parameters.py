@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    ModuleOp,
     SymbolRefAttr,
     i16,
     i32,
@@ -50,7 +51,6 @@ from tilewright.dialects.aiex.scratchpad import (
     ScratchpadParameterOp,
     SyncScratchpadParametersFromHostOp,
 )
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass

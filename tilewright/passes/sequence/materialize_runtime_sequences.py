@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -10,7 +11,6 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.configure import ConfigureOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp, NpuLoadPdiOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Block, Operation, Region, Use
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.dominance import dominator_preorder
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.effects import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation
 
 from tilewright import device
@@ -21,7 +21,6 @@ from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.air.channels import ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
 from tilewright.dialects.air.levels import HerdOp, LaunchOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.diagnostics import emit_remark, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, SymbolRefAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -26,7 +26,6 @@ from tilewright.dialects.airrt.events import EVENT, AllocOp, DeallocOp, EventTyp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
 from tilewright.dialects.airrt.metadata import HerdMetadataOp, ModuleMetadataOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass

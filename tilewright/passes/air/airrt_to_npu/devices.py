@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -18,7 +18,6 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail
 from tilewright.passes.air.shim.loops import constant_bounds
