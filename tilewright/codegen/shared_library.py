@@ -24,7 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail, file_position, place
 from tilewright.ir.escapes import visible
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.memory_functions import define_memory_functions
 from tilewright.native.shared_object import link_shared

@@ -19,13 +19,29 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     UnregisteredAttr,
 )
-from xdsl.ir import Attribute, Data, ParametrizedAttribute
+from xdsl.ir import Attribute, BuiltinAttribute, Data, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.printer import Printer
 
-from tilewright.ir.distinct import DistinctAttr
 from tilewright.ir.interned import symbol_ref
 from tilewright.ir.location_parser import LocationParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.type_parser import FALSE, TRUE
+
+
+@irdl_attr_definition
+class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
+    name = "builtin.distinct"
+
+    identifier: IntAttr
+    referenced: Attribute
+
+    def print_builtin(self, printer: Printer) -> None:
+        printer.print_string(f"distinct[{self.identifier.data}]<")
+        if not isinstance(self.referenced, UnitAttr):
+            printer.print_attribute(self.referenced)
+        printer.print_string(">")
+
 
 UNIT = UnitAttr()
 

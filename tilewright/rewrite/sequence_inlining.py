@@ -17,7 +17,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.configure import RunOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.sequence_calls import called_sequence, configured_device
 from tilewright.rewrite.symbols import replace_references

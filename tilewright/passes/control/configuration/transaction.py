@@ -16,7 +16,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.block_data import DataName, data_global
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.memref.buffers import GlobalOp
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.control.configuration.writes import Write
 from tilewright.rewrite.emitter import i32_constant
 

@@ -16,7 +16,7 @@ from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.control.npu_to_cert.instructions import known_numbers
 
 

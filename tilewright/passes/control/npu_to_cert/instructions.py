@@ -27,7 +27,7 @@ from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite3
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.control.cert_chains import PAGE_BYTES, ChainMaker
 
 

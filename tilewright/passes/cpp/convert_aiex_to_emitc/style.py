@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 
 
 class StyleName(StrEnum):

@@ -15,7 +15,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.diagnostics import emit_op_error
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.design.objectfifo_stateful_transform.ends import End, Ends
 
 
