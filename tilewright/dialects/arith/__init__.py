@@ -5,29 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.arith import Arith, FastMathFlagsAttr, IntegerOverflowAttr, IntegerOverflowFlag
 
 from tilewright.dialects._amend import amended
-from tilewright.dialects.arith.casts import (
-    BitcastOp,
-    ExtFOp,
-    ExtSIOp,
-    ExtUIOp,
-    FPToSIOp,
-    FPToUIOp,
-    IndexCastOp,
-    IndexCastUIOp,
-    ScalingExtFOp,
-    ScalingTruncFOp,
-    SIToFPOp,
-    TruncFOp,
-    TruncIOp,
-    UIToFPOp,
-)
-from tilewright.dialects.arith.choices import (
-    CmpfOp,
-    CmpiOp,
-    ConstantOp,
-    SelectOp,
-)
-from tilewright.dialects.arith.integers import (
+from tilewright.dialects.arith.arithmetic import (
     AddfOp,
     AddiOp,
     AddUIExtendedOp,
@@ -61,6 +39,28 @@ from tilewright.dialects.arith.integers import (
     SubfOp,
     SubiOp,
     XOrIOp,
+)
+from tilewright.dialects.arith.casts import (
+    BitcastOp,
+    ExtFOp,
+    ExtSIOp,
+    ExtUIOp,
+    FPToSIOp,
+    FPToUIOp,
+    IndexCastOp,
+    IndexCastUIOp,
+    ScalingExtFOp,
+    ScalingTruncFOp,
+    SIToFPOp,
+    TruncFOp,
+    TruncIOp,
+    UIToFPOp,
+)
+from tilewright.dialects.arith.choices import (
+    CmpfOp,
+    CmpiOp,
+    ConstantOp,
+    SelectOp,
 )
 from tilewright.dialects.arith.types import (
     RoundingMode,
