@@ -24,7 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail, file_position, place
 from tilewright.ir.escapes import comment_text, visible
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.shared_object import define_memory_functions, link_shared
 

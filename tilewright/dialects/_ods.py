@@ -27,6 +27,10 @@ from tilewright.ir.interned import wrapped_integer
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
+
+from xdsl.irdl import result_def, traits_def
+from xdsl.traits import Pure
+
 OpT = TypeVar("OpT", bound=IRDLOperation)
 EnumT = TypeVar("EnumT", bound=IntEnum)
 SignlessAttr = IntegerAttr[IntegerType]
@@ -210,3 +214,17 @@ def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
     syntax: dict[str, Callable[..., Any] | Any] = {"parse": classmethod(parse), "print": print_}
     for name, method in syntax.items():
         setattr(cls, name, method)
+
+
+def register_read(name: str) -> type[IRDLOperation]:
+    """The operation `name`, which reads a special register of 32 bits."""
+    words = name.replace("_", ".").split(".")[1:]
+    fields = {
+        "name": name,
+        "res": result_def(i32),
+        "traits": traits_def(Pure()),
+        "assembly_format": "attr-dict `:` type($res)",
+        "__doc__": f"Read {' '.join(words)}.",
+        "__module__": __name__,
+    }
+    return op_definition(type("".join(word.capitalize() for word in words) + "Op", (IRDLOperation,), fields))

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
@@ -195,3 +205,25 @@ class TypedOperandsOp(IRDLOperation):
 def is_plain_terminator(op: Operation | None) -> bool:
     """Whether an implicit terminator says nothing, so that a custom form may leave it out."""
     return op is not None and not (op.operands or op.attributes or op.properties)
+
+
+def parse_typed_elements(parser: Parser, type: TensorType) -> Attribute:
+    """An elements attribute of a known type."""
+    if parser.parse_optional_keyword("dense") is not None:
+        return parser.parse_dense_int_or_fp_elements_attr(cast(Any, type))
+    if parser.parse_optional_keyword("dense_resource") is not None:
+        resources = parser.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
+        if resources is None:
+            parser.raise_error("the builtin dialect has no resources")
+        with parser.in_angle_brackets():
+            handle = parser._parse_dialect_resource_handle("builtin", resources)
+        return DenseResourceAttr.from_params(handle, type)
+    return parser.parse_attribute()
+
+
+def print_typed_elements(printer: Printer, elements: Attribute) -> None:
+    """The inverse of `parse_typed_elements`."""
+    if isinstance(elements, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        elements.print_without_type(printer)
+    else:
+        printer.print_attribute(elements)

@@ -22,8 +22,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from tilewright.dialects._intrinsics import register_read
-from tilewright.dialects._ods import op_definition
+from tilewright.dialects._ods import op_definition, register_read
 from tilewright.dialects._syntax import parse_enum_word, print_attributes, segments, split_attributes
 from tilewright.dialects._targets import TargetAttr
 

@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_attr_definition, operand_def, result_def
 
-from tilewright.dialects._intrinsics import register_read
-from tilewright.dialects._ods import op_definition
+from tilewright.dialects._ods import op_definition, register_read
 from tilewright.dialects._targets import TargetAttr
 
 

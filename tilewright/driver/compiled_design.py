@@ -18,9 +18,9 @@ from tilewright.driver.sources import Compilable, Source, TextSource, source_of
 from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
-from tilewright.ir.free_names import FreeNames
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.symbols import FreeNames
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     DESIGN_LOWERING,

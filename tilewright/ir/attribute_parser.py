@@ -9,9 +9,12 @@ from typing import Any, NoReturn, TypeVar, cast
 from immutabledict import immutabledict
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
     ArrayAttr,
     BytesAttr,
     DictionaryAttr,
+    IndexType,
     IntAttr,
     StridedLayoutAttr,
     StringAttr,
@@ -19,13 +22,31 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     UnregisteredAttr,
 )
-from xdsl.ir import Attribute, Data, ParametrizedAttribute
+from xdsl.ir import Attribute, BuiltinAttribute, Data, ParametrizedAttribute, SSAValue
+from xdsl.ir.affine import AffineMap, AffineSet
+from xdsl.irdl import irdl_attr_definition
+from xdsl.printer import Printer
 
-from tilewright.ir.distinct import DistinctAttr
+from tilewright.ir.affine_reader import read_affine_map, read_affine_map_of_values, read_affine_set
 from tilewright.ir.interned import symbol_ref
 from tilewright.ir.location_parser import LocationParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.type_parser import FALSE, TRUE
+
+
+@irdl_attr_definition
+class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
+    name = "builtin.distinct"
+
+    identifier: IntAttr
+    referenced: Attribute
+
+    def print_builtin(self, printer: Printer) -> None:
+        printer.print_string(f"distinct[{self.identifier.data}]<")
+        if not isinstance(self.referenced, UnitAttr):
+            printer.print_attribute(self.referenced)
+        printer.print_string(">")
+
 
 UNIT = UnitAttr()
 
@@ -278,3 +299,26 @@ class AttributeParser(LocationParser):
     def _known_dialects(self) -> tuple[int, str]:
         """A note for whoever misspelt a dialect."""
         return self.pos, f"Available dialects: {', '.join(sorted(self.ctx.registered_dialect_names))}"
+
+    # Affine maps and sets
+
+    def _parse_builtin_affine_map(self) -> AffineMapAttr:
+        self.parse_characters("<", " in affine map")
+        found = read_affine_map(self)
+        self.parse_characters(">", " in affine map")
+        return AffineMapAttr(found)
+
+    def _parse_builtin_affine_set(self) -> AffineSetAttr:
+        self.parse_characters("<", " in integer set")
+        found = read_affine_set(self)
+        self.parse_characters(">", " in integer set")
+        return AffineSetAttr(found)
+
+    def parse_affine_map(self) -> AffineMap:
+        return read_affine_map(self)
+
+    def parse_affine_set(self) -> AffineSet:
+        return read_affine_set(self)
+
+    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+        return read_affine_map_of_values(self)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from tilewright.ir.affine_parser import AffineParser
+from tilewright.ir.elements_parser import ElementsParser
 from tilewright.ir.locations import file_range, fuse
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, integer_value
 
@@ -32,7 +32,7 @@ class PendingLocation(NamedTuple):
     offset: int
 
 
-class LocationParser(AffineParser):
+class LocationParser(ElementsParser):
     """The part of the reader that knows locations."""
 
     pending_locations: dict[int, PendingLocation]

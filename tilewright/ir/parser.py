@@ -33,9 +33,8 @@ from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Verify
 from tilewright.ir.lexer import END
 from tilewright.ir.limits import MAX_NESTING, MOST_ALIAS_TOKENS, MOST_SOURCE_BYTES
 from tilewright.ir.locations import SourceLocation
-from tilewright.ir.region_parser import RegionParser
+from tilewright.ir.region_parser import ForwardReference, Operand, RegionParser
 from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, SyntaxFault, integer_value
-from tilewright.ir.value_parser import ForwardReference, Operand
 
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[Parser], Operation]]"
 """The name of an operation, its dialect and what reads it in its own syntax."""

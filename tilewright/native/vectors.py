@@ -105,6 +105,8 @@ def _extract(lowering: Lowering, op: Operation) -> None:
         return
     lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
     lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
+    type = cast(Attribute, op.result.type)
+    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(type)), lanes)
 
 
 def _i32(number: int) -> ir.Constant:

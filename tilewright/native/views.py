@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import memref
-from tilewright.dialects.memref.kept_dimensions import kept_dimensions
 from tilewright.dialects.memref.reshape import TransposeOp
-from tilewright.dialects.memref.types import is_ranked
+from tilewright.dialects.memref.types import is_ranked, kept_dimensions
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.access import (
     ExactNumbers,

@@ -21,8 +21,8 @@ from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.ir.free_names import FreeNames
 from tilewright.ir.shown import quoted
+from tilewright.ir.symbols import FreeNames
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.symbols import references_in, replace_references
 

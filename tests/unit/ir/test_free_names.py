@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 
 
 def test_a_name_that_is_free_stays_as_it_is():

@@ -23,9 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from tilewright.device import TileType
-from tilewright.dialects._elements import parse_typed_elements, print_typed_elements
 from tilewright.dialects._ods import i32_attr, i64_attr, op_definition
-from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects._syntax import parse_typed_elements, print_attributes, print_typed_elements, split_attributes
 from tilewright.dialects.aie.accessibility import verify_users_reach
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.data_layout import element_bytes, element_count

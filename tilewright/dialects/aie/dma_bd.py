@@ -170,7 +170,7 @@ class DmaBdOp(IRDLOperation):
         return parse_dma_bd(parser, cls)
 
     def print(self, printer: Printer) -> None:
-        from tilewright.dialects.aie.dma_bd_printing import print_dma_bd
+        from tilewright.dialects.aie.dma_bd_syntax import print_dma_bd
 
         print_dma_bd(printer, self)
 

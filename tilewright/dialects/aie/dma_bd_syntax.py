@@ -1,4 +1,4 @@
-"""Reading `aie.dma_bd` in today's syntax and in the two before it.
+"""Syntax of `aie.dma_bd`: read in today's form and in the two before it, printed in today's.
 
 Today: `(%b : T offset = 0 len = %n sizes = [..] strides = [..] pad [..])`. Before, everything was positional and
 constant: `(%b : T, 0, 32, [<size = 2, stride = 16>, ..], [<const_pad_before = 1, const_pad_after = 0>, ..])`. In
@@ -7,15 +7,24 @@ between, run-time values came after that: `dyn_offset(%o : i64) dyn_len(%n : i64
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
-from tilewright.dialects._mixed_indices import parse_mixed_entries, split_mixed
-from tilewright.dialects._syntax import parse_i32, parse_optional_i32, segments, split_attributes
+from tilewright.dialects._mixed_indices import parse_mixed_entries, print_mixed_indices, split_mixed
+from tilewright.dialects._syntax import (
+    parse_i32,
+    parse_optional_i32,
+    print_attributes,
+    print_types,
+    segments,
+    split_attributes,
+)
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp, split_optional_mixed
 
@@ -169,3 +178,57 @@ def _rename(attributes: dict[str, Attribute], parts: _Parts) -> dict[str, Attrib
         if old in attributes:
             attributes[new] = attributes.pop(old)
     return attributes
+
+
+SPELT_OUT = ("static_offset", "static_len", "static_sizes", "static_strides", "pad_dimensions")
+NO_SIZES = DenseArrayBase.from_list(i64, [])
+
+
+def print_dma_bd(printer: Printer, op: DmaBdOp) -> None:
+    typed = _typed_values(op)
+    printer.print_string("(")
+    printer.print_ssa_value(op.buffer)
+    printer.print_string(" : ")
+    printer.print_attribute(op.buffer.type)
+    for name, value, number in (("offset", op.offset, op.static_offset), ("len", op.len, op.static_len)):
+        _print_scalar(printer, name, None if name in typed else value, number)
+    for name, values, numbers in (
+        ("sizes", op.sizes, op.static_sizes),
+        ("strides", op.strides, op.static_strides),
+    ):
+        if name not in typed and (values or numbers is not None):
+            printer.print_string(f" {name} = ")
+            print_mixed_indices(printer, values, numbers or NO_SIZES)
+    if op.pad_dimensions is not None:
+        printer.print_string(" pad ")
+        op.pad_dimensions.print_list(printer)
+    printer.print_string(")")
+    for name, values in typed.items():
+        _print_typed(printer, f"dyn_{name}", values)
+    print_attributes(printer, op, elided=SPELT_OUT)
+
+
+def _typed_values(op: DmaBdOp) -> dict[str, Sequence[SSAValue]]:
+    """The values that have to be printed with their types, by what they are."""
+    scalars = {name: [value] for name, value in (("offset", op.offset), ("len", op.len)) if value is not None}
+    if all(value.type == i32 for values in scalars.values() for value in values):
+        return {}
+    lists = {"sizes": op.sizes, "strides": op.strides}
+    only_values = all(isinstance(entry, SSAValue) for entry in (*op.mixed_sizes, *op.mixed_strides))
+    return {**scalars, **(lists if op.sizes and only_values else {})}
+
+
+def _print_scalar(printer: Printer, name: str, value: SSAValue | None, number: IntegerAttr | None) -> None:
+    if value is not None:
+        printer.print_string(f" {name} = ")
+        printer.print_ssa_value(value)
+    elif number is not None:
+        printer.print_string(f" {name} = {number.value.data}")
+
+
+def _print_typed(printer: Printer, keyword: str, values: Iterable[SSAValue]) -> None:
+    printer.print_string(f" {keyword}(")
+    printer.print_list(values, printer.print_ssa_value)
+    printer.print_string(" : ")
+    print_types(printer, [value.type for value in values])
+    printer.print_string(")")

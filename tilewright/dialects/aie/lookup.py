@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
@@ -84,3 +84,8 @@ def constant_value(value: SSAValue) -> int | None:
     else:
         return None
     return constant.value.data if isinstance(constant, IntegerAttr) else None
+
+
+def constant_values(values: Sequence[SSAValue | int]) -> list[int | None]:
+    """Each integer, and what each value is known to be."""
+    return [value if isinstance(value, int) else constant_value(value) for value in values]

@@ -44,7 +44,7 @@ from tilewright.dialects.aie.data_layout import element_count, type_bits
 from tilewright.dialects.aie.dma_bd import ANY_MEMREF
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target, TileLike
-from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
@@ -57,7 +57,6 @@ from .descriptor_checks import (
     pattern_violation,
     realizability_violation,
 )
-from .values import constant_values
 from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)

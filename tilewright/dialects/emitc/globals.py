@@ -29,8 +29,7 @@ from xdsl.traits import SymbolOpInterface, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import print_attributes, split_attributes
-from tilewright.dialects.memref.buffers import parse_typed_elements
+from tilewright.dialects._syntax import parse_typed_elements, print_attributes, split_attributes
 from tilewright.ir.symbols import lookup_symbol
 
 from .types import LVALUE_OR_ARRAY, ArrayType

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import base, irdl_attr_definition
-from xdsl.parser import AttrParser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tilewright.dialects._syntax import SQUARE, parse_optional_operands, print_operands, resolve_all
 from tilewright.ir.constraints import described
 
 
@@ -223,3 +224,17 @@ ATTRS: list[type[Attribute]] = [
     KernelTableAttr,
     ObjectAttr,
 ]
+
+
+def parse_dependencies(parser: Parser) -> tuple[bool, list[SSAValue]]:
+    """`async [%token, ...]`, either part optional."""
+    is_async = parser.parse_optional_keyword("async") is not None
+    return is_async, resolve_all(parser, parse_optional_operands(parser, SQUARE), TOKEN)
+
+
+def print_dependencies(printer: Printer, is_async: bool, tokens: Sequence[SSAValue]) -> None:
+    """The inverse of `parse_dependencies`, with a space between the parts."""
+    printer.print_string("async" if is_async else "")
+    if tokens:
+        printer.print_string(" " if is_async else "")
+        print_operands(printer, tokens)

@@ -24,8 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import INDEX, PAREN, parse_operands, print_attributes, segments, split_attributes
-from tilewright.dialects.gpu.asynchronous import parse_dependencies, print_dependencies
-from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN
+from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN, parse_dependencies, print_dependencies
 from tilewright.dialects.gpu.kernels import CONTAINER, BinaryOp, GPUFuncOp, GPUModuleOp
 from tilewright.dialects.gpu.launches import DIMENSIONS, parse_shared_size, print_shared_size
 from tilewright.dialects.scf.bindings import LOOP_TYPE

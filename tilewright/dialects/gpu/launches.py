@@ -25,8 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import INDEX, PAREN, segments, split_attributes
-from tilewright.dialects.gpu.asynchronous import parse_dependencies, print_dependencies
-from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN
+from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN, parse_dependencies, print_dependencies
 from tilewright.dialects.gpu.attributions import (
     KEYWORDS,
     WORKGROUP_COUNT,

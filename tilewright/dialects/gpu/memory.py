@@ -38,8 +38,7 @@ from tilewright.dialects._syntax import (
     segments,
     split_attributes,
 )
-from tilewright.dialects.gpu.asynchronous import parse_dependencies, print_dependencies
-from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN
+from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN, parse_dependencies, print_dependencies
 from tilewright.dialects.memref.types import ANY_MEMREF
 from tilewright.ir.constraints import described
 

@@ -50,7 +50,6 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
-from tilewright.dialects._elements import parse_typed_elements, print_typed_elements
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._strides import compatible
@@ -63,10 +62,12 @@ from tilewright.dialects._syntax import (
     parse_indices,
     parse_optional_arrow_types,
     parse_optional_operands,
+    parse_typed_elements,
     parse_types,
     print_attributes,
     print_operands,
     print_optional_arrow_types,
+    print_typed_elements,
     print_types,
     resolve_all,
     segments,

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import memref
-from tilewright.dialects.memref.kept_dimensions import kept_dimensions
 from tilewright.dialects.memref.reshape import TransposeOp
+from tilewright.dialects.memref.types import kept_dimensions
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
 from tilewright.gpu.emulator.lower_memory import position
 from tilewright.gpu.emulator.values import Constant, MemRef, Operand, Unsupported, index, kind_of

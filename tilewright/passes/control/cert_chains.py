@@ -13,7 +13,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertJobOp, CertUcDmaBdOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
 from tilewright.dialects.memref.buffers import GlobalOp
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 
 PAGE_BYTES = 8000
 """What is put into a page of 8 KiB: costs are estimates."""

@@ -40,9 +40,8 @@ from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
-from tilewright.ir.free_names import FreeNames
 from tilewright.ir.pass_manager import Pass
-from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.symbols import FreeNames, unchanging_symbols
 from tilewright.passes.control.cert_chains import PAGE_BYTES, ChainMaker, merge_chains
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter

@@ -19,7 +19,7 @@ from tilewright.dialects.aiex.blockwrite_data import DataName, data_global
 from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.memref.buffers import GlobalOp
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.control.configuration.writes import Write
 from tilewright.passes.control.legalize_ctrl_packet import MAX_WORDS
 from tilewright.rewrite.emitter import constant_op

@@ -17,7 +17,7 @@ from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
 from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, opaque
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 
 
 class StyleName(StrEnum):

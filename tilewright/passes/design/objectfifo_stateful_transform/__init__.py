@@ -27,7 +27,7 @@ from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import emit_op_error
-from tilewright.ir.free_names import FreeNames
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.design import DevicePass, append_to
 from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (

@@ -14,7 +14,7 @@ from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
-from tilewright.dialects.aie.lookup import device_model
+from tilewright.dialects.aie.lookup import constant_values, device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from tilewright.dialects.aiex.descriptor_checks import (
     DescriptorLimits,
@@ -27,7 +27,6 @@ from tilewright.dialects.aiex.instructions import NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp
 from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
-from tilewright.dialects.aiex.values import constant_values
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.sequence.descriptor_writes import (

@@ -1,4 +1,4 @@
-"""Arithmetic on integers and indices."""
+"""Arithmetic on integers, indices and floating-point numbers."""
 # pyright: reportIncompatibleVariableOverride=false, reportIncompatibleMethodOverride=false
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.irdl import (
     VarConstraint,
     operand_def,
     opt_prop_def,
+    prop_def,
     result_def,
     traits_def,
 )
@@ -26,7 +27,18 @@ from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend
-from tilewright.dialects.arith.types import BOOL_LIKE, INTEGER_LIKE, Binary, Flagged, WithOverflow, bool_like
+from tilewright.dialects._ods import op_definition
+from tilewright.dialects.arith.types import (
+    BOOL_LIKE,
+    FLOAT_LIKE,
+    INTEGER_LIKE,
+    NO_FASTMATH,
+    Binary,
+    Flagged,
+    WithFastmath,
+    WithOverflow,
+    bool_like,
+)
 
 
 class _Exact(Flagged):
@@ -163,3 +175,66 @@ class AddUIExtendedOp(xdsl_arith.AddUIExtendedOp):
     def verify_(self) -> None:
         if self.overflow.type != bool_like(self.sum.type):
             raise VerifyException("failed to verify that if an operand is non-scalar, then all results must be too")
+
+
+class _FloatBinary(WithFastmath, Binary):
+    T: ClassVar = VarConstraint("T", FLOAT_LIKE)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+
+@amend
+class AddfOp(_FloatBinary, xdsl_arith.AddfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class SubfOp(_FloatBinary, xdsl_arith.SubfOp): ...
+
+
+@amend
+class MulfOp(_FloatBinary, xdsl_arith.MulfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class DivfOp(_FloatBinary, xdsl_arith.DivfOp): ...
+
+
+@op_definition
+class RemfOp(_FloatBinary):
+    """The remainder of a division, with the sign of the dividend."""
+
+    name = "arith.remf"
+    fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)
+    traits = traits_def(Pure())
+
+
+@amend
+class MaximumfOp(_FloatBinary, xdsl_arith.MaximumfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MaxnumfOp(_FloatBinary, xdsl_arith.MaxnumfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MinimumfOp(_FloatBinary, xdsl_arith.MinimumfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class MinnumfOp(_FloatBinary, xdsl_arith.MinnumfOp):
+    traits = traits_def(Pure(), Commutative())
+
+
+@amend
+class NegfOp(xdsl_arith.NegfOp):
+    """The number with the other sign."""
+
+    T: ClassVar = VarConstraint("T", FLOAT_LIKE)
+    operand = operand_def(T)
+    result = result_def(T)
