@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import affine, memref
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
@@ -13,14 +13,13 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.rewrite.folding.affine_maps import MapAndOperands, constant_bound
 from tilewright.rewrite.folding.constants import IN_PLACE, INDEX, Folded, defining, index_attr, scalar_int
 from tilewright.rewrite.folding.memref import skip_casts
 from tilewright.rewrite.folding.regions import has_one_op, only_block, replace_with_region, terminator
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 
 def _map_of(op: Operation) -> AffineMap:
@@ -329,7 +328,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
 
 _MIN_MAX = (single_result_to_apply, drop_duplicate_results, merge_nested, compose_maps, sort_results)
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "affine.apply": (compose_maps,),
     "affine.if": (drop_empty_else, take_known_branch),
     "affine.load": (compose_maps,),

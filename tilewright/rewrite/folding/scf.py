@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
@@ -15,6 +15,7 @@ from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 from tilewright.dialects import cf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.scf import ConditionOp, ForallOp
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding import region_branches
@@ -285,9 +286,6 @@ def use_constant_index(op: ForallOp, rewriter: PatternRewriter) -> None:
 FORALL_PATTERNS = (forall_with_constants, drop_single_threads, use_constant_index)
 
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-
-
 def simplify_trivial_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
     """Remove loops that never run, unroll those that run once, and drop those that only yield outside values."""
     count = trip_count(op.lb, op.ub, op.step, is_unsigned="unsignedCmp" in op.properties)
@@ -353,7 +351,7 @@ def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
 
 FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {"scf.if": fold_if}
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "scf.for": (simplify_trivial_loop, *region_branches.PATTERNS),
     "scf.if": (*IF_PATTERNS, *region_branches.PATTERNS),
     "scf.forall": FORALL_PATTERNS,
