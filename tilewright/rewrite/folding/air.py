@@ -132,6 +132,7 @@ def drop_unused_arguments(op: Hierarchy, rewriter: PatternRewriter) -> None:
         return
     values = op.kernel_values
     op.set_kernel_operands([values[number] for number in used])
+    # from the last, so that those to come keep their numbers
     for number in reversed(range(len(arguments))):
         if number not in used:
             op.block.erase_arg(arguments[number])

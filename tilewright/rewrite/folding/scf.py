@@ -195,6 +195,7 @@ def merge_nested(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
     inner = outer.first_op
     if not isinstance(inner, scf.ParallelOp) or inner.next_op is not outer.last_op:
         return
+    # dimensions of one loop run in any order: the inner bounds may not depend on the outer index
     if op.initVals or inner.initVals or any(value in outer.args for value in inner.operands):
         return
     bounds = [
