@@ -82,6 +82,7 @@ def _rules_of(op: Operation) -> _Rules:
     found = _rules.get(cls)
     if found is None:
         found = _Rules(cls)
+        # each unregistered operation has a class of its own: remembering them would leak
         if not isinstance(op, UnregisteredOp):
             _rules[cls] = found
     return found
@@ -96,6 +97,7 @@ def fold(op: Operation) -> Sequence[SSAValue | Attribute] | None:
     """What `op` folds to: one replacement for each result, nothing if it was changed in place, None if it stays."""
     folder = _rules_of(op).folder
     folded = folder(op) if folder is not None else None
+    # as MLIR's fold does for commutative operations after their own folder
     if not folded and facts_of(op).commutative and _constants_to_the_right(op):
         return ()
     if not folded and op.name in IDEMPOTENT and op.operands[0] is op.operands[1]:
@@ -120,12 +122,14 @@ def materialize(op: Operation, value: Attribute, type: Attribute) -> Operation |
         return ub.PoisonOp.create(result_types=[type], properties={"value": value})
     if (as_scalar(value) is None and as_dense(value) is None) or cast(Any, value).type != type:
         return None
+    # index folds to its own constants: MLIR materializes in the dialect of the folded operation
     if op.name.startswith("index."):
         if type not in (INDEX, I1):
             return None
         kind = index.ConstantOp if type == INDEX else index.BoolConstantOp
         return kind.create(result_types=[type], properties={"value": value})
     integer = as_integer_type(type)
+    # arith has no constants of si32 or ui32
     if integer is not None and integer.signedness.data is not Signedness.SIGNLESS:
         return None
     return constant_op(value)

@@ -201,8 +201,10 @@ class ConstantPool:
             return False
         entry = region.blocks.first
         if entry is not None and not (block is entry and (op.prev_op is None or op.prev_op in self._owned)):
+            # as MLIR's folder hoists constants: in front of all others, so that the last one found comes first
             op.detach()
             Rewriter.insert_op(op, InsertPoint.at_start(entry))
+        # the name is part of the key: index.constant and arith.constant of one value stay apart
         constants[key] = op
         self._owned.add(op)
         return True

@@ -7,20 +7,20 @@ without a location takes that of the matched operation, or the one given. `const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeAlias, TypeVar, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tilewright.device.layout import Field
 from tilewright.dialects import arith, memref, scf
-from tilewright.dialects.aie.lookup import constant_value
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aiex.attributes import i32_number
-from tilewright.rewrite.folding.constants import INDEX, number_attr, scalar_int
+from tilewright.rewrite.folding.constants import INDEX, constant_of, number_attr, scalar_int
+
+if TYPE_CHECKING:
+    from tilewright.device.layout import Field
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -28,11 +28,15 @@ Number = SSAValue | int
 """Known when compiling, or only at run time."""
 
 
+@lru_cache(maxsize=4096)  # lowered sequences consist of little else
+def _i32_attr(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(int(value), i32, truncate_bits=True)
+
+
 def constant_op(value: Attribute | int | float, type: Attribute = i32) -> arith.ConstantOp:
     """`arith.constant` of an attribute, or of a number as one of `type`; bits that do not fit are cut off."""
     if not isinstance(value, Attribute):
-        # Lowered sequences consist of little else than i32 constants, whose attributes are cached.
-        value = i32_number(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
+        value = _i32_attr(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
     return arith.ConstantOp.create(properties={"value": value}, result_types=[cast(Any, value).type])
 
 
@@ -53,7 +57,10 @@ def cast_op(kind: type[CastOperation], value: SSAValue, type: Attribute) -> Oper
 
 
 def known(number: Number) -> int | None:
-    return number if isinstance(number, int) else constant_value(number)
+    if isinstance(number, int):
+        return number
+    constant = constant_of(number)
+    return constant.value.data if isinstance(constant, IntegerAttr) else None
 
 
 class SharedConstants:
@@ -79,7 +86,7 @@ def _sequence_start(block: Block) -> Block:
     outer: Block | None = block
     while outer is not None:
         parent = outer.parent_op()
-        if isinstance(parent, RuntimeSequenceOp):
+        if parent is not None and parent.name == "aie.runtime_sequence":  # by name: the dialect costs to import
             return outer
         outer = parent.parent if parent is not None else None
     return block
@@ -100,6 +107,7 @@ class Emitter:
         constants: SharedConstants | None = None,
     ):
         self.location = location or UnknownLoc()
+        # a PatternRewriter is a Builder that locates by itself, with the operation that its pattern matched
         self._builder = (
             at if isinstance(at, PatternRewriter) else Builder(at, operation_insertion_handler=[self._locate])
         )
@@ -252,6 +260,7 @@ class Emitter:
 
     def spin(self, goes_on: Callable[[Emitter], SSAValue]) -> None:
         """`scf.while` that does nothing but ask whether it goes on."""
+        # all work is in the condition: the body of the loop is empty
         before, after = Block(), Block([scf.YieldOp()])
         inner = Emitter.at_end(before, self.location)
         inner.insert(scf.ConditionOp(goes_on(inner)))

@@ -51,6 +51,7 @@ class _Liveness:
         self._arguments: set[BlockArgument] = set()
         self._ops: set[Operation] = set()
         self._changed = True
+        # a use in a loop may come before what it uses: go round until nothing more becomes live
         while self._changed:
             self._changed = False
             self._visit_region(region)
@@ -70,6 +71,7 @@ class _Liveness:
             while op is not None:
                 self._visit_op(op)
                 op = op.prev_op
+            # arguments of an entry block belong to the operation around it
             if block is not region.first_block:
                 for argument in block.args:
                     if argument not in self._arguments and self._has_live_use(argument):
@@ -89,6 +91,7 @@ class _Liveness:
         self._changed = True
 
     def _visit_terminator(self, op: Operation) -> None:
+        # what an unknown terminator passes on is unknown, so all that its successors take is live
         if op.successors and not is_branch(op):
             for successor in op.successors:
                 self._arguments.update(successor.args)
@@ -174,6 +177,7 @@ def _merge_once(region: Region) -> bool:
         for block in blocks:
             if len(blocks) == 1 or any(r.first_block for op in block.ops for r in op.regions):
                 continue
+            # other blocks would need an argument for it as well
             if any(_is_used_outside(argument, block) for argument in block.args):
                 continue
             if not any(cluster.add(block) for cluster in clusters):
@@ -296,6 +300,7 @@ def drop_redundant_arguments(region: Region) -> bool:
     """Replace block arguments that receive the same value from every predecessor by that value."""
     changed = False
     for block in region.blocks:
+        # from the last, so that erasing one does not renumber those to come
         for argument in reversed(block.args):
             value = _common_value(block, argument.index)
             if value is None:

@@ -42,6 +42,7 @@ def _distance(lower: Bound, upper: Bound, is_unsigned: bool) -> int | None:
     if low is not None and high is not None:
         return high - low
     add = defining(upper, arith.AddiOp) if isinstance(upper, SSAValue) else None
+    # without that flag the sum may wrap around and the loop not run at all
     promise = IntegerOverflowFlag.NUW if is_unsigned else IntegerOverflowFlag.NSW
     if add is None or promise not in add.overflow_flags.data:
         return None
@@ -127,6 +128,7 @@ def _split_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValu
 def _computed_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValue, SSAValue]:
     """The same at run time; bounds the wrong way round, for which MLIR computes nonsense, give no group."""
 
+    # MLIR leaves out this maximum, and counts wrongly where the loop does not run
     greater = arith.MaxUIOp if "unsignedCmp" in loop.properties else arith.MaxSIOp
     upper = build.value(greater(loop.ub, loop.lb))
     distance = build.value(arith.SubiOp(upper, loop.lb))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -24,6 +23,7 @@ from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.dialects.arith import ConstantOp
 from tilewright.dialects.memref import CastOp
 from tilewright.ir.symbols import symbol_in
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.effects import Effect, facts_of, nested_effects
 from tilewright.rewrite.folding.air_tokens import drop_false_dependencies, fold_wait_all
 from tilewright.rewrite.folding.air_views import compose_views
@@ -132,6 +132,7 @@ def drop_unused_arguments(op: Hierarchy, rewriter: PatternRewriter) -> None:
         return
     values = op.kernel_values
     op.set_kernel_operands([values[number] for number in used])
+    # from the last, so that those to come keep their numbers
     for number in reversed(range(len(arguments))):
         if number not in used:
             op.block.erase_arg(arguments[number])
@@ -179,7 +180,7 @@ def _tokens_from_outside(body: Region) -> list[SSAValue]:
 
 
 def fold_execute(op: ExecuteOp, rewriter: PatternRewriter) -> None:
-    """Take constants and outside values past a body, and drop one that nobody would notice."""
+    """Take constants and outside values past a body, and drop one without effects."""
     if has_one_op(op.body.first_block) and all(result.first_use is None for result in op.results):
         rewriter.erase(op)
         return
@@ -221,19 +222,16 @@ def _uses(op: Operation, name: str) -> bool:
     return isinstance(op, ChannelEnd) and op.channel_name.root_reference.data == name
 
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-
-
 def _fold_translate(op: TranslateOp) -> Sequence[SSAValue] | None:
     return (op.source,) if op.is_identity else None
 
 
 FOLDERS = {"air.translate": _fold_translate}
 
-_HIERARCHY: tuple[Pattern, ...] = (drop_unused_arguments, drop_false_dependencies, carry_tokens_into_loops)
-_CHANNEL_END: tuple[Pattern, ...] = (constants_to_numbers, views_to_buffers, drop_false_dependencies)
+_HIERARCHY: tuple[PatternFunction, ...] = (drop_unused_arguments, drop_false_dependencies, carry_tokens_into_loops)
+_CHANNEL_END: tuple[PatternFunction, ...] = (constants_to_numbers, views_to_buffers, drop_false_dependencies)
 
-PATTERNS: dict[str, tuple[Pattern, ...]] = {
+PATTERNS: dict[str, tuple[PatternFunction, ...]] = {
     "air.channel": (drop_unused_channel,),
     "air.channel.get": _CHANNEL_END,
     "air.channel.put": _CHANNEL_END,

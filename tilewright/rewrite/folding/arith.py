@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import arith
 from tilewright.dialects.arith import IntegerOverflowAttr
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.emitter import cast_op, constant_op
 from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, arith_selection, floats
 from tilewright.rewrite.folding.constants import (
@@ -45,8 +46,6 @@ from tilewright.rewrite.folding.predicates import (
     ULE,
     ULT,
 )
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 IntegerOp: TypeAlias = arith.AddiOp | arith.SubiOp | arith.MuliOp
 
@@ -381,7 +380,7 @@ def _compare_converted(predicate: int, value: float, width: int, is_signed: bool
     return test, number
 
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "arith.addi": [add_to_sum_or_difference, add_of_negated],
     "arith.subi": [subtract_constant, subtract_from_constant, subtract_minuend],
     "arith.muli": [multiply_product],

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 
+from tilewright.dialects._syntax import INDEX
 from tilewright.rewrite.effects import facts_of
 from tilewright.rewrite.folding.floats import round_to
 
@@ -31,7 +32,6 @@ INDEX_WIDTH = 64
 
 FloatType = builtin._FloatType
 
-INDEX = IndexType()
 I1 = builtin.i1
 Number: TypeAlias = int | float
 TRUE = IntegerAttr(1, I1)

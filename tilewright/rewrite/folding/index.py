@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.folding.constants import (
     INDEX,
     INDEX_WIDTH,
@@ -25,7 +26,6 @@ from tilewright.rewrite.folding.constants import (
 )
 from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, PREDICATES, SGE, SGT, SLT, UGT, ULT, compare
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 Compute: TypeAlias = Callable[[int, int, int], int | None]
 
 NARROW_WIDTH = 32
@@ -223,7 +223,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
 
 _ASSOCIATIVE = ("add", "mul", "and", "or", "xor", "maxs", "maxu", "mins", "minu")
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     **{f"index.{name}": (merge_constants,) for name in _ASSOCIATIVE},
     "index.cmp": (compare_operands,),
 }

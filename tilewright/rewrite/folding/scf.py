@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
@@ -14,6 +14,7 @@ from tilewright.dialects import arith, cf, scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.scf import ConditionOp, ForallOp
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding import region_branches
@@ -193,6 +194,7 @@ def merge_nested(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
     inner = outer.first_op
     if not isinstance(inner, scf.ParallelOp) or inner.next_op is not outer.last_op:
         return
+    # dimensions of one loop run in any order: the inner bounds may not depend on the outer index
     if op.initVals or inner.initVals or any(value in outer.args for value in inner.operands):
         return
     bounds = [
@@ -284,9 +286,6 @@ def use_constant_index(op: ForallOp, rewriter: PatternRewriter) -> None:
 FORALL_PATTERNS = (forall_with_constants, drop_single_threads, use_constant_index)
 
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-
-
 def simplify_trivial_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
     """Remove loops that never run, unroll those that run once, and drop those that only yield outside values."""
     count = trip_count(op.lb, op.ub, op.step, is_unsigned="unsignedCmp" in op.properties)
@@ -352,7 +351,7 @@ def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
 
 FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {"scf.if": fold_if}
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "scf.for": (simplify_trivial_loop, *region_branches.PATTERNS),
     "scf.if": (*IF_PATTERNS, *region_branches.PATTERNS),
     "scf.forall": FORALL_PATTERNS,

@@ -79,6 +79,7 @@ def combine_neighbours(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     if then is not None:
         _append_block(merged_then, then, rewriter)
     previous.false_region.move_blocks(merged_else)
+    # the first if may have no else for the second to continue
     if otherwise is not None:
         if merged_else.first_block is None and otherwise.parent is not None:
             otherwise.parent.move_blocks(merged_else)
@@ -146,6 +147,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
             if terminator(inner.false_region).operands[number] is not otherwise[index]:
                 return
             then[index] = terminator(inner.true_region).operands[number]
+        # computed beside the inner if, so that it would have to run without its condition
         elif parent_region(value) is op.true_region:
             return
         else:
