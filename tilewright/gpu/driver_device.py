@@ -286,7 +286,7 @@ def check_launch(
         raise DeviceError(
             f"{name} is launched with {threads} threads per block; {target.chip} has at most {target.max_block_threads}"
         )
-    # waves wider than the hardware's exchange values through shared memory, reserved for so many
+    # a wave of two warps meets at a named barrier, of which a block has 15 besides its own
     if facts.waves is not None and threads > facts.waves * wave_size:
         raise DeviceError(
             f"{name} exchanges values in waves of {wave_size} lanes, of which a block of {target.chip} can have "

@@ -20,5 +20,6 @@ class NpuDmaLoweringPass(Pass):
     guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
+        # a pass that runs passes of several areas, hence beside pipelines.py and in none of their folders
         options = FULL_GUARDS if self.guards is Guards.FULL else {}
         run_pipeline(ctx, op, Pipeline(op.name, [*passes_of(with_options(NPU_DMA_LOWERING, options))]))

@@ -1,8 +1,8 @@
-"""How operations fold, and the patterns that bring them to canonical form: MLIR's, dialect by dialect.
+"""The registry of folders and canonicalization patterns: MLIR's, dialect by dialect.
 
-Each dialect in `DIALECTS` has a module here that gives two tables by operation name: `FOLDERS`, functions that say what
-an operation is equal to, and `PATTERNS`, functions that rewrite it. For these dialects the tables are all there is; an
-operation of any other dialect speaks for itself, with xDSL's `HasFolder` and `HasCanonicalizationPatternsTrait`.
+Each dialect in `DIALECTS` has a module in `tilewright.rewrite.folding` with tables by operation name: `FOLDERS`,
+functions that say what an operation is equal to, and `PATTERNS`, functions or patterns that rewrite it. To add one, add
+a row there. No pattern of xDSL's own is run; its folders are, for dialects that have no module (`complex`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.dialects import ub
 from xdsl.dialects.builtin import Signedness, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder
+from xdsl.traits import HasFolder
 
 from tilewright.dialects import index
 from tilewright.rewrite.effects import facts_of
@@ -26,16 +26,13 @@ from tilewright.rewrite.folding.constants import (
     as_dense,
     as_integer_type,
     as_scalar,
-    constant_of,
 )
-
-__all__ = ["Folder", "PatternFunction", "constant_of", "fold", "materialize", "patterns_of"]
 
 Folder: TypeAlias = Callable[[Any], "Sequence[SSAValue | Attribute] | None"]
 """Gives one replacement for each result, none at all if it changed the operation in place, None if it did nothing."""
 PatternFunction: TypeAlias = Callable[[Any, PatternRewriter], None]
 
-DIALECTS = {"affine", "air", "airrt", "arith", "cf", "index", "memref", "scf", "vector"}
+DIALECTS = {"affine", "aie", "aiex", "air", "airrt", "arith", "cf", "index", "memref", "scf", "vector"}
 
 IDEMPOTENT = {"arith.andi", "arith.ori"}
 """`f(x, x)` is `x`."""
@@ -59,17 +56,17 @@ class _Rules:
 
     def __init__(self, op: type[Operation]):
         dialect = op.name.partition(".")[0]
+        self.folder: Folder | None = None
+        self.patterns: Sequence[RewritePattern] = ()
         if issubclass(op, UnregisteredOp):
-            self.folder, self.patterns = None, ()
-        elif dialect in DIALECTS:
+            return
+        if dialect in DIALECTS:
             module = import_module(f"tilewright.rewrite.folding.{dialect}")
-            self.folder: Folder | None = module.FOLDERS.get(op.name)
-            functions: Sequence[PatternFunction] = module.PATTERNS.get(op.name, ())
-            self.patterns: tuple[RewritePattern, ...] = tuple(map(FunctionPattern, functions))
-        else:
-            self.folder = _own_folder if op.has_trait(HasFolder) else None
-            trait = op.get_trait(HasCanonicalizationPatternsTrait)
-            self.patterns = trait.get_patterns(op) if trait is not None else ()
+            self.folder = getattr(module, "FOLDERS", {}).get(op.name)
+            found: Sequence[RewritePattern | PatternFunction] = getattr(module, "PATTERNS", {}).get(op.name, ())
+            self.patterns = [rule if isinstance(rule, RewritePattern) else FunctionPattern(rule) for rule in found]
+        elif op.has_trait(HasFolder):
+            self.folder = _own_folder
 
 
 def _own_folder(op: Operation) -> Sequence[SSAValue | Attribute] | None:
@@ -85,6 +82,7 @@ def _rules_of(op: Operation) -> _Rules:
     found = _rules.get(cls)
     if found is None:
         found = _Rules(cls)
+        # each unregistered operation has a class of its own: remembering them would leak
         if not isinstance(op, UnregisteredOp):
             _rules[cls] = found
     return found
@@ -99,6 +97,7 @@ def fold(op: Operation) -> Sequence[SSAValue | Attribute] | None:
     """What `op` folds to: one replacement for each result, nothing if it was changed in place, None if it stays."""
     folder = _rules_of(op).folder
     folded = folder(op) if folder is not None else None
+    # as MLIR's fold does for commutative operations after their own folder
     if not folded and facts_of(op).commutative and _constants_to_the_right(op):
         return ()
     if not folded and op.name in IDEMPOTENT and op.operands[0] is op.operands[1]:
@@ -123,12 +122,14 @@ def materialize(op: Operation, value: Attribute, type: Attribute) -> Operation |
         return ub.PoisonOp.create(result_types=[type], properties={"value": value})
     if (as_scalar(value) is None and as_dense(value) is None) or cast(Any, value).type != type:
         return None
+    # index folds to its own constants: MLIR materializes in the dialect of the folded operation
     if op.name.startswith("index."):
         if type not in (INDEX, I1):
             return None
         kind = index.ConstantOp if type == INDEX else index.BoolConstantOp
         return kind.create(result_types=[type], properties={"value": value})
     integer = as_integer_type(type)
+    # arith has no constants of si32 or ui32
     if integer is not None and integer.signedness.data is not Signedness.SIGNLESS:
         return None
     return constant_op(value)

@@ -1,4 +1,4 @@
-"""What an operation does besides computing its results: memory effects, and whether it can be dropped or run early.
+"""Effects of operations besides computing their results, and whether one can be dropped or run early.
 
 The answers are MLIR's. Operations of our own dialects declare their effects with xDSL's traits; for the upstream
 dialects the table below is the authority, because xDSL declares some of them differently and some not at all.
@@ -180,6 +180,7 @@ class Facts:
 
     def __init__(self, op: type[Operation]):
         unregistered = issubclass(op, UnregisteredOp)
+        # of an unregistered operation everything must be assumed, as MLIR does
         self.terminator: bool = unregistered or op.has_trait(IsTerminator)
         self.isolated: bool = unregistered or op.has_trait(IsolatedFromAbove)
         self.constant: bool = not unregistered and op.has_trait(ConstantLike)
@@ -274,13 +275,14 @@ def is_symbol(op: Operation) -> bool:
 
 
 def is_trivially_dead(op: Operation) -> bool:
-    """Whether nobody would notice if `op` went away."""
+    """Whether erasing `op` could not be observed."""
     return is_unused(op) and would_be_dead(op)
 
 
 def would_be_dead(op: Operation) -> bool:
-    """Whether nobody would notice if `op` went away, once its results are unused."""
+    """Whether erasing `op` could not be observed, once its results are unused."""
     facts = facts_of(op)
+    # cheap answers first: this is asked for every operation in every round
     if facts.terminator or facts.observable:
         return False
     return not is_symbol(op) and _is_unobservable(op)

@@ -101,6 +101,7 @@ class Emitter:
         constants: SharedConstants | None = None,
     ):
         self.location = location or UnknownLoc()
+        # a PatternRewriter is a Builder that locates by itself, with the operation that its pattern matched
         self._builder = (
             at if isinstance(at, PatternRewriter) else Builder(at, operation_insertion_handler=[self._locate])
         )
@@ -253,6 +254,7 @@ class Emitter:
 
     def spin(self, goes_on: Callable[[Emitter], SSAValue]) -> None:
         """`scf.while` that does nothing but ask whether it goes on."""
+        # all work is in the condition: the body of the loop is empty
         before, after = Block(), Block([scf.YieldOp()])
         inner = Emitter.at_end(before, self.location)
         inner.insert(scf.ConditionOp(goes_on(inner)))

@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.ir.create import insert_operation
-from tilewright.rewrite.branches import post_order
+from tilewright.rewrite.control_flow import post_order
 
 
 class LocatingRewriter(PatternRewriter):
@@ -32,6 +32,7 @@ class LocatingRewriter(PatternRewriter):
     def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
         """Insert operations; by far the most are single new ones without regions, before another."""
         point = self.insertion_point if insertion_point is None else insertion_point
+        # goes round xDSL's general insert, which looks for lists, regions and implicit builders
         before = point.insert_before
         if before is None or not isinstance(op, Operation) or op.regions or op.parent is not None:
             return super().insert(op, point)
@@ -50,6 +51,7 @@ class LocatingRewriter(PatternRewriter):
         super().handle_operation_modification(op)
 
     def handle_operation_removal(self, op: Operation) -> None:
+        # MLIR revisits operands that lose a user: they may be dead or foldable now
         self.worklist.push_neglected_operands(op)
         self.worklist.remove(op)
         super().handle_operation_removal(op)
@@ -127,10 +129,6 @@ class LocatingRewriter(PatternRewriter):
         op.detach()
         self.insert(op, insertion_point)
 
-    def set_operands(self, op: Operation, operands: Sequence[SSAValue]) -> None:
-        op.operands = operands
-        self.notify_op_modified(op)
-
 
 def blocks_successors_first(region: Region) -> Iterable[Block]:
     """All blocks, those reachable from the first in post order."""
@@ -157,6 +155,7 @@ class Worklist:
 
     def push_with_ancestors(self, op: Operation) -> None:
         """Push `op`, then the operations around it, which are therefore visited before it; none if out of scope."""
+        # an ancestor may fold once its body has changed
         chain: list[Operation] = []
         current: Operation | None = op
         while current is not None:

@@ -8,18 +8,15 @@ from itertools import chain
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import BlockInsertPoint, Rewriter
+from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
 from tilewright.dialects import arith, cf
+from tilewright.dialects.scf import ForOp, YieldOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.canonicalization import fold
+from tilewright.rewrite.control_flow import branch_op, conditional_branch_op, sizes_attr
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.parallel_loops import to_counted_loops
-
-SIGNED_LESS, UNSIGNED_LESS = 2, 6
-"""Predicates of `arith.cmpi`."""
 
 
 def lower_structured_control(op: Operation, *, except_in: type[Operation] | None = None) -> None:
@@ -50,6 +47,7 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 
 def _require_lowered(op: Operation) -> None:
+    # the words are MLIR's, of its conversion driver
     if op.name.startswith("scf.") and op.regions:
         fail_op(op, f"failed to legalize operation '{op.name}' that was explicitly marked illegal")
 
@@ -76,22 +74,10 @@ def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
     Rewriter.erase_op(op)
 
 
-def _branch(block: Block, values: Sequence[SSAValue] = ()) -> Operation:
-    return cf.BranchOp.create(operands=values, successors=(block,))
-
-
-def _branch_if(condition: SSAValue, then: Block, values: Sequence[SSAValue], otherwise: Block) -> Operation:
-    sizes = sizes_attr([1, len(values), 0])
-    operands, blocks = (condition, *values), (then, otherwise)
-    return cf.ConditionalBranchOp.create(
-        operands=operands, properties={"operandSegmentSizes": sizes}, successors=blocks
-    )
-
-
 def _end_with_branch(end: Operation, block: Block) -> None:
     """Go on in `block` with what `end` yields."""
     assert end.parent is not None
-    _at_end(end.parent, end).insert(_branch(block, end.operands))
+    _at_end(end.parent, end).insert(branch_op(block, end.operands))
     Rewriter.erase_op(end)
 
 
@@ -103,16 +89,16 @@ def _lower_for(loop: scf.ForOp) -> list[Block]:
     assert first is not None
     body = condition.split_before(first)
     counter, *carried = condition.args
+    # condition and body stay in this order between the two halves of the split block
     _move_before(loop.body, after)
     build = _at_end(body, loop)
-    following = build.value(arith.AddiOp(counter, loop.step))
-    build.insert(_branch(condition, (following, *end.operands)))
+    following = build.add(counter, loop.step)
+    build.insert(branch_op(condition, (following, *end.operands)))
     Rewriter.erase_op(end)
-    _at_end(before, loop).insert(_branch(condition, (loop.lb, *loop.iter_args)))
+    _at_end(before, loop).insert(branch_op(condition, (loop.lb, *loop.iter_args)))
     build = _at_end(condition, loop)
-    predicate = UNSIGNED_LESS if "unsignedCmp" in loop.properties else SIGNED_LESS
-    goes_on = build.value(arith.CmpiOp(counter, loop.ub, predicate))
-    build.insert(_branch_if(goes_on, body, (), after))
+    goes_on = build.compare("ult" if "unsignedCmp" in loop.properties else "slt", counter, loop.ub)
+    build.insert(conditional_branch_op(goes_on, (body, ()), (after, ())))
     _replace(loop, carried)
     return [body]
 
@@ -121,17 +107,17 @@ def _lower_if(op: scf.IfOp) -> list[Block]:
     inner = list(_blocks(op))
     before, after = _split(op)
     join = after
-    if op.results:
+    if op.results:  # a block of its own for the results, as MLIR has it, even if it only branches on
         join = Block(arg_types=[result.type for result in op.results])
         Rewriter.insert_block(join, BlockInsertPoint.before(after))
-        _at_end(join, op).insert(_branch(after))
+        _at_end(join, op).insert(branch_op(after))
     targets: list[Block] = []
     for region in (op.true_region, op.false_region):
         targets.append(region.first_block or join)
         if region.first_block is not None:
             _end_with_branch(terminator(region), join)
             _move_before(region, join)
-    _at_end(before, op).insert(_branch_if(op.cond, targets[0], (), targets[1]))
+    _at_end(before, op).insert(conditional_branch_op(op.cond, (targets[0], ()), (targets[1], ())))
     _replace(op, join.args)
     return inner
 
@@ -161,6 +147,7 @@ def _switch(flag: SSAValue, cases: Sequence[int], targets: Sequence[Block]) -> O
         "operandSegmentSizes": sizes_attr([1, 0, 0]),
     }
     if cases:
+        # cf.switch compares 32 bits where scf.index_switch compares an index; MLIR truncates too
         numbers = [IntegerAttr(case, i32, truncate_bits=True).value.data for case in cases]
         properties["case_values"] = DenseIntElementsAttr.from_list(VectorType(i32, [len(cases)]), numbers)
     return cf.SwitchOp.create(operands=(flag,), properties=properties, successors=(default, *blocks))
@@ -172,15 +159,16 @@ def _lower_while(loop: scf.WhileOp) -> list[Block]:
     before, body = only_block(loop.before_region), only_block(loop.after_region)
     end, condition = terminator(loop.after_region), terminator(loop.before_region)
     assert isinstance(condition, scf.ConditionOp)
+    # a do-while: MLIR leaves out the empty body and branches back to the condition
     repeats_at_once = end.prev_op is None and tuple(end.operands) == tuple(body.args)
     _move_before(loop.before_region, after)
     if not repeats_at_once:
         _move_before(loop.after_region, after)
         _end_with_branch(end, before)
-    _at_end(current, loop).insert(_branch(before, loop.arguments))
+    _at_end(current, loop).insert(branch_op(before, loop.arguments))
     values = tuple(condition.args)
     target = before if repeats_at_once else body
-    _at_end(before, condition).insert(_branch_if(condition.condition, target, values, after))
+    _at_end(before, condition).insert(conditional_branch_op(condition.condition, (target, values), (after, ())))
     Rewriter.erase_op(condition)
     _replace(loop, values)
     return inner
@@ -189,7 +177,7 @@ def _lower_while(loop: scf.WhileOp) -> list[Block]:
 def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
     inner = list(_blocks(op))
     before, after = _split(op)
-    _at_end(before, op).insert(_branch(only_block(op.region)))
+    _at_end(before, op).insert(branch_op(only_block(op.region)))
     for block in op.region.blocks:
         if isinstance(block.last_op, scf.YieldOp):
             _end_with_branch(block.last_op, after)
@@ -211,3 +199,60 @@ _LOWERINGS: dict[str, Callable[..., list[Block]]] = {
     "scf.execute_region": _lower_execute_region,
 }
 """Each gives the blocks that were in the operation, in which there may be more to lower."""
+
+
+def to_counted_loops(op: scf.ParallelOp) -> scf.ForOp:
+    """Put loops in place of `op`; gives the outermost."""
+    body, variables = only_block(op.body), list(op.body.block.args)
+    ranges = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
+    outer, block, carried = _nest(op, ranges, variables)
+    _combine(terminator(op.body), carried)
+    for child in list(body.ops):
+        child.detach()
+        Rewriter.insert_op(child, InsertPoint.at_end(block))
+    for result, value in zip(op.results, outer.results, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+    return outer
+
+
+def _nest(
+    op: scf.ParallelOp, ranges: Sequence[tuple[SSAValue, SSAValue, SSAValue]], variables: Sequence[SSAValue]
+) -> tuple[scf.ForOp, Block, Sequence[SSAValue]]:
+    """A loop for each range, around each other: the outermost, the innermost body, and what that is handed over."""
+    loops: list[scf.ForOp] = []
+    values: Sequence[SSAValue] = op.initVals
+    for (lower, upper, step), variable in zip(ranges, variables, strict=True):
+        types = [value.type for value in values]
+        block = Block(arg_types=[variable.type, *types])
+        made = ForOp.create(operands=(lower, upper, step, *values), result_types=types, regions=[Region(block)])
+        assert isinstance(made, scf.ForOp)
+        if loops:
+            inside = only_block(loops[-1].body)
+            end = YieldOp.create(operands=made.results)
+            made.location = end.location = op.location
+            inside.add_ops([made, end])
+        else:
+            Emitter.before(op).insert(made)
+        variable.replace_all_uses_with(block.args[0])
+        values = block.args[1:]
+        loops.append(made)
+    return loops[0], only_block(loops[-1].body), values
+
+
+def _combine(reduce: Operation, carried: Sequence[SSAValue]) -> None:
+    """Yield, instead of each value to be reduced, what its reduction makes of it and the one so far."""
+    combined: list[SSAValue] = []
+    for region, so_far, value in zip(reduce.regions, carried, reduce.operands, strict=True):
+        block, end = only_block(region), terminator(region)
+        for argument, new in zip(block.args, (so_far, value), strict=True):
+            argument.replace_all_uses_with(new)
+        combined.append(end.operands[0])
+        for child in list(block.ops):
+            child.detach()
+            if child is not end:
+                Rewriter.insert_op(child, InsertPoint.before(reduce))
+        end.erase()
+    made = YieldOp.create(operands=combined)
+    made.location = reduce.location
+    Rewriter.replace_op(reduce, made)

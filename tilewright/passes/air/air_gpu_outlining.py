@@ -31,7 +31,7 @@ from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
-from tilewright.passes.standard.lower_affine import LowerAffinePass
+from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in
@@ -49,7 +49,7 @@ class AirGpuOutliningPass(Pass):
         assert isinstance(op, ModuleOp)
         _check_is_lowered(op)
         # compilers of devices take branches, no structured control flow
-        LowerAffinePass().apply(ctx, op)
+        lower_affine(op)
         lower_linalg(op)
         lower_structured_control(op)
         names = {name for child in op.body.block.ops if (name := symbol_name(child)) is not None}

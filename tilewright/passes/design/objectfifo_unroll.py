@@ -22,8 +22,8 @@ from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.standard.canonicalize import CanonicalizePass
-from tilewright.passes.standard.sccp import propagate_constants
+from tilewright.rewrite.constant_propagation import propagate_constants
+from tilewright.rewrite.driver import canonicalize
 from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,
@@ -58,7 +58,7 @@ class ObjectFifoUnrollPass(Pass):
         if peels:
             _peel_loops(ctx, op)
         _drop_repeated_acquires(op)
-        CanonicalizePass().apply(ctx, op)
+        canonicalize(op)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -110,9 +110,9 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
 
 def _fold(ctx: Context, device: DeviceOp) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
-    CanonicalizePass().apply(ctx, device)
+    canonicalize(device)
     propagate_constants(device)
-    CanonicalizePass().apply(ctx, device)
+    canonicalize(device)
 
 
 class _Trial(NamedTuple):

@@ -87,11 +87,13 @@ class _Eliminator:
         known = _Known()
         for region in op.regions:
             self._visit_region(region, known)
+        # not earlier: the walk over the blocks goes on from where they stand
         for doomed in self._doomed:
             Rewriter.erase_op(doomed)
 
     def _visit_region(self, region: Region, known: _Known) -> None:
         first = region.first_block
+        # modules are graph regions: a use may come before its definition
         ordered = not isinstance(region.parent, ModuleOp)
         if first is None:
             return
@@ -118,6 +120,7 @@ class _Eliminator:
 
     def _visit_block(self, block: Block, known: _Known, ordered: bool) -> None:
         for op in block.ops:
+            # values from outside cannot be used in there
             inner = _Known() if facts_of(op).isolated else known
             for region in op.regions:
                 self._visit_region(region, inner)
@@ -153,6 +156,7 @@ class _Eliminator:
             old.replace_uses_with_if(new, is_open)
         if ordered or all(result.first_use is None for result in op.results):
             self._doomed.append(op)
+        # better the place of the twin than none
         if isinstance(existing.location, UnknownLoc):
             existing.location = op.location
 

@@ -23,6 +23,7 @@ class ReconcileUnrealizedCastsPass(Pass):
             if origin is not None:
                 for result, value in zip(cast.results, origin, strict=True):
                     result.replace_all_uses_with(value)
+        # users before what they use, so that whole chains go
         for cast in reversed(casts):
             if all(result.first_use is None for result in cast.results):
                 Rewriter.erase_op(cast)

@@ -26,6 +26,7 @@ class SymbolDcePass(Pass):
         if not is_symbol_table(op):
             emit_op_error(op, " was scheduled to run under SymbolDCE, but does not define a symbol table")
             return
+        # symbols of a nested public table can be referred to from other tables
         hidden = op.parent is None or not is_symbol(op) or _is_private(op)
         live = _LiveSymbols()
         if live.visit_table(op, hidden):

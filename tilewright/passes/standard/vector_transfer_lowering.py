@@ -92,6 +92,7 @@ def _repeated_dimensions(map: AffineMap) -> set[int] | None:
 def _is_loadable(source: SSAValue, type: VectorType[Attribute], in_bounds: ArrayAttr[BoolAttr], max_rank: int) -> bool:
     """Whether a load or store can do it: of a buffer, of its own elements, side by side and inside the buffer."""
     given: Attribute = source.type
+    # tensors have no address to load from
     if not isinstance(given, MemRefType) or (max_rank >= 0 and len(type.get_shape()) > max_rank):
         return False
     memref = cast("MemRefType[Any]", given)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
-from xdsl.dialects import affine, memref
+from xdsl.dialects import affine
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSet, AffineSymExpr
@@ -13,16 +13,13 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.canonicalization import PatternFunction
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.rewrite.folding.affine_maps import MapAndOperands, constant_bound
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
-from tilewright.rewrite.folding.constants import INDEX, index_attr, scalar_int
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import IN_PLACE, INDEX, Folded, index_attr, scalar_int
 from tilewright.rewrite.folding.memref import skip_casts
 from tilewright.rewrite.folding.regions import has_one_op, only_block, replace_with_region, terminator
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 
 def _map_of(op: Operation) -> AffineMap:
@@ -158,6 +155,7 @@ def _set_bound(op: affine.ForOp, name: str, new: MapAndOperands) -> None:
 
 
 def _canonicalize_bounds(op: affine.ForOp) -> bool:
+    # in MLIR's order, which simplifies the upper bound before it composes it
     lower = MapAndOperands.of(op.lowerBoundMap.data, op.lowerBoundOperands)
     upper = MapAndOperands.of(op.upperBoundMap.data, op.upperBoundOperands)
     lower.compose()
@@ -304,6 +302,7 @@ def drop_empty_else(op: affine.IfOp, rewriter: PatternRewriter) -> None:
 
 def take_known_branch(op: affine.IfOp, rewriter: PatternRewriter) -> None:
     constraints = op.condition.data.constraints
+    # MLIR knows only its own spellings of the full set, 0 == 0, and of the empty one, 1 == 0
     if len(constraints) != 1 or constraints[0].kind.value != "==":
         return
     constant = value_of(constraints[0].lhs)
@@ -331,7 +330,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
 
 _MIN_MAX = (single_result_to_apply, drop_duplicate_results, merge_nested, compose_maps, sort_results)
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "affine.apply": (compose_maps,),
     "affine.if": (drop_empty_else, take_known_branch),
     "affine.load": (compose_maps,),
@@ -342,4 +341,3 @@ PATTERNS: dict[str, Sequence[Pattern]] = {
     "affine.vector_load": (compose_maps,),
     "affine.vector_store": (compose_maps,),
 }
-_ = (memref, defining)

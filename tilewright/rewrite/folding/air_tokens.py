@@ -30,6 +30,7 @@ def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
     elif token is not None and len(op.operands) == 1:
         rewriter.replace(op, (), op.operands)
+    # a loop that carries the token cannot take several in its place
     elif token is not None and all(isinstance(use.operation, AsyncOp) for use in token.uses):
         for user in dict.fromkeys(cast(AsyncOp, use.operation) for use in token.uses):
             others = [dependency for dependency in user.dependencies if dependency is not token]
@@ -77,6 +78,7 @@ def _is_false(token: SSAValue, sink: AsyncOp) -> bool:
     if not reads and not writes:
         return False
     touches = False
+    # what waits for the sink waits for the token's maker through it
     for op in chain((sink,), _consumers(sink)):
         later_reads, later_writes = _accessed(op, _read), _accessed(op, _written)
         if writes & (later_reads | later_writes) or reads & later_writes:

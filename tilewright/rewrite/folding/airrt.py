@@ -1,22 +1,19 @@
-"""Canonical forms of the `airrt` dialect: joins of joins, loads of what is loaded, memory that nobody uses."""
+"""Canonical forms of the `airrt` dialect: joins of joins, loads of what is loaded, unused memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.airrt.events import AllocOp, DeallocOp, WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue | Attribute] | None]] = {}
+from tilewright.rewrite.canonicalization import PatternFunction
 
 
 def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:
-    """Drop a wait for nothing and a join that nobody waits for; wait for what a join stands for."""
+    """Drop a wait for nothing and a join that nothing waits for; wait for what a join stands for."""
     is_idle = not op.operands if op.event is None else op.event.first_use is None
     if is_idle:
         rewriter.erase(op)
@@ -64,7 +61,7 @@ def _load_once(op: Operation, rewriter: PatternRewriter, is_same: Callable[[Oper
         before = before.prev_op
 
 
-PATTERNS: dict[str, tuple[Pattern, ...]] = {
+PATTERNS: dict[str, tuple[PatternFunction, ...]] = {
     "airrt.alloc": (drop_unused_alloc,),
     "airrt.dealloc": (drop_lonely_dealloc,),
     "airrt.herd_load": (load_herd_once,),

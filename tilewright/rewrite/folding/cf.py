@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import cf, ub
@@ -12,27 +12,14 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import arith
-from tilewright.dialects.cf import BranchOp, ConditionalBranchOp, SwitchOp, case_numbers
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.dialects.cf import SwitchOp, case_numbers
+from tilewright.rewrite.canonicalization import PatternFunction
+from tilewright.rewrite.control_flow import branch_op, conditional_branch_op, sizes_attr
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import bool_attr, constant_bits, constant_of, is_one, mask, signed, width_of
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 Target: TypeAlias = "tuple[Block, Sequence[SSAValue]]"
 """A block, and what to pass to its arguments."""
-
-
-def make_branch(target: Target) -> Operation:
-    block, values = target
-    return BranchOp.create(operands=values, successors=(block,))
-
-
-def _make_conditional(condition: SSAValue, then: Target, otherwise: Target) -> Operation:
-    sizes = sizes_attr([1, len(then[1]), len(otherwise[1])])
-    operands = (condition, *then[1], *otherwise[1])
-    return ConditionalBranchOp.create(
-        operands=operands, properties={"operandSegmentSizes": sizes}, successors=(then[0], otherwise[0])
-    )
 
 
 def _branches(op: cf.ConditionalBranchOp) -> tuple[Target, Target]:
@@ -51,6 +38,7 @@ def _collapse(target: Target) -> Target | None:
     branch = block.last_op
     if not isinstance(branch, cf.BranchOp) or block.first_op is not branch or branch.successor is block:
         return None
+    # an argument that is used further on must be defined on this way too
     if any(use.operation is not branch for argument in block.args for use in argument.uses) or _runs_in_circles(block):
         return None
     passed = [
@@ -82,21 +70,21 @@ def simplify_branch(op: cf.BranchOp, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
         rewriter.inline_block(target, InsertPoint.at_end(block), values)
     elif (collapsed := _collapse((target, op.arguments))) is not None:
-        rewriter.replace(op, make_branch(collapsed))
+        rewriter.replace(op, branch_op(*collapsed))
 
 
 def take_known_branch(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
     condition = constant_bits(op.cond)
     if condition is not None:
         then, otherwise = _branches(op)
-        rewriter.replace(op, make_branch(then if condition else otherwise))
+        rewriter.replace(op, branch_op(*then if condition else otherwise))
 
 
 def collapse_branches(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
     then, otherwise = _branches(op)
     new_then, new_else = _collapse(then), _collapse(otherwise)
     if new_then is not None or new_else is not None:
-        rewriter.replace(op, _make_conditional(op.cond, new_then or then, new_else or otherwise))
+        rewriter.replace(op, conditional_branch_op(op.cond, new_then or then, new_else or otherwise))
 
 
 def join_branches(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
@@ -105,13 +93,14 @@ def join_branches(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None
     if target is not other:
         return
     if tuple(then) == tuple(otherwise):
-        rewriter.replace(op, make_branch((target, then)))
+        rewriter.replace(op, branch_op(target, then))
+    # MLIR's condition: no other block leads there
     elif all(use.operation is op for use in target.uses):
         values = [
             a if a is b else rewriter.insert(arith.SelectOp(op.cond, a, b)).results[0]
             for a, b in zip(then, otherwise, strict=True)
         ]
-        rewriter.replace(op, make_branch((target, values)))
+        rewriter.replace(op, branch_op(target, values))
 
 
 def follow_decision(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
@@ -121,7 +110,7 @@ def follow_decision(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> No
     decision = previous.last_op if previous is not None else None
     if isinstance(decision, cf.ConditionalBranchOp) and decision.cond is op.cond:
         then, otherwise = _branches(op)
-        rewriter.replace(op, make_branch(then if decision.then_block is block else otherwise))
+        rewriter.replace(op, branch_op(*then if decision.then_block is block else otherwise))
 
 
 def propagate_condition(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
@@ -142,7 +131,7 @@ def avoid_unreachable(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> 
     then, otherwise = _branches(op)
     for (block, _), other in ((then, otherwise), (otherwise, then)):
         if isinstance(block.first_op, ub.UnreachableOp):
-            rewriter.replace(op, make_branch(other))
+            rewriter.replace(op, branch_op(*other))
             return
 
 
@@ -187,12 +176,13 @@ def _same_target(a: Target, b: Target) -> bool:
 
 
 def _target_for(op: cf.SwitchOp, value: int) -> Target:
+    # the first of equal cases wins, so it is put in last
     return dict(reversed(_cases(op))).get(value, _default(op))
 
 
 def drop_switch_without_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
     if not op.case_blocks:
-        rewriter.replace(op, make_branch(_default(op)))
+        rewriter.replace(op, branch_op(*_default(op)))
 
 
 def drop_cases_like_default(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
@@ -208,7 +198,7 @@ def _keep_cases(op: cf.SwitchOp, rewriter: PatternRewriter, kept: Iterable[tuple
 def take_known_case(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
     value = constant_bits(op.flag)
     if value is not None:
-        rewriter.replace(op, make_branch(_target_for(op, value)))
+        rewriter.replace(op, branch_op(*_target_for(op, value)))
 
 
 def collapse_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
@@ -232,7 +222,7 @@ def follow_switch(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
     if decision is None or decision.default_block is op.parent:
         return
     value = next((value for value, (block, _) in _cases(decision) if block is op.parent), None)
-    rewriter.replace(op, make_branch(_default(op) if value is None else _target_for(op, value)))
+    rewriter.replace(op, branch_op(*_default(op) if value is None else _target_for(op, value)))
 
 
 def drop_excluded_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
@@ -244,9 +234,7 @@ def drop_excluded_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
     _keep_cases(op, rewriter, (case for case in _cases(op) if case[0] not in excluded))
 
 
-FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {}
-
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "cf.assert": (drop_true_assertion,),
     "cf.br": (simplify_branch,),
     "cf.cond_br": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
@@ -14,11 +14,10 @@ from xdsl.rewriter import InsertPoint
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp, ViewOp
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.canonicalization import PatternFunction
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
-from tilewright.rewrite.folding.constants import constant_of, index_attr, scalar_int
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import IN_PLACE, Folded, constant_of, defining, index_attr, scalar_int
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.strided_views import (
     Mixed,
@@ -35,8 +34,6 @@ from tilewright.rewrite.folding.strided_views import (
     without_dimensions,
 )
 
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-
 
 def _as_memref(type: Attribute) -> MemRefType | None:
     return cast(MemRefType, type) if isinstance(type, MemRefType) else None
@@ -51,6 +48,7 @@ def skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
     changed = False
     for index, operand in enumerate(op.operands):
         cast_op = defining(operand, memref.CastOp)
+        # a cast to ranked from unranked is what gives the operand its rank
         if cast_op is None or operand is but or isinstance(cast_op.source.type, UnrankedMemRefType):
             continue
         op.operands[index] = cast_op.source
@@ -210,6 +208,7 @@ def drop_unread_allocation(op: memref.AllocOp | memref.AllocaOp, rewriter: Patte
     users = [use.operation for use in op.memref.uses]
     for user in users:
         if isinstance(user, memref.StoreOp):
+            # the buffer itself escapes into memory
             if user.value is op.memref:
                 return
         elif not isinstance(user, memref.DeallocOp):
@@ -244,6 +243,7 @@ def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
     cast_op = defining(op.source, memref.CastOp)
     if cast_op is None or not _loses_no_information(cast_op):
         return
+    # subview_with_constants is to go first, as in MLIR
     if any(constant_of(operand) is not None for operand in op.operands):
         return
     _view_instead(op, cast_op.source, mixed_lists(op), rewriter)
@@ -376,7 +376,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     "memref.subview": _fold_subview,
 }
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "memref.alloc": (fold_constant_sizes, drop_unread_allocation),
     "memref.alloca": (fold_constant_sizes, drop_unread_allocation),
     "memref.alloca_scope": (inline_scope,),

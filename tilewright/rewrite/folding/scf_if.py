@@ -13,8 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tilewright.dialects import arith
 from tilewright.dialects.scf import IfOp, YieldOp
 from tilewright.rewrite.emitter import constant_op
-from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, is_one
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, defining, is_one
 from tilewright.rewrite.folding.regions import (
     has_one_op,
     is_inside,
@@ -81,6 +80,7 @@ def combine_neighbours(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     if then is not None:
         _append_block(merged_then, then, rewriter)
     previous.false_region.move_blocks(merged_else)
+    # the first if may have no else for the second to continue
     if otherwise is not None:
         if merged_else.first_block is None and otherwise.parent is not None:
             otherwise.parent.move_blocks(merged_else)
@@ -148,6 +148,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
             if terminator(inner.false_region).operands[number] is not otherwise[index]:
                 return
             then[index] = terminator(inner.true_region).operands[number]
+        # computed beside the inner if, so that it would have to run without its condition
         elif parent_region(value) is op.true_region:
             return
         else:

@@ -11,7 +11,7 @@ from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects._strides import strided_form
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.constants import scalar_int
 
 Mixed: TypeAlias = "int | SSAValue"
@@ -43,6 +43,7 @@ def with_constants(values: Sequence[Mixed], *, allow_negative: bool = False) -> 
 
     def known(value: Mixed) -> Mixed:
         number = None if isinstance(value, int) else scalar_int(value)
+        # a negative size is an error that must stay one at run time
         return value if number is None or (number < 0 and not allow_negative) else number
 
     return [known(value) for value in values]
@@ -126,6 +127,7 @@ def dropped_dimensions(source: MemRefType, result: MemRefType, sizes: Sequence[M
     before, after = strided_form(source), strided_form(result)
     if before is None or after is None:
         return None
+    # which of several dimensions of size one is gone shows in the strides that are left
     remaining, wanted = Counter(before.strides), Counter(after.strides)
     dropped: set[int] = set()
     for index in sorted(unit):

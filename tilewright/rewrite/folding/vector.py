@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
@@ -20,18 +20,18 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.vector import BroadcastOp, ExtractOp
 from tilewright.dialects.vector.shape import ShapeCastOp, TransposeOp
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
+from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.folding.constants import (
+    IN_PLACE,
+    Folded,
     as_dense,
     as_scalar,
     constant_of,
+    defining,
     elements_of,
     number_attr,
     splat_attr,
 )
-from tilewright.rewrite.folding.matching import defining
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 
 def _integers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
@@ -96,6 +96,7 @@ def _fold_extract_of_insert(op: vector.ExtractOp, position: tuple[int, ...]) -> 
         if inserted == position:
             return (insert.source,) if insert.source.type == op.result.type else None
         common = min(len(inserted), len(position))
+        # one position lies within the other: only a part was inserted
         if inserted[:common] == position[:common]:
             break
         source = insert.dest
@@ -197,7 +198,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     "vector.transpose": _fold_transpose,
 }
 
-PATTERNS: dict[str, Sequence[Pattern]] = {
+PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "vector.broadcast": (broadcast_of_broadcast,),
     "vector.extract": (extract_of_broadcast,),
     "vector.transpose": (transpose_of_transpose,),

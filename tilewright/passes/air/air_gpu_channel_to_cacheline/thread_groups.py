@@ -66,7 +66,7 @@ class WaveGroup:
         return emitter.index(self.wave_size)
 
     def meet(self, emitter: Emitter) -> None:
-        # lanes of a wave run together: memory has to be ordered, but there is nothing to wait for
+        # lanes run in step; on NVIDIA's GPUs, where they do not, the fence is lowered to a barrier of the wave
         wave_fence(emitter)
 
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:

@@ -37,7 +37,7 @@ from tilewright.rewrite.canonicalization import FunctionPattern
 from tilewright.rewrite.driver import Config, rewrite_with
 from tilewright.rewrite.effects import is_pure
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.air_bodies import fold_execute
+from tilewright.rewrite.folding.air import fold_execute
 from tilewright.rewrite.folding.air_tokens import fold_wait_all
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in, only_block

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region, SSAValue
 
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.branches import is_branch, post_order, successor_operands, with_successor_operands
+from tilewright.rewrite.control_flow import is_branch, post_order, successor_operands, with_successor_operands
 
 CounterT = TypeVar("CounterT", bound=Hashable)
 Values: TypeAlias = dict[CounterT, SSAValue]

@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design.objectfifo_stateful_transform.block_arguments import CounterT, Values, thread_blocks
-from tilewright.rewrite.branches import has_one_block
+from tilewright.rewrite.control_flow import has_one_block
 from tilewright.rewrite.folding.regions import recreate
 
 

@@ -18,7 +18,7 @@ Condition: TypeAlias = "bool | SSAValue"
 class Numbers:
     """Computes where an emitter stands. It is `Arithmetic[Number]`, so that the one encoder of patterns can use it.
 
-    Nothing wraps around: whoever computes with runtime values has had them checked first.
+    Nothing wraps around: runtime values have been checked before anything is computed with them.
     """
 
     def __init__(self, emit: Emitter):

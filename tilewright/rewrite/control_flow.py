@@ -8,6 +8,8 @@ from xdsl.dialects import cf
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from tilewright.dialects.cf import BranchOp, ConditionalBranchOp
+
 _BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
 
 
@@ -44,6 +46,21 @@ def with_successor_operands(op: Operation, lists: Sequence[Sequence[SSAValue]]) 
             op.properties["case_operand_segments"] = sizes_attr([len(values) for values in lists[1:]])
         case _:
             raise ValueError(f"'{op.name}' is not a branch")
+
+
+def branch_op(block: Block, values: Sequence[SSAValue] = ()) -> BranchOp:
+    return BranchOp.create(operands=values, successors=[block])
+
+
+def conditional_branch_op(
+    condition: SSAValue, then: tuple[Block, Sequence[SSAValue]], otherwise: tuple[Block, Sequence[SSAValue]]
+) -> ConditionalBranchOp:
+    """A branch to one of two blocks, each with what is passed to it."""
+    return ConditionalBranchOp.create(
+        operands=(condition, *then[1], *otherwise[1]),
+        properties={"operandSegmentSizes": sizes_attr([1, len(then[1]), len(otherwise[1])])},
+        successors=[then[0], otherwise[0]],
+    )
 
 
 def successor_argument(op: Operation, operand: int) -> BlockArgument | None:
