@@ -104,7 +104,7 @@ class Message:
         """How many elements there are."""
         if self.length is not None:
             return emitter.index(self.length)
-        return reduce(emitter.product, [value_of(emitter, size) for size in self._sizes(emitter)])
+        return reduce(emitter.folded_product, [value_of(emitter, size) for size in self._sizes(emitter)])
 
     def load(self, emitter: Emitter, number: SSAValue) -> SSAValue:
         """An element as it lies in a message."""

@@ -103,7 +103,7 @@ class HerdGroup:
         return emitter.folded_sum(first, lane_id(emitter))
 
     def count(self, emitter: Emitter) -> SSAValue:
-        return reduce(emitter.product, self._sizes(emitter), emitter.index(self.wave_size))
+        return reduce(emitter.folded_product, self._sizes(emitter), emitter.index(self.wave_size))
 
     def meet(self, emitter: Emitter) -> None:
         emitter.insert(BarrierOp.create())
