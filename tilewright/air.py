@@ -232,7 +232,7 @@ class AirProgram:
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
         job = RankJob(host, (), backend, options)
-        job.prepare()
+        job.prepare()  # settings and kernels are checked before processes start
         return job
 
     def _quoting(self) -> _Quoting:

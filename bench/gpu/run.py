@@ -27,7 +27,7 @@ from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.gpu.bundle.manifest import read_manifest
 from tilewright.gpu.cuda import CudaDevice, CudaError, open_cuda
 from tilewright.gpu.device import DeviceError, DeviceOptions, Size3
-from tilewright.gpu.driver_device import LoadableCode, Packed
+from tilewright.gpu.driver_device import LoadableCode, PackedArguments
 from tilewright.native.kernel_facts import KernelFacts
 
 SAMPLES, CALLS = 5, 5
@@ -70,7 +70,10 @@ class Bench:
         return path.read_bytes()
 
     def hand_written(self, name: str, grid: Size3, block: Size3, arguments: Sequence[bytes]) -> Callable[[], None]:
-        function, packed = self.driver.handle("cuModuleGetFunction", self.cuda, name.encode()), Packed(arguments)
+        function, packed = (
+            self.driver.handle("cuModuleGetFunction", self.cuda, name.encode()),
+            PackedArguments(arguments),
+        )
         return lambda: self.driver.call("cuLaunchKernel", function, *grid, *block, 0, None, packed.places, None)
 
     def milliseconds(self, work: Callable[[], Any], calls: int = CALLS, samples: int = SAMPLES) -> float:

@@ -117,6 +117,7 @@ class CudaDriver(DriverLibrary):
         options = (c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
         values = (c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
         module = c_void_p()
+        # PTX is text that ends with a null byte
         self.call("cuModuleLoadDataEx", ctypes.byref(module), code + b"\0", 2, options, values, log=log)
         return module.value or 0
 
@@ -180,6 +181,7 @@ class CudaDevice(DriverDevice[CudaDriver]):
 
     def _start(self) -> None:
         self._ordinal = self.driver.handle("cuDeviceGet", self.number)
+        # the context that the runtime API and other libraries of the process share
         self._context = self.driver.handle("cuDevicePrimaryCtxRetain", self._ordinal)
         self.driver.call("cuCtxSetCurrent", self._context)
 
@@ -194,6 +196,7 @@ class CudaDevice(DriverDevice[CudaDriver]):
 
     def _kernel(self, module: int, facts: KernelFacts) -> DriverKernel:
         kernel = super()._kernel(module, facts)
+        # more has to be asked for once, before any launch
         if facts.launch_bytes > DEFAULT_DYNAMIC_SHARED_BYTES:
             self._allow_shared(kernel, facts.launch_bytes)
         return kernel

@@ -154,6 +154,7 @@ class DriverDevice(ABC, Generic[_Library]):
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
         with self._explained(f"allocate {size_bytes} bytes"):
             if host_shared:
+                # drivers refuse to allocate nothing
                 return self.driver.handle(self.functions.allocate_shared, max(size_bytes, 1), ATTACH_GLOBALLY)
             return self.driver.handle(self.functions.allocate, max(size_bytes, 1))
 
@@ -166,6 +167,7 @@ class DriverDevice(ABC, Generic[_Library]):
         if size_bytes:
             with self._explained(f"copy {size_bytes} bytes"):
                 self.driver.call(self.functions.copy, to, source, size_bytes, *self.functions.copy_kind)
+                # copies within a device return before they are done
                 self.driver.call(self.functions.synchronize)
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
@@ -199,6 +201,7 @@ class DriverDevice(ABC, Generic[_Library]):
         where: LocationAttr | None = None,
     ) -> None:
         assert isinstance(kernel, DriverKernel), "kernels of this device are launched on it"
+        # drivers say "invalid value" where this says what is wrong
         check_launch(kernel.facts, block, shared_bytes, arguments, self.options.target, self.options.wave_size)
         packed = PackedArguments(arguments)
         with self._explained(f"launch @{kernel.name}"):
@@ -218,6 +221,7 @@ class DriverDevice(ABC, Generic[_Library]):
         granule = self.functions.heap_granule_bytes
         rounded = -(-size_bytes // granule) * granule
         own = self.allocate(rounded)
+        # cleared before other ranks map it
         self.fill(own, b"\0", rounded)
         self.synchronize()
         bases = [own] * self.world.size
@@ -244,6 +248,7 @@ class DriverDevice(ABC, Generic[_Library]):
                 if rank != self.world.rank:
                     self.driver.call(self.functions.close_shared, base)
         self.world.barrier()
+        # only now has every rank closed its mapping
         self.free(heap.bases[self.world.rank])
 
     @contextmanager
@@ -281,6 +286,7 @@ def check_launch(
         raise DeviceError(
             f"{name} is launched with {threads} threads per block; {target.chip} has at most {target.max_block_threads}"
         )
+    # a wave of two warps meets at a named barrier, of which a block has 15 besides its own
     if facts.waves is not None and threads > facts.waves * wave_size:
         raise DeviceError(
             f"{name} exchanges values in waves of {wave_size} lanes, of which a block of {target.chip} can have "

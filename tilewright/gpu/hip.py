@@ -148,6 +148,7 @@ class HipDevice(DriverDevice[Hip]):
             raise DeviceError(str(error)) from error
 
     def _load_module(self, data: bytes) -> int:
+        # the driver would say only that the image is invalid
         if data[E_TYPE] == ET_REL.to_bytes(2, "little"):
             raise DeviceError("the kernels are not linked: link them with ld.lld -shared NAME.o -o NAME.hsaco")
         return self.driver.handle("hipModuleLoadData", data)

@@ -59,11 +59,13 @@ class _Loader:
         used = {relocation.symbol for section in self.kept for relocation in section.relocations}
         outside = [self.source.symbols[number] for number in sorted(used) if not self.source.symbols[number].section]
         end = self._place(fixed, 0)
+        # functions of the C library may be more than 2 GiB away, out of reach of a call
         for symbol in outside:
             self.jumps.setdefault(symbol.name, 0)
         first_jump = _aligned(end, JUMP_BYTES)
         for number, name in enumerate(self.jumps):
             self.jumps[name] = first_jump + JUMP_BYTES * number
+        # protection is by pages: what is written comes on pages of its own
         fixed_bytes = _aligned(first_jump + JUMP_BYTES * len(self.jumps), PAGE)
         total = _aligned(self._place(writable, fixed_bytes), PAGE)
         memory = mmap.mmap(-1, max(total, PAGE))

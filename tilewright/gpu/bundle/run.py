@@ -71,6 +71,7 @@ def run_bundle(folder: Path, args: Namespace) -> int:
 def _run(folder: Path, args: Namespace) -> int:
     manifest = read_manifest(folder)
     ranks = whole_number("ranks", args.ranks if args.ranks is not None else manifest.ranks or 1, 1, MOST_RANKS)
+    # channels are compiled for a world of this size
     if manifest.ranks not in (None, ranks):
         raise DeviceError(f"the program is a world of {manifest.ranks} ranks, but there are {ranks}")
     settings = dict(_setting(text) for text in args.set)
@@ -112,6 +113,7 @@ class BundleRun:
 
     def _work(self, world: LocalWorld, context: HostContext) -> int:
         """What the process of a rank does; gives its status."""
+        # in the process of the rank: a driver does not survive a fork
         backend = import_module(BACKENDS[self.options.target.vendor])
         return run_rank(self.folder, self.manifest, world, self.options, backend.open_device, context, self.arguments)
 
@@ -229,6 +231,7 @@ def _array(parameter: EntryParameter, spec: str) -> Array:
             values = (np.arange(prod(shape)) * (kind == "arange")).astype(type).reshape(shape)
     else:
         values = _read(parameter, spec)
+    # shared with the processes of ranks, so that results come back
     memory = mmap.mmap(-1, max(values.nbytes, 1))
     copy = np.frombuffer(memory, values.dtype, values.size).reshape(values.shape)
     copy[...] = values

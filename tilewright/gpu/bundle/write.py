@@ -94,6 +94,7 @@ def _runtime() -> bytes:
         contents = {f"{package}__init__": b"" for package in PACKAGES}
         contents |= {name: (root / f"{name}.py").read_bytes() for name in RUNTIME_MODULES}
         for name, text in contents.items():
+            # without a date, so that the same program gives the same bytes
             entry = zipfile.ZipInfo(f"tilewright/{name}.py")
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, text)

@@ -67,6 +67,7 @@ class SharedArray:
 
     @classmethod
     def of(cls, source: Array) -> SharedArray:
+        # anonymous and shared: changes of a rank are seen by the process that started it
         memory = mmap.mmap(-1, max(source.nbytes, 1))
         copy = np.frombuffer(memory, source.dtype, source.size).reshape(source.shape)
         copy[...] = source
@@ -113,6 +114,7 @@ def _checked(what: str, type: Attribute, value: object) -> Array | Number:
 
 def _check_shape(what: str, type: MemRefType, array: Array) -> None:
     form, shape = strided_form(type), type.get_shape()
+    # an array says nothing of memory before its first element
     if form is None or (form.offset or 0) != 0:
         raise ArgumentError(f"{what} is of type {type}: arrays begin at their first element")
     if not _is_row_major(shape, form.strides):
@@ -150,6 +152,7 @@ def _whole_number(what: str, type: IntegerType | IndexType, value: object) -> in
         given = "an array" if isinstance(value, np.ndarray) else shown(value)
         raise ArgumentError(f"{what} is of type {type}, got {given}; pass a whole number") from None
     width = type.width.data if isinstance(type, IntegerType) else 64
+    # either reading, with a sign or without, is welcome
     if not -(1 << width - 1) <= number < 1 << width:
         raise ArgumentError(f"{what} is of type {type}, which has {width} bits; {number} does not fit")
     return number
@@ -288,5 +291,6 @@ def _in_function(op: func.CallOp, number: int) -> Iterable[SSAValue] | None:
 def _in_kernel(module: ModuleOp, op: LaunchFuncOp, number: int) -> Iterable[SSAValue] | None:
     kernels = symbol_in(module, op.kernel.root_reference.data)
     kernel = symbol_in(kernels, op.kernel_name) if isinstance(kernels, GPUModuleOp) else None
+    # operands before the kernel's: tokens, sizes, dynamic shared memory
     place = number - (len(op.operands) - len(op.kernel_operands) - (op.async_object is not None))
     return (kernel.body.blocks[0].args[place],) if isinstance(kernel, GPUFuncOp) and place >= 0 else None

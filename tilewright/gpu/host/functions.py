@@ -81,6 +81,7 @@ class HostBody(FunctionLowering):
     def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:
         """Stop at what is undefined: by zero, or where the quotient does not fit."""
         element, divisor = element_of(lhs.type), number_of(rhs)
+        # a constant that cannot fail
         if divisor not in (None, 0, -1):
             return
         some = _all(self.builder, self.builder.icmp_signed("!=", rhs, constant_like(rhs, 0)))
@@ -125,6 +126,7 @@ def call_runtime(
     slot = body.in_context(unit.call_slot(name, signature))
     function = builder.load(slot, typ=FunctionPointer(signature.native()))
     result = builder.call(function, arguments)
+    # native code cannot be unwound: it returns, function by function
     on, off = body.new_block("on"), body.new_block("stopped")
     builder.cbranch(builder.icmp_signed("==", builder.load(body.in_context(CODE), typ=I64), index(0)), on, off)
     body.at(off)
@@ -158,6 +160,7 @@ def _own(body: HostBody, op: func.CallOp, callee: func.FuncOp) -> list[Value]:
     """A function of the program, which is translated when it is called first."""
     type, native = callee.function_type, own_function(body, callee)
     arguments = parts_of_all(type.inputs, [body.get(argument) for argument in op.arguments])
+    # a function that is still being translated calls itself: its depth is counted
     with nullcontext() if callee in body.unit.finished else counted_depth(body, op):
         return run(body, native, list(type.outputs), arguments)
 
@@ -260,6 +263,7 @@ def _library(
         fail_op(op, f"has no native translation: @{name} is a function of C and gives one result at most")
     fixed = [part for type in inputs for part in flattened_types(type)]
     result = value_type(outputs[0]) if outputs else VOID
+    # declared once in a module, however often it is called
     known = body.unit.module.globals.get(name)
     function = known or ir.Function(body.unit.module, ir.FunctionType(result, fixed, var_arg=is_variadic), name)
     rest = [_promoted(body.builder, value) for value in values[len(fixed) :]]

@@ -25,6 +25,7 @@ def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, sh
     """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
     if not hasattr(os, "fork"):
         raise Error("AIR programs run on copies of this process, which this system cannot make; run them on Linux")
+    # machine code is made once, for all ranks
     job.program.prepare()
     backend_named(job.backend)  # imported once, before processes part
     begin, arguments = time.perf_counter(), [share_arguments(job) for _ in range(ranks)]
@@ -52,6 +53,7 @@ def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence:
     if program.sites:
         inside = "it is in this call" if process.context.is_inside else "this was the last call of the runtime"
         error.note(program.location(process.context.site), inside)
+    # a fault in native code ends the process before Python can say anything
     if process.exit_code in BAD_ACCESSES:
         error.note(
             None, "host code accessed memory that is not there, or on a real GPU not the host's: check its pointers"

@@ -64,9 +64,11 @@ class MpiWorld:
 
     def make_heap(self, size_bytes: int) -> Heap:
         node = self._world.Split(self.rank, 0) if self.by_messages else self._node
+        # room to begin at a page on every rank, as mapped heaps do
         shared = self.mpi.Win.Allocate_shared(size_bytes + PAGE_BYTES, 1, comm=node)
         window = self.mpi.Win.Create(shared.tomemory(), 1, comm=self._world)
         window.Lock_all()
+        # a window of its own for locks: the other is open for all the time
         turns = self.mpi.Win.Allocate(1, 1, comm=self._world)
         self._windows = [window, turns, shared]
         paddings: list[int] = self._world.allgather(-shared.tomemory().address % PAGE_BYTES)
@@ -92,6 +94,7 @@ class MpiWorld:
         except OSError as error:
             raise DeviceError(f"no addresses for a heap of {size_bytes} bytes: {error.strerror}") from error
         address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+        # an access is a fault and no silent zero
         ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size_bytes), 0)
         self._reserved.append(mapping)
         return address
@@ -151,4 +154,5 @@ def abort(mpi: Any, status: int) -> None:
     """End all ranks, wherever they are."""
     sys.stdout.flush()
     sys.stderr.flush()
+    # others may be in a barrier that never ends
     mpi.COMM_WORLD.Abort(status)

@@ -133,6 +133,7 @@ class AirRunResult:
         if not found:
             return None
         if Ending.INTERNAL in endings:
+            # a bug of ours is not reported as a fault of the program
             raise AssertionError("\n".join(map(str, found)))
         if Ending.COMPILE in endings:
             return CompileError(found)
@@ -146,6 +147,7 @@ class AirRunResult:
             for message in rank.messages:
                 key = message.text, message.position
                 diagnostic = found.setdefault(key, message.diagnostic())
+                # equal messages of several ranks are one, with a note for each
                 if len(self.ranks) > 1 and f"rank {rank.rank}" not in message.text:
                     diagnostic.note(None, f"this is rank {rank.rank} of {len(self.ranks)}")
         for diagnostic in list(found.values())[:1]:

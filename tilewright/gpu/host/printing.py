@@ -46,6 +46,7 @@ def print_lines_at_once() -> None:
 
 def print_text(text: str) -> None:
     """Print in order with the program's own output."""
+    # Python's own buffer would come out in another order than C's
     _library().printf(b"%s", text.encode())
 
 
@@ -122,6 +123,7 @@ def _check_product(product: int, first: int, second: int, rows: int, columns: in
     """A matrix times the identity is itself; says the first place where it is not."""
     actual, expected = (_floats(address, rows, columns).astype(np.float64) for address in (product, first))
     difference: npt.NDArray[Any] = np.abs(actual - expected)
+    # not `>`: a NaN is bad
     bad = ~(difference <= TOLERANCE * np.maximum(np.abs(expected), 1.0))
     if not bad.any():
         print_text("Output Matched!\n")

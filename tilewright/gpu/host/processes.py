@@ -54,6 +54,7 @@ class RankProcess:
     def kill(self) -> None:
         """End it now, wherever it is."""
         if self.exit_code is None:
+            # SIGKILL: native code does not look at other signals
             self.signal()
             _, status = os.waitpid(self.pid, 0)
             self.exit_code = os.waitstatus_to_exitcode(status)
@@ -72,6 +73,7 @@ class RankProcess:
 
 def start_process(body: Callable[[], None], output: int, files: Iterable[int]) -> int:
     """Run `body` in a copy of this process that prints to `output` and keeps these files; gives its number."""
+    # what is buffered would be printed by both processes
     sys.stdout.flush()
     sys.stderr.flush()
     flush_all()
@@ -104,8 +106,11 @@ def _close_others(files: Iterable[int]) -> None:
 
 def _settle(parent: int, output: int) -> None:
     """Become a process that ends with its parent and is ended by it alone."""
+    # Ctrl-C reaches all processes of a terminal; the parent alone decides what ends
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # a handler of the parent is of no use here
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # objects of the parent are never freed here: their destructors might wait for threads that are not there
     gc.freeze()
     faulthandler.disable()  # the parent says what became of this process
     if sys.platform == "linux":
@@ -156,6 +161,7 @@ class LocalWorld:
     def exchange(self, data: bytes) -> list[bytes]:
         if self.size == 1:
             return [data]
+        # the parent answers when all have come, or when one never will
         self._connection.send(ExchangeRequest(data))
         match self._connection.recv():
             case ExchangeResult(data=found):
@@ -171,6 +177,7 @@ class LocalWorld:
             os.ftruncate(self._heap_files[self.rank], 0)  # clears what an earlier heap left
             os.ftruncate(self._heap_files[self.rank], size_bytes)
             self.barrier()
+            # after the barrier: all files have their size
             self._mappings = [mmap.mmap(file, size_bytes) for file in self._heap_files]
         except OSError as error:
             raise DeviceError(f"no symmetric heap of {size_bytes} bytes: {error.strerror}") from error

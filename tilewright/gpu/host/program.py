@@ -106,6 +106,7 @@ def host_program(module: ModuleOp, entry: str | None = None) -> HostProgram:
     """Translate the entry of a lowered program, and all that it calls."""
     with unchanging_symbols():
         function = find_entry(module, entry)
+        # hosts take no time that is modelled
         unit = HostUnit(ir.Module("host"), OPERATION_HANDLERS, _no_cycles, _undeclared, _never)
         try:
             body = _begin(unit, function)

@@ -89,9 +89,11 @@ def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given)
         try:
             _call_entry(job, world, device, context, arguments, report)
         finally:
+            # counters help to explain failures too
             report.counters = dict(device.counters())
             device.close()
     except Exited as error:
+        # as the system cuts it
         report.status = error.status % 256
     except DiagnosedError as error:
         report.status, report.messages = FAILED, [DiagnosticRecord.of(diagnostic) for diagnostic in error.diagnostics]
@@ -101,6 +103,7 @@ def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given)
         report.status, report.messages = FAILED, [DiagnosticRecord.of(Diagnostic(Severity.ERROR, str(error), location))]
         report.is_consequence = isinstance(error, RankLost)
         report.ending = Ending.HANG if report.is_consequence else Ending.FAULT
+    # a bug of ours: the other ranks must still hear of the end of this one
     except Exception as error:
         report.status, report.messages, report.ending = INTERNAL_ERROR, [_internal(error)], Ending.INTERNAL
     return report

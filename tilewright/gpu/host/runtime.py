@@ -100,6 +100,7 @@ class NativeRuntime(ABC):
             with self.context.inside_call():
                 try:
                     return function(*arguments) or 0
+                # KeyboardInterrupt and SystemExit too: nothing may be raised into native code
                 except BaseException as error:
                     self.failure = self.located(error)
                     self.context.stop()
@@ -145,6 +146,7 @@ class DeviceMemory:
     def allocate(self, size_bytes: int, stream: int, host_shared: int) -> int:
         if size_bytes < 0:
             raise DeviceError(f"asks for {size_bytes} bytes of device memory")
+        # a null pointer would be taken for a failure
         address = self.device.allocate(max(size_bytes, 1), bool(host_shared))
         self.add(address, size_bytes)
         return address
@@ -182,6 +184,7 @@ class DeviceMemory:
         if heap is None or heap.remote is None or not (heap.is_remote(to) or heap.is_remote(source)):
             return False
         read = heap.remote.read if heap.is_remote(source) else ctypes.string_at
+        # through this process: neither side can be mapped by the device
         data = read(source, size_bytes)
         if heap.is_remote(to):
             heap.remote.write(to, data)
@@ -204,6 +207,7 @@ class DeviceMemory:
             return
         start = self._starts[number]
         end = start + self._sizes[start]
+        # memory of the host may follow one of ours, so only what crosses its end is surely wrong
         if address < end < address + size_bytes:
             raise DeviceError(f"{what} byte {address - start} of an allocation that has {end - start}")
 
@@ -236,10 +240,12 @@ class SymmetricHeap:
 
     def create(self, size_bytes: int) -> None:
         if self.heap is not None:
+            # upstream's runtime goes on in this case, with these words
             print("airgpu: symmetric heap already initialized", file=sys.stderr, flush=True)
             return
         if size_bytes <= 0:
             raise DeviceError(f"asks for a symmetric heap of {size_bytes} bytes")
+        # ranks of the emulator take turns: this one must not keep its turn while it waits
         with self.device.waiting():
             sizes = [int.from_bytes(data, "little") for data in self.world.exchange(size_bytes.to_bytes(8, "little"))]
         self._compare(sizes, "ranks want symmetric heaps of different sizes")
@@ -282,11 +288,13 @@ class SymmetricHeap:
 
     def _allocate(self, size_bytes: int, stream: int) -> int:
         heap = self._ready()
+        # the same offset on all ranks, since all allocate in the same order
         start = -(-self._used // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         if size_bytes < 0 or start + size_bytes > heap.size_bytes:
             total = f"requested {size_bytes}, used {min(start, heap.size_bytes)}, total {heap.size_bytes}"
             raise DeviceError(f"airgpu: symmetric heap out of memory ({total})")
         self._allocated.append(size_bytes)
+        # empty allocations have addresses of their own
         self._used = start + max(size_bytes, 1)
         return heap.bases[self.world.rank] + start
 
@@ -347,5 +355,6 @@ class StreamFunctions:
         passed = MILLISECONDS * (end - begin)
         if place:
             ctypes.c_float.from_address(place).value = passed
+        # upstream's runtime prints it too
         print_text(f"Elapsed time: {passed:.3f} ms\n")
         return 0

@@ -64,12 +64,14 @@ class RankSupervisor(Generic[ReportT]):
         world = LocalWorld(rank, self.ranks, self.folder, theirs, self._heap_files)
         files = (theirs.fileno(), *self._heap_files)
         pid = start_process(partial(_report, theirs, partial(work, world, context)), writing, files)
+        # our copies of its ends would keep the pipes open after its end
         theirs.close()
         os.close(writing)
         process = RankProcess(rank, pid, ours, reading, context)
         self.processes.append(process)
         self._selector.register(reading, selectors.EVENT_READ, partial(self._hear_output, process))
         self._selector.register(ours, selectors.EVENT_READ, partial(self._hear_message, process))
+        # only now do we hear of it: one that begins earlier might end unnoticed
         ours.send(BEGIN)
 
     def wait(self, timeout_seconds: float | None) -> None:
@@ -80,11 +82,13 @@ class RankSupervisor(Generic[ReportT]):
             now = time.perf_counter()
             if failed_since is None and any(self.failed(report) for report in self.reports.values()):
                 failed_since = now
+            # those that wait for the failed one say so themselves, if they get the time
             if failed_since is not None and now > failed_since + GRACE_SECONDS:
                 self._end_rest("was ended, since another rank has failed", is_consequence=True)
             elif timeout_seconds is not None and now > begin + timeout_seconds:
                 self._end_rest(f"has not ended after {timeout_seconds:g} seconds", is_consequence=False)
         for process in self.processes:
+            # what was printed last may still be in the pipe
             while self._hear_output(process):
                 pass
         self.output.finish()
@@ -92,6 +96,7 @@ class RankSupervisor(Generic[ReportT]):
     def close(self) -> None:
         """End what still runs, and leave nothing behind."""
         for process in self.processes:
+            # all at once, then wait for each: they end at the same time
             process.signal()
         for process in self.processes:
             process.kill()
@@ -140,6 +145,7 @@ class RankSupervisor(Generic[ReportT]):
             pass
         if process.rank not in self.reports:
             assert process.exit_code is not None
+            # a crash of native code, or the system: a rank that ends by itself reports first
             self.reports[process.rank] = self.lost(process, _how(process.exit_code), False)
             self._let_go()
 
@@ -177,6 +183,7 @@ def _report(connection: Connection, work: Callable[[], object]) -> None:
 
 def _make_folder(place: Path) -> Path:
     """A folder for what ranks share. Those of runs that were killed are removed: their names say whose they were."""
+    # a run that was killed could not remove it
     for left in place.glob(f"{PREFIX}*"):
         owner = left.name.removeprefix(PREFIX).partition("-")[0]
         if owner.isdecimal() and not _is_running(int(owner)):
@@ -196,6 +203,7 @@ def _is_running(pid: int) -> bool:
 
 def _heap_file(folder: Path, rank: int) -> int:
     """A file without a name where there is such a thing, else one in the folder of the run."""
+    # goes with the last process that has it, even after SIGKILL
     if hasattr(os, "memfd_create"):
         return os.memfd_create(f"tilewright-heap-{rank}")
     return os.open(folder / f"heap{rank}", os.O_RDWR | os.O_CREAT, 0o600)

@@ -49,6 +49,7 @@ class AirGpuOutliningPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
         _check_is_lowered(op)
+        # compilers of devices take branches, no structured control flow
         lower_affine(op)
         lower_linalg(op)
         lower_structured_control(op)

@@ -31,6 +31,7 @@ def _serialize(rank: RankOp) -> None:
     ids, innermost = _loop_nest(emitter, rank.extents)
     if innermost is not None:
         replace_token(rank)
+        # its token has to be replaced where it stood, outside of the loops
         rank.detach()
         assert innermost.last_op is not None
         Rewriter.insert_op(rank, InsertPoint.before(innermost.last_op))

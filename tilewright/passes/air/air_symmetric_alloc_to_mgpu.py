@@ -63,6 +63,7 @@ def _size_bytes(op: memref.AllocOp, type: MemRefType) -> int:
     element_bytes = _element_bytes(type.element_type)
     if DYNAMIC_INDEX in type.get_shape() or element_bytes is None:
         _refuse(op, "a static-shape memref with byte-aligned element type")
+    # upstream's limits, in upstream's words
     if not isinstance(type.layout, NoneAttr):
         _refuse(op, "an identity layout (row-major, no offset); strided/affine layouts are not supported")
     size = prod(type.get_shape()) * element_bytes

@@ -37,12 +37,14 @@ class AirToStdPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         module = cast(ModuleOp, op)
         for launch in launches_in(module):
+            # air-opt-shim-dma-bds may have done so already
             if launch.extents or DUMMY not in launch.attributes:
                 serialize_launch(launch)
         for inner in list(innermost_first(module)):
             _lower(inner)
         for inner in list(module.walk()):
             _carry_events(inner)
+        # nothing names them any more
         for channel in [found for found in module.body.block.ops if isinstance(found, ChannelOp)]:
             Rewriter.erase_op(channel)
 
@@ -108,6 +110,7 @@ def _load(op: Hierarchy) -> None:
     if isinstance(op, SegmentOp):
         build.insert(loading.SegmentLoadOp.create(result_types=[i64], properties={"sym_name": name}))
     else:
+        # buffers reach a herd by channels; only numbers are loaded as parameters
         numbers = [value for value in op.kernel_values if not hasattr(value.type, "element_type")]
         build.insert(loading.HerdLoadOp.create(operands=numbers, result_types=[i64], properties={"sym_name": name}))
     Rewriter.erase_op(op)

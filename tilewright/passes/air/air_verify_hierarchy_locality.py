@@ -1,4 +1,7 @@
-"""Finds buffers of a level's own memory that its points would fight over: two points that write one place."""
+"""Finds buffers of a level's own memory that its points would fight over: two points that write one place.
+
+Uses of a buffer are followed into inner hierarchies; offsets are read as multiples of ids, with what inner loops add.
+"""
 
 from __future__ import annotations
 

@@ -129,6 +129,7 @@ def _attributes(op: GPUFuncOp, kernel_attribute: str) -> dict[str, Attribute]:
         sizes = cast("DenseArrayBase[IntegerType]", op.known_block_size)
         threads = prod(sizes.get_values())
         attributes["gpu.known_block_size"] = sizes
+        # as upstream: from as many threads to as many, since the size is exact
         attributes["rocdl.flat_work_group_size"] = StringAttr(f"{threads},{threads}")
         attributes["rocdl.reqd_work_group_size"] = sizes
     return attributes
@@ -267,6 +268,7 @@ def _constant(emitter: Emitter, number: int) -> SSAValue:
 def _lane(emitter: Emitter) -> SSAValue:
     """The lanes below this one, counted in both halves of the wave."""
     all_lanes, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
+    # a mask of 64 lanes does not fit into a register: the count goes through two halves
     low = emitter.value(rocdl.MbcntLoOp.create(operands=(all_lanes, zero), result_types=[i32]))
     return emitter.value(rocdl.MbcntHiOp.create(operands=(all_lanes, low), result_types=[i32]))
 
@@ -291,6 +293,7 @@ def _shuffle(emitter: Emitter, op: ShuffleOp) -> list[SSAValue]:
     source = _source_lane(emitter, op, lane)
     valid = emitter.compare("slt", source, end)
     chosen = emitter.value(arith.SelectOp(valid, source, lane))
+    # ds_bpermute takes the lane times four: it was made for addresses of local memory
     address = emitter.value(arith.ShLIOp(chosen, emitter.constant(DWORD_SHIFT)))
     is_float = isinstance(op.value.type, Float32Type)
     bits = emitter.value(arith.BitcastOp(op.value, i32)) if is_float else op.value

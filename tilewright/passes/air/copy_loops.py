@@ -88,7 +88,7 @@ def _shared(
 ) -> None:
     """One loop over all elements, in which each worker takes every n-th."""
     values = [value_of(emitter, size) for size in sizes]
-    total = reduce(emitter.product, values) if values else emitter.index(1)
+    total = reduce(emitter.folded_product, values) if values else emitter.index(1)
     start, step = workers.number(emitter), workers.count(emitter)
     emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))
 

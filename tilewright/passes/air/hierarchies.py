@@ -79,6 +79,7 @@ def find_target(chip: str, vendor: Vendor | None = None) -> GpuTarget:
 
 def wave_size_of(target: GpuTarget, wanted: int) -> int:
     """The lanes of a wave: what is asked for, or what the chip has if that is 0."""
+    # places in a wave are computed with shifts and masks
     if wanted < 0 or wanted & (wanted - 1):
         fail(None, f"wave-size must be a power of two, or 0 for that of {target.chip}; got {wanted}")
     return wanted or target.wave_size

@@ -1,4 +1,10 @@
-"""Lowers channels between ranks to messages in memory that all ranks reach."""
+"""Lowers channels between ranks to messages in memory that all ranks reach.
+
+`visits` finds which ranks come to an end of a channel, `links` which two ranks it joins, and `plans` chooses protocol
+and memory for all channels of a function. Then the program changes: `transfers` puts the steps of `protocol_ordered` or
+`protocol_line` in place of puts and gets, which a group of threads (`thread_groups`) does on `mailboxes`; channels of
+upstream's form become a `line_in_place`.
+"""
 
 from __future__ import annotations
 
@@ -63,18 +69,21 @@ class AirGpuChannelToCachelinePass(Pass):
         if (in_place or LINE in protocols.values()) and wave_size < LINE_WORDS:
             fail(None, f"wave-size must be at least {LINE_WORDS}, a lane for each word of a line; got {wave_size}")
         plans: list[ChannelPlan] = []
+        # mailboxes of a function lie one after the other in one allocation
         size_bytes = 0
         for bundle in bundles:
             if bundle not in in_place:
                 plans.append(make_plan(bundle, protocols[bundle] or ORDERED, size_bytes))
                 size_bytes += plans[-1].mailbox.size_bytes
         transfers = Transfers(ChannelMemory(module, function, size_bytes), wave_size)
+        # these need the table of heaps at most, and no mailbox
         for bundle in in_place:
             lower_in_place(bundle, transfers)
         for plan in plans:
             module.attributes[CONTAINER] = UnitAttr()  # its herds read and write global memory from now on
             transfers.lower(plan)
         for bundle in bundles:
+            # a symbol that nothing refers to any more
             Rewriter.erase_op(bundle.channel)
         _drop_unused_constants(function)
 
@@ -89,6 +98,7 @@ def _bundles(module: ModuleOp) -> list[Bundle]:
     """The channels between ranks, with their puts and gets."""
     ends: dict[Operation | None, list[ChannelEnd]] = {}
     channels: list[ChannelOp] = []
+    # no symbol changes meanwhile, so that each is looked up once
     with unchanging_symbols():
         for found in module.walk():
             if isinstance(found, ChannelEnd):

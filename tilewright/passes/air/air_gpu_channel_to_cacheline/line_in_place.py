@@ -66,6 +66,7 @@ def _is_line(type: Attribute) -> bool:
 def lower_in_place(bundle: Bundle, transfers: Transfers) -> None:
     put, get = bundle.puts[0], bundle.gets[0]
     producer, consumer = _rank_of(put), _rank_of(get)
+    # one line cannot be full and free at once
     if producer == consumer:
         fail_op(
             bundle.channel,
@@ -107,6 +108,7 @@ def _expand(end: ChannelEnd, own: int, peer: int, transfers: Transfers) -> None:
 
     def together(emitter: Emitter) -> None:
         group.meet(emitter)
+        # one wave moves the line, so that it is stored at once; the others wait
         group.lead_wave(emitter, transfer)
         group.meet(emitter)
 

@@ -103,6 +103,7 @@ def worlds_of(bundle: Bundle, rank: RankOp) -> list[ChannelWorld]:
     sizes = [scalar_int(size) for size in rank.extents]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes):
+        # each rank is gone through by itself
         if prod(known) > MAX_WORLD:
             fail_op(rank, f"has {prod(known)} ranks; channels are told apart in worlds of up to {MAX_WORLD}")
         return [_world(bundle, visits, tuple(known), max(bundle.wide, default=1))]
@@ -117,8 +118,10 @@ def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[in
         try:
             found.append(_world(bundle, visits, shape, prod(shape)))
         except DiagnosedError as error:
+            # too many turns are too many in any world, and the text says what to do
             if any(visit.are_too_many for visit in visits):
                 raise
+            # the last one is told if no world fits
             problem = error
     if not found:
         assert problem is not None
@@ -141,6 +144,7 @@ def _world(bundle: Bundle, visits: Sequence[Visits], sizes: tuple[int, ...], mos
         _check_range(bundle, end, found)
     producers = _Side(bundle, [(end, ends[end]) for end in bundle.puts], most)
     consumers = _Side(bundle, [(end, ends[end]) for end in bundle.gets], most)
+    # both ways round: a put without a get waits for ever, and so does a get without a put
     _check_same(bundle, producers, consumers)
     _check_same(bundle, consumers, producers)
     _check_counts(bundle, producers, consumers)

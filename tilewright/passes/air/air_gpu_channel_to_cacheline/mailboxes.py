@@ -196,6 +196,7 @@ class ChannelEndpoint:
 
         def is_full(inner: Emitter) -> SSAValue:
             emptied = self.own.load(inner, counter, i64, ordering)
+            # counters only grow, so the difference is what is on its way
             return inner.compare("uge", inner.value(arith.SubiOp(number, emptied)), places)
 
         emitter.spin(is_full)
@@ -204,6 +205,7 @@ class ChannelEndpoint:
         """Where in the receiver's memory message `number` lies."""
         places = self.mailbox.places
         turn = emitter.index(0)
+        # with one place there is nothing to divide
         if places > 1:
             wide = emitter.value(arith.RemUIOp(number, emitter.i64(places)))
             turn = emitter.value(arith.IndexCastOp(wide, INDEX))

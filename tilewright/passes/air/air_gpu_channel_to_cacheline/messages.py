@@ -129,6 +129,7 @@ class Message:
 
     def _indices(self, emitter: Emitter, number: SSAValue) -> Sequence[SSAValue]:
         sizes = self._sizes(emitter)
+        # dimensions of one element cost a division each otherwise
         longer = [at for at, size in enumerate(sizes) if known_int(size) != 1]
         place = dict(zip(longer, delinearized(emitter, number, [sizes[at] for at in longer]), strict=True))
         position = [place[at] if at in place else emitter.index(0) for at in range(len(sizes))]
@@ -170,6 +171,7 @@ def wire_type(op: Operation, type: Attribute) -> Attribute:
         return IntegerType(next(width for width in _WIDTHS if width >= integer.width.data))
     if isinstance(type, _LLVM_FLOATS):
         return type
+    # LLVM has no floats of 8 bits: their bits travel
     if isinstance(type, FloatType) and type.bitwidth <= 8:
         return i8
     if is_shaped(type) and size_bytes(type):

@@ -82,8 +82,10 @@ def make_plan(bundle: Bundle, protocol: str, start_bytes: int) -> ChannelPlan:
     worlds = worlds_of(bundle, rank)
     is_sized = all(scalar_int(size) is not None for size in rank.extents)
     shape = bundle.wide
+    # a receiver has slots for its channels as consumer, a sender as producer
     inputs, outputs = (find_slots(worlds, shape, side) for side in ("consumer", "producer"))
     size = LINE_BYTES if protocol == LINE else _length(messages) * messages[0].element_bytes
+    # a spare place saves the receiver a round trip (see mailboxes); it costs a message of memory
     has_spare = protocol == ORDERED and size <= SMALL_BYTES
     mailbox = Mailbox(start_bytes, inputs, outputs, _depth(bundle.channel), size, has_spare)
     producer, consumer = (_rule(bundle, worlds, side) for side in ("producer", "consumer"))
@@ -95,6 +97,7 @@ def _length(messages: Sequence[Message]) -> int:
     known = [amount for message in messages for amount in (message.length,) if amount is not None]
     rooms = [message.room for message in messages if message.length is None]
     bounded = [room for room in rooms if room is not None]
+    # a buffer of unknown size says nothing: its messages go in parts of this length
     if len(bounded) != len(rooms):
         bounded.append(PART_ELEMENTS)
     return max([*known, *bounded])
@@ -274,10 +277,12 @@ class Listed:
 
 def find_rule(end: ChannelEnd, samples: Sequence[Sample], shape: Element) -> RankRule:
     """The simplest rule that holds for all channels in all worlds."""
+    # simplest first: a later rule would hold for these samples too, but costs more instructions
     for rule in _candidates(samples, shape):
         if all(rule.rank(sample.element, sample.ranks) == sample.rank for sample in samples):
             return rule
     worlds = {sample.ranks for sample in samples}
+    # a list is true of the one world it was made for, never of other sizes
     if len(worlds) == 1 and len(samples) <= MAX_LISTED:
         return Listed(tuple((sample.element, sample.rank) for sample in samples))
     fail_op(
@@ -289,12 +294,14 @@ def find_rule(end: ChannelEnd, samples: Sequence[Sample], shape: Element) -> Ran
 
 def _candidates(samples: Sequence[Sample], shape: Element) -> Iterator[RankRule]:
     dimensions = range(len(shape))
+    # of each kind, the only rule that the first sample leaves
     yield Always(samples[0].rank)
     yield FromTheEnd(samples[0].ranks - samples[0].rank)
     yield from (Numbered((at,), shape) for at in dimensions)
     turns = [(shift, mirrored) for mirrored in (False, True) for shift in _shifts(samples)]
     yield from (Around(at, shift, mirrored) for at in dimensions for shift, mirrored in turns)
     yield from (Paired(at, samples[0].element[at] ^ samples[0].rank) for at in dimensions)
+    # numbers of places are ranks only if there are as many places as ranks
     if len(shape) > 1 and prod(shape) >= max(sample.ranks for sample in samples):
         yield Numbered(tuple(dimensions), shape)
         yield Numbered(tuple(reversed(dimensions)), shape)

@@ -102,7 +102,9 @@ def _receive(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
         end.give_back(inner, counted, Ordering.monotonic)
         end.count_received(inner, counted)
 
+    # flag and payload come of the same load, or the payload might be older than the flag
     word = emitter.spin_for(i32, look)
+    # before the elements are stored: the line is in registers, so the sender may go on
     emitter.when(_is_first(emitter, lane), finish)
     _unpack(emitter, end, word, lane, wave_size)
 
@@ -187,6 +189,7 @@ def _storing(message: Message, number: SSAValue, value: SSAValue) -> Callable[[E
 
 def _element(emitter: Emitter, message: Message, word: SSAValue, number: SSAValue, wave_size: int) -> SSAValue:
     """An element of the line, of which each lane holds a word; all lanes ask, also those that need none."""
+    # a shuffle is undefined if the lane that is asked does not take part
     type, width = _bits_type(message), emitter.constant(wave_size)
     flat = emitter.value(arith.IndexCastOp(number, i32))
     if message.element_bytes == 2 * WORD_BYTES:

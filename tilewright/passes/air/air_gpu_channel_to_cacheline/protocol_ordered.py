@@ -48,6 +48,8 @@ def _in_parts(emitter: Emitter, end: ChannelEndpoint, move: Callable[[Emitter, S
     emitter.loop(zero, total, room, part)
 
 
+# The group meets before it begins: all threads then see the buffer as it is to be sent, and
+# the counter, which one of them stored after the message before.
 def _put_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SSAValue) -> None:
     end.group.meet(emitter)
     number = end.sent(emitter)
@@ -72,6 +74,7 @@ def _put_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SS
 def _get_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SSAValue) -> None:
     end.group.meet(emitter)
     number = end.received(emitter)
+    # says so of the message before only now: its place was the spare one
     if end.mailbox.has_spare:
         lead(end.group, emitter, lambda inner: end.give_back(inner, number, Ordering.release))
     counter = end.mailbox.filled(emitter, end.input_slot)
@@ -89,6 +92,7 @@ def _get_part(emitter: Emitter, end: ChannelEndpoint, first: SSAValue, count: SS
             end.give_back(inner, counted, Ordering.release)
         end.count_received(inner, counted)
 
+    # each thread has a buffer of its own, so that all of them load all elements
     if end.message.is_private:
         emitter.loop(emitter.index(0), count, emitter.index(1), copy.move)
     else:
@@ -134,6 +138,7 @@ def _move_several(emitter: Emitter, start: SSAValue, threads: SSAValue, copy: El
     numbers = [start]
     for _ in range(AT_ONCE - 1):
         numbers.append(emitter.folded_sum(numbers[-1], threads))
+    # all loads before the first store: they are under way at the same time
     values = [copy.load(emitter, number) for number in numbers]
     for number, value in zip(numbers, values, strict=True):
         copy.store(emitter, number, value)

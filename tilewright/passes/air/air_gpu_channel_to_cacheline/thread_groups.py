@@ -66,6 +66,7 @@ class WaveGroup:
         return emitter.index(self.wave_size)
 
     def meet(self, emitter: Emitter) -> None:
+        # lanes run in step; on NVIDIA's GPUs, where they do not, the fence is lowered to a barrier of the wave
         wave_fence(emitter)
 
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
@@ -84,6 +85,7 @@ class HerdGroup:
     def _element(self, emitter: Emitter) -> SSAValue:
         """The number of the processing element, the first dimension counting fastest."""
         number = emitter.index(0)
+        # as air-to-rocdl lays out the waves of a block, x first
         for identity, size in reversed(list(zip(self.herd.ids, self._sizes(emitter), strict=True))):
             number = emitter.folded_sum(emitter.folded_product(number, size), identity)
         return number

@@ -65,6 +65,7 @@ class Transfers:
         """The table of heaps: the program's own where it passes one to the kernel, else ours."""
         parent = parent_of_type(end, Hierarchy)
         given = [value for value in parent.kernel_arguments if holds_bases(value)] if parent is not None else []
+        # upstream's programs pass the table themselves; of two tables none is sure to be it
         return given[0] if len(given) == 1 else self._arguments.reach(self.memory.bases, end)
 
     def _transfer(self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd) -> None:
@@ -120,6 +121,7 @@ class Transfers:
         if rank not in self._places:
             self._places[rank] = _numbers(rank)
         own, ranks = self._places[rank]
+        # a constant, so that rules and loops fold
         if plan.world_size is not None:
             return self._arguments.reach(own, end), emitter.index(plan.world_size)
         return self._arguments.reach(own, end), self._arguments.reach(ranks, end)
@@ -195,6 +197,7 @@ class KernelArguments:
     def _inside(self, level: Hierarchy, value: SSAValue) -> SSAValue:
         key = level, value
         if key not in self._passed:
+            # bodies of hierarchies are isolated from above: values come in as operands
             level.set_kernel_operands([*level.kernel_values, value])
             self._passed[key] = level.block.insert_arg(value.type, len(level.block.args))
         return self._passed[key]
@@ -240,11 +243,13 @@ class ChannelMemory:
         (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(self._size_bytes), stream])
         words = emitter.i64(self._size_bytes // WORD_BYTES)
         call(emitter, MEMSET32, [pointer, emitter.constant(0), words, stream])
+        # no rank may write into a mailbox that its owner has yet to clear
         call(emitter, STREAM_SYNCHRONIZE, [stream])
         call(emitter, BARRIER)
         type = MemRefType(i8, [self._size_bytes], NoneAttr(), SYMMETRIC_HEAP)
         for end in self._ends():
             call(end, BARRIER)
+            # only after the barrier: a slower rank may still be at these mailboxes
             call(end, SYMMETRIC_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
         return wrap_pointer(emitter, pointer, type, LINEAR)
 
@@ -256,6 +261,7 @@ class ChannelMemory:
         size = emitter.folded_product(count, emitter.i64(ADDRESS_BYTES))
         stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
         (pointer,) = call(emitter, MEM_ALLOC, [size, stream, emitter.constant(0, i1)])
+        # the runtime has the table in host memory, kernels need it in that of the device
         (table,) = call(emitter, HEAP_BASES)
         call(emitter, MEMCPY, [pointer, table, size, stream])
         for end in self._ends():

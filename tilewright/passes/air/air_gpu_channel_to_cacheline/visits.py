@@ -135,6 +135,7 @@ class Visits:
 
     def _count(self, op: Operation, turns: int) -> None:
         """Go through so many turns of a loop or places of a hierarchy, unless these are too many."""
+        # counted before they are gone through: a loop may run for 10^12 turns
         self._turns_left -= turns
         if self.are_too_many:
             fail_op(
@@ -178,6 +179,7 @@ class Visits:
             outcome = evaluate(op.cond, state.known)
             if outcome is None:
                 yield state.often(None)
+            # an i1 that holds is -1 here, as integers have signs
             elif bool(outcome & 1) == (region is op.true_region):
                 yield state
         elif isinstance(op, scf.ForOp):
@@ -185,6 +187,7 @@ class Visits:
         elif isinstance(op, Hierarchy):
             yield from self._places(op, state)
         else:
+            # regions of any other operation run any number of times, as far as is known here
             yield state if op.name == "air.execute" else state.often(None)
 
     def _turns(self, op: scf.ForOp, state: _State) -> Iterator[_State]:
@@ -193,6 +196,7 @@ class Visits:
             yield state.often(None)
             return
         variable, count = op.body.block.args[0], max(0, -(-(upper - lower) // step))
+        # turns that do not differ in what matters: one state stands for all of them
         if variable not in self._relevant:
             if count:
                 yield state.often(count)
@@ -212,6 +216,7 @@ class Visits:
                 f"chooses its channel by an id of {op.name}, whose size cannot be told when compiling",
                 (op, "give it a constant size"),
             )
+        # a hierarchy whose ids do not matter is one place, however large it is
         if chosen:
             self._count(op, prod(known))
         for place in product(*(range(size) for size in known)):
@@ -253,6 +258,7 @@ def possible_ranks(op: Operation) -> list[int] | None:
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and prod(known) <= MAX_WORLD:
         return [number for number, point in points(known) if _runs_at(conditions, rank, point)]
+    # worlds of unknown or great size are not gone through, but `if rank == 3` tells it all the same
     compared = _compared_rank(conditions, rank)
     return None if compared is None else [compared]
 

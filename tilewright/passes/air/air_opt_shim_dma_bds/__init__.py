@@ -1,4 +1,11 @@
-"""Few and legal shim descriptors for what the host side of an AIR program sends and receives in loops."""
+"""Few and legal shim descriptors for what the host side of an AIR program sends and receives in loops.
+
+Launches become loops over their points (`shim.launches`), and bands of loops are tiled where sizes are given
+(`tiling`). Each chain of transfers then gets loops of its own (`isolation`), loops become wraps and strides of their
+transfers, and those that remain are copied out (`shim.folding`, `shim.loops`). With `empty-tile=auto`, transfers are
+cut to what descriptors can say and the waits are those of the plan that costs least (`scheduling`, `cost`); otherwise
+the end of a launch waits for all that is open.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +43,7 @@ from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
     tile_band,
 )
 from tilewright.passes.air.shim.folding import Rest, counting_of, fold_region
-from tilewright.passes.air.shim.host_transfers import ShimChannel, ShimChannels, host_transfers
+from tilewright.passes.air.shim.host_transfers import PRESERVE_ORDER, ShimChannel, ShimChannels, host_transfers
 from tilewright.passes.air.shim.launches import drain, hand_on_tokens, launches_in, serialize_launch
 from tilewright.passes.air.shim.patterns import Limits
 from tilewright.rewrite.folding.regions import only_block
@@ -44,7 +51,6 @@ from tilewright.rewrite.folding.regions import only_block
 SHIM = Limits(dims=4, size=1023, repeats_outermost=True)
 LINEAR_SHIM = Limits(dims=1, repeats_outermost=True)
 """A shim of the first generation knows one dimension."""
-PRESERVE = "air.preserve_shim_dma_order"
 
 
 @dataclass(frozen=True)
@@ -69,13 +75,16 @@ class AirOptShimDmaBdsPass(Pass):
             fail_op(op, "Invalid aie.device option", (None, known))
         model = device.model(self.device)
         if model.arch is Arch.AIE1:
+            # what one dimension cannot say stays a loop of the host, as upstream leaves it
             _fold(op, LINEAR_SHIM, Rest.KEEP)
             return
         for launch in launches_in(op):
             for switch in [found for found in launch.block.ops if isinstance(found, scf.IndexSwitchOp)]:
+                # tokens inside of a switch would be hidden from the wait at the end of the launch
                 hand_on_tokens(switch)
             serialize_launch(launch)
         tiled = self._tile(op)
+        # counted while the loops are there
         waits = waits_of_single_tiles(op) if self._is_automatic else {}
         _fold(op, SHIM, Rest.COPY_ALL if self._is_automatic else Rest.COPY)
         planned = self._plan(op, model, tiled or set(), waits) if self._is_automatic else set[Block]()
@@ -109,6 +118,7 @@ class AirOptShimDmaBdsPass(Pass):
         module = parent_of_type(function, ModuleOp) or function
         scheduler = TransferScheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
         launches = launches_in(function)
+        # tiles that a program asks for are its plan
         blocks = [launch.block for launch in launches if launch not in tiled and _is_planned(launch)]
         if not launches:
             blocks = [only_block(function.regions[0])]
@@ -121,7 +131,7 @@ class AirOptShimDmaBdsPass(Pass):
 
 
 def _is_planned(launch: LaunchOp) -> bool:
-    return not is_given(launch) and PRESERVE not in launch.attributes
+    return not is_given(launch) and PRESERVE_ORDER not in launch.attributes
 
 
 def waits_of_single_tiles(function: Operation) -> dict[Block, int]:
@@ -131,6 +141,7 @@ def waits_of_single_tiles(function: Operation) -> dict[Block, int]:
         counts = [counting_of(loop) for loop in band_of(root)]
         trips = prod(count.trips for count in counts if count is not None)
         channels = {(op.name, str(getattr(op, "chan_name", op))) for op in host_transfers(root)}
+        # loops of one block wait one after the other
         if root.parent is not None:
             waits[root.parent] += trips * len(channels)
     return waits
@@ -160,11 +171,11 @@ def _is_open(launch: LaunchOp, tiled: set[Operation | None]) -> bool:
 def _fold(function: Operation, limits: Limits, rest: Rest) -> None:
     """Fold each launch by itself, or the function if there is none."""
     launches = launches_in(function)
-    ordered = [launch for launch in launches if PRESERVE in launch.attributes]
+    ordered = [launch for launch in launches if PRESERVE_ORDER in launch.attributes]
     coupled = coupled_channels(function) if ordered else set[ChannelOp]()
     for launch in ordered:
         keep_order(launch, coupled)
-    for op in [launch for launch in launches if PRESERVE not in launch.attributes] if launches else [function]:
+    for op in [launch for launch in launches if PRESERVE_ORDER not in launch.attributes] if launches else [function]:
         if rest is not Rest.KEEP:
             isolate(op)
         fold_region(op, limits, rest)
@@ -174,7 +185,7 @@ def keep_order(launch: LaunchOp, coupled: set[ChannelOp]) -> None:
     """Mark the transfers of a launch, but not what the host sends to herds that no broadcast reaches."""
     for op in launch.walk():
         if isinstance(op, ChannelEnd) and not _is_free(op, coupled):
-            op.attributes[PRESERVE] = UnitAttr()
+            op.attributes[PRESERVE_ORDER] = UnitAttr()
 
 
 def _is_free(op: ChannelEnd, coupled: set[ChannelOp]) -> bool:

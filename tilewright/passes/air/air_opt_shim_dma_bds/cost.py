@@ -80,6 +80,7 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Pla
             channel.ends[step.move] = _run(channel, move, now, rates[move.channel], timing)
         else:
             count = AWAIT_OPERATIONS
+            # the controller stands still until the token has come
             now = max(now + timing.instruction, channel.ends[step.move]) + timing.token
         operations += count
     return PlanCost(round(now), len(moves), operations, len(awaited))
@@ -88,6 +89,7 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Pla
 def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timing) -> float:
     """When a transfer that was pushed ends."""
     reads = move.channel.direction is DmaDirection.MM2S
+    # reads first wait for host memory; writes begin with what the array sends
     begin = max(pushed + (timing.host_read if reads else 0), channel.free_at)
     last = 0 if reads else timing.host_write
     channel.free_at = begin + move.runs * (timing.descriptor + move.words * rate + last)
@@ -115,6 +117,7 @@ def plan(moves: Sequence[Move], policy: Policy, room: Mapping[ShimChannel, int])
     for number, move in enumerate(moves):
         for source in move.after:
             before = flying[moves[source].channel]
+            # else it was waited for before
             if source in before:
                 steps.append(_end(before, before.index(source) + 1))
         window = min(policy.window, room[move.channel])
@@ -136,6 +139,7 @@ def _end(under_way: list[int], count: int) -> Await:
 def drained(moves: Sequence[Move], flying: Mapping[ShimChannel, Sequence[int]]) -> list[Step]:
     """Wait for the last transfer of each channel, in the order in which they were started; outputs last."""
     left = [under_way for under_way in flying.values() if under_way]
+    # an output ends after the feeds that it is made of
     left.sort(key=lambda under_way: (moves[under_way[0]].channel.direction is DmaDirection.S2MM, under_way[-1]))
     return [Await(under_way[-1], tuple(under_way)) for under_way in left]
 
@@ -228,5 +232,6 @@ def choose(
     found = [(policy, plan(moves, policy, room)) for policy in POLICIES]
     choices = [Choice(policy, steps, cost_of(moves, steps, timing), True) for policy, steps in found]
     if most_waits is not None:
+        # more waits than tiles of one iteration would need are never worth it
         choices = [choice for choice in choices if choice.cost.waits <= most_waits] or choices
     return min(choices, key=lambda choice: (choice.cost.cycles, choice.cost.operations))

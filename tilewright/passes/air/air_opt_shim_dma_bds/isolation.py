@@ -123,6 +123,7 @@ def _sharing_channels(acting: Sequence[Operation]) -> Iterator[tuple[Operation, 
     users: dict[tuple[str, bool], list[tuple[_End, Operation]]] = defaultdict(list)
     for op in acting:
         for end in dict.fromkeys(_ends(op)):
+            # transfers through one channel have to keep their order
             for other, user in users[end.name, end.is_put]:
                 if user is not op and end.may_be(other):
                     yield user, op
@@ -172,6 +173,7 @@ def _part(loop: scf.ForOp, group: Sequence[Operation]) -> scf.ForOp:
 
 def hoist_herds(op: Operation) -> None:
     """Take herds out of the loops that hold nothing else, and make one of those with one name in one block."""
+    # its loops may be nested: it leaves one after the other
     for herd in [found for found in op.walk() if isinstance(found, HerdOp)]:
         while _can_leave(herd):
             herd = _hoist(herd)

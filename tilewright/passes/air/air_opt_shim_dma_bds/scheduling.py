@@ -73,6 +73,7 @@ class TransferScheduler:
         for transfers, end in list(_parts(block)):
             for inner in [inner for region in end.regions for inner in region.blocks]:
                 self.schedule(inner, ends_launch=False)
+            # inner blocks run often: only the end of the launch marks that it has ended
             is_end = ends_launch and end is block.last_op
             if transfers:
                 planned = self._plan([_asynchronous(op) for op in transfers], most_waits)
@@ -88,11 +89,13 @@ class TransferScheduler:
         except NoRoom as error:
             op = next(op for op in transfers if self._channels.channel_of(op) == error.channel)
             fail_op(op, str(error), (op, "free descriptors of that tile, or move a channel to another one"))
+        # the plan knows all dependencies by now
         _forget_tokens(transfers)
         return min(found, key=lambda planned: planned.choice.cost.cycles)
 
     def _orders(self, moves: Sequence[Move]) -> list[list[int]]:
         """In step; transfers that can all be under way at once may start in any order."""
+        # an order that runs far ahead on one channel could block it for ever
         if not fit_at_once(moves, room_for(moves, self._model, self._reserved)):
             return [in_step(moves)]
         return [in_step(moves), list(range(len(moves))), reads_first(moves)]
@@ -120,6 +123,7 @@ def _conflict(op: Transfer, other: Transfer) -> bool:
     """Whether two transfers use one buffer, and one of them changes it."""
     sides = host_side(op), host_side(other)
     assert sides[0] is not None and sides[1] is not None
+    # reading twice does no harm
     return "dst" in sides and op.buffer(sides[0]) is other.buffer(sides[1])
 
 
@@ -127,6 +131,7 @@ def size_of(access: Access) -> tuple[int, int]:
     """The words of one run of a transfer's descriptor, and the runs; what is not known counts as one."""
     buffer = buffer_of(access.memref.type)
     sizes = [known_int(size) or 1 for size in access.sizes] or [buffer.volume or 1]
+    # the outermost of four dimensions repeats the descriptor
     runs = sizes[0] if len(sizes) == DIMS else 1
     return max(1, prod(sizes) // runs * buffer.element_bits // WORD_BITS), runs
 

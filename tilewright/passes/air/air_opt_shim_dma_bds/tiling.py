@@ -69,6 +69,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
         if counting is None:
             return False
         levels.append(_Level(loop, counting, largest_factor(counting.trips, size) or 1))
+    # before the first copy: too many would fill the memory
     check_copies(root, prod(level.counting.trips // level.tile for level in levels))
     build = Emitter.before(root)
     tokens: Sequence[SSAValue] = root.iter_args
@@ -106,6 +107,7 @@ def _copy(
     def number(value: int) -> SSAValue:
         return build.constant(value, level.loop.lb.type)
 
+    # a loop that would run once
     if level.tile == 1:
         return _copy_inner(levels, starts, body, [number(start), *tokens], outer, build)
     block = Block(arg_types=[argument.type for argument in body.args])

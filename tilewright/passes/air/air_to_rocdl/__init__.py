@@ -87,6 +87,7 @@ class HierarchyLowering:
     def run(self) -> None:
         self._move_in()
         segments = [op for op in self.launch.walk() if isinstance(op, SegmentOp)]
+        # while herds are there: what is outside of them is done by all threads together
         self._lower_shared_copies()
         for herd in [op for op in self.launch.walk() if isinstance(op, HerdOp)]:
             self._unwrap_herd(herd)
@@ -95,6 +96,7 @@ class HierarchyLowering:
         for copy in [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp)]:
             lower_copy(copy, None)
             Rewriter.erase_op(copy)
+        # last, when no hierarchy passes buffers on under other names
         attribute_buffers(self.launch, self.target)
 
     def _move_in(self) -> None:
@@ -102,6 +104,7 @@ class HierarchyLowering:
         root, end = self.root, self.launch.block.last_op
         assert end is not None
         replace_token(root)
+        # the launch waits for them, before it starts
         root.set_dependencies([])
         root.detach()
         Rewriter.insert_op(root, InsertPoint.before(end))
@@ -149,6 +152,7 @@ class HierarchyLowering:
             for dimension, identity in enumerate(ids)
             if self._shape.is_smaller(herd, dimension)
         ]
+        # outside of the guard: a barrier has to be reached by all waves of a block
         if needs_barrier:
             Rewriter.insert_op(_located(BarrierOp.create(), herd), InsertPoint.after(herd))
         if guards:
@@ -241,6 +245,7 @@ def _is_followed(herd: HerdOp) -> bool:
     while block is not None:
         following = op.next_op
         while following is not None:
+            # deallocations and terminators read nothing that the herd has written
             if not _is_end(following):
                 return not isinstance(following, BarrierOp)
             following = following.next_op
@@ -270,6 +275,7 @@ def drop_tokens(body: Region) -> None:
         op.set_dependencies([])
     _drop_carried(body)
     for op in ops:
+        # kernels run in order, so that bodies can stand where they are
         if isinstance(op, ExecuteOp):
             _inline(op)
         elif isinstance(op, WaitAllOp):

@@ -67,6 +67,7 @@ class Outside:
 
     def _copied(self, op: Operation, value: OpResult) -> SSAValue | None:
         operands = [self.value(operand) for operand in op.operands]
+        # what is computed before the launch must give the same there, and change nothing
         if op.regions or not is_pure(op) or None in operands:
             return None
         copy = op.clone()
@@ -103,6 +104,7 @@ class BlockShape:
             for dimension in range(HERD_DIMENSIONS)
         )
         threads = self._emitter.folded_product(width, self._emitter.index(self._wave_size))
+        # only where both are constants; drivers refuse the others
         self._check_limit(threads, height)
         return [threads, height, self._emitter.index(1)]
 
@@ -196,6 +198,7 @@ def _check_limit(op: memref.AllocOp, shared_bytes: int, target: GpuTarget) -> No
 
 
 def _replace(op: memref.AllocOp, buffer: SSAValue) -> None:
+    # memory of blocks and threads lives as long as the kernel: nothing frees it
     for use in list(op.memref.uses):
         if isinstance(use.operation, memref.DeallocOp):
             Rewriter.erase_op(use.operation)

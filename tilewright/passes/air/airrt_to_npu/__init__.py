@@ -1,4 +1,10 @@
-"""Turns what a host asks of the AIR runtime into runtime sequences: tasks on shim channels, and waits for them."""
+"""Turns what a host asks of the AIR runtime into runtime sequences: tasks on shim channels, and waits for them.
+
+`devices` finds the device of each function, and a cleanup leaves what the host does. Transfers are joined and cut to
+what descriptors can say (`limits`), transfers and waits become tasks (`tasks`), loads of herds become writes of their
+parameters, and `ordering` sees to it that no queue overflows and no core waits for ever. If asked to, `devices` adds
+the main device that runs the others.
+"""
 
 from __future__ import annotations
 
@@ -94,10 +100,12 @@ class AirrtToNpuPass(Pass):
 
     def _lower_device(self, module: ModuleOp, device: DeviceOp, launches: Launches) -> None:
         for function in functions_in(device):
+            # marks of launches, by which feeds of one are told from those of the next
             if launches.are_several:
                 number_waves(function)
             if self.coalesce_shim_dma:
                 coalesce_feeds(function)
+            # before transfers are cut: each piece then gets a wait for its channel
             wait_for_channels(function, launches, output_elf=self.output_elf)
             enforce_limits(function)
             if any(inner.name.startswith(BECOMES_SEQUENCE) or _is_load(inner) for inner in function.walk()):
@@ -115,7 +123,9 @@ class AirrtToNpuPass(Pass):
             elif isinstance(op, WaitAllOp) and LAUNCH_END in op.attributes:
                 for new in end_of_launch(op, launches, self.output_elf, frozenset()):
                     Emitter.before(op).insert(new)
+        # events are gone: waits name channels
         _drop_rest(sequence)
+        # sequences cannot allocate
         _buffers_to_arguments(cast(RuntimeSequenceOp, sequence))
         wait_for_tasks(sequence, device)
         ordering.pace_in_step(sequence, device)
@@ -129,6 +139,7 @@ def _clean_up(module: ModuleOp) -> None:
     for function in functions_in(module):
         drop_device_computing(function)
         drop_idle_parallels(function)
+        # tasks are counted one by one, so loops over channels have to be gone
         unroll_parallels(function)
         unroll_affine_loops(function)
         fold_counters(function)
@@ -196,8 +207,10 @@ def _order(sequence: Operation, device: DeviceOp, launches: Launches) -> None:
     ordering.hoist_feeds(sequence)
     ordering.await_appends(sequence)
     ordering.bound_bursts(sequence, device)
+    # what was moved up may stand before its operands now
     ordering.repair_dominance(sequence)
     for op in sequence.walk():
+        # ours, and only while the pass runs
         op.attributes.pop(LAUNCH_WAVE, None)
 
 
@@ -282,6 +295,7 @@ def drop_device_computing(function: FuncOp) -> None:
         parent = op.parent_op()
         if parent is not None:
             pending.append(parent)
+    # inner ones first, so that what used a value is gone before its maker
     for op in [found for found in innermost_first(function) if found not in live]:
         if all(result.first_use is None for result in op.results):
             Rewriter.erase_op(op)

@@ -67,6 +67,7 @@ def place_functions(module: ModuleOp, *, always_split: bool) -> MainProgram | No
                 device = device_named(module, load.sym_name.data)
                 if device is not None:
                     _move_into(function, device)
+        # one device needs no other to run it, unless an ELF is made
         elif len({region.device for region in regions}) == 1 and not always_split:
             _move_into(function, regions[0].device)
         else:
@@ -94,6 +95,7 @@ def _move_into(function: FuncOp, device: DeviceOp) -> None:
 def _split(function: FuncOp, regions: Sequence[LaunchRegion]) -> MainProgram:
     """A function for each device, with what comes before all launches and the launches that load the device."""
     devices = list(dict.fromkeys(region.device for region in regions))
+    # upstream's words
     if len({device.device for device in devices}) > 1:
         fail(function, "Multiple devices with different device types are not supported")
     launches = {region.loop for region in regions}

@@ -26,6 +26,7 @@ def enforce_limits(function: Operation) -> None:
     """Cut what has too many elements in one dimension, then what makes too long steps."""
     for op in _transfers(function):
         _cut_wraps(op)
+    # a cut may leave another dimension with too long steps
     for _ in range(DIMS):
         cut = [_cut_steps(op) for op in _transfers(function)]
         if not any(cut):
@@ -140,6 +141,7 @@ def _join(runs: Sequence[_Run]) -> None:
             last += 1
         group = runs[index : last + 1]
         first = group[0].op
+        # events of the others move to the first, which has to have one
         if len(group) > 1 and (first.event is not None or all(run.op.event is None for run in group)):
             _lengthen(group)
         index = last + 1

@@ -61,6 +61,7 @@ def arm_first(sequence: Operation) -> None:
     for block in blocks_of(sequence):
         for group in _groups(block):
             if group.anchor is not None:
+                # parameters first: the lock lets the core read them
                 for op in (*group.parameters, *group.locks):
                     _move(op, group.anchor)
 
@@ -101,6 +102,7 @@ def outputs_first(sequence: Operation, device: DeviceOp) -> None:
         for task in tasks:
             anchor = first.get(wave_of(task) if by_wave else 0)
             start = start_of(task)
+            # those before the first feed are early enough
             if anchor is not None and is_output(channel_of(task), device) and place[task] > place[anchor]:
                 for op in (task, start):
                     if op is not None:
@@ -249,6 +251,7 @@ def bound_bursts(sequence: Operation, device: DeviceOp) -> None:
     for block in [block for op in sequence.walk() for region in op.regions for block in region.blocks]:
         for burst, after in list(_bursts(block, device)):
             stale += _bound(burst, after)
+    # the waits release these descriptors now
     for op in dict.fromkeys(stale):
         Rewriter.erase_op(op)
 
@@ -288,6 +291,7 @@ def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operatio
     _take_turns(channels, burst[0].task.parent, after)
     for feeds in channels.values():
         for older, feed in zip(feeds, feeds[TASK_QUEUE_DEPTH:], strict=False):
+            # a wait needs a token to wait for
             older.task.properties["issue_token"] = BoolAttr.from_bool(True)
             Emitter.before(feed.start).insert(DmaAwaitTaskOp(older.task.result))
             yield from (use.operation for use in older.task.result.uses if isinstance(use.operation, DmaFreeTaskOp))

@@ -107,6 +107,7 @@ def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Shi
     dimensions: list[tuple[int, int]] = []
     for index in range(0 if strides[0] else 1, 4):
         size, stride = sizes[index], strides[index]
+        # wraps cannot repeat without a step: the task is run more often instead
         if 0 < index < 3 and stride == 0 and size > 1:
             repeats, length = repeats * size, length // size
         elif size > 1 or index == 3 or (strides[0] and index > 0):
@@ -117,6 +118,7 @@ def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Shi
 def _dynamic(op: DmaMemcpyNdOp, sizes: list[int | None], strides: list[int], offset: SSAValue | int) -> ShimTask:
     """One run whose length is known at run time, or a task that is repeated so often."""
     unknown = [index for index, size in enumerate(sizes) if size is None]
+    # a descriptor takes one runtime value: its length, or how often it runs
     if len(unknown) > 1:
         fail_op(op, "more than one runtime-valued DMA size is not supported")
     index = unknown[0]
@@ -252,6 +254,7 @@ def wait_for_tasks(sequence: Operation, device: DeviceOp) -> None:
             waits.append(op)
     for wait in waits:
         waiting = tasks[wait.symbol.root_reference.data]
+        # a wait in another branch cannot name a task that may not have been configured
         if waiting and place[waiting[0]] < place[wait] and _is_visible(waiting[0], wait):
             _end_task(waiting.pop(0), wait, device)
         Rewriter.erase_op(wait)
@@ -266,6 +269,7 @@ def _end_task(task: DmaConfigureTaskForOp, wait: Operation, device: DeviceOp) ->
     build = Emitter.before(wait)
     if is_awaited(task, is_output(task.alloc.root_reference.data, device)):
         build.insert(DmaAwaitTaskOp(task.result))
+    # paced feeds are waited for by `ordering`, which frees them too
     elif PRESERVE_ORDER not in task.attributes:
         build.insert(DmaFreeTaskOp(task.result))
 

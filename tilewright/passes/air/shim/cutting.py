@@ -47,6 +47,7 @@ class Uncuttable(Exception):
 def is_linear(spans: Sequence[AccessSpan]) -> bool:
     """Whether an access is one run of elements, perhaps repeated as a whole."""
     body = list(spans)
+    # these repeat the run, or do nothing
     while body and (body[0].size == 1 or body[0].stride == 0):
         del body[0]
     expected = 1
@@ -62,6 +63,7 @@ def is_linear(spans: Sequence[AccessSpan]) -> bool:
 def cut_wraps(spans: Sequence[AccessSpan], alignment: int) -> list[list[AccessSpan]]:
     """Accesses none of which has too many elements in a dimension; `alignment` elements make a word."""
     fits = all(span.size < limit for span, limit in zip(spans, WRAP_LIMITS, strict=True))
+    # one run needs no wraps: the length of a buffer counts it
     if fits or is_linear(spans):
         return [list(spans)]
     parts = _split(list(spans), alignment)
@@ -97,6 +99,7 @@ def _halves(index: int, span: AccessSpan, limit: int, alignment: int) -> list[Ac
     if inner is None or inner == 1:
         raise Uncuttable(index, span.size, limit, alignment)
     outer = span.size // inner
+    # the outer step would be too long: let the smaller factor be inside
     if span.stride * inner > MAX_STRIDE and index != 0:
         inner, outer = outer, inner
     return [AccessSpan(0, outer, span.stride * inner), replace(span, size=inner)]
@@ -131,6 +134,7 @@ def cut_steps(spans: Sequence[AccessSpan]) -> list[list[AccessSpan]] | None:
 def cut_repeats(spans: Sequence[AccessSpan]) -> list[list[AccessSpan]]:
     """Accesses none of which is repeated more often than a task can be."""
     first = spans[0]
+    # with a stride it is the iteration of the descriptor, which cut_wraps has cut
     if first.stride or first.size <= MAX_TASK_REPEAT:
         return [list(spans)]
     whole, rest = divmod(first.size, MAX_TASK_REPEAT)

@@ -65,6 +65,7 @@ class Rest(Enum):
 def fold_region(op: Operation, limits: Limits, rest: Rest) -> None:
     """Say what the transfers in an operation move with wraps and strides instead of loops."""
     unroll_parallels(op)
+    # what folds below counts `scf.for` only
     for loop in [found for found in op.walk() if isinstance(found, affine.ForOp)]:
         if any(isinstance(inner, ChannelEnd) for inner in loop.walk()):
             counted_loop(loop)
@@ -76,6 +77,7 @@ def fold_region(op: Operation, limits: Limits, rest: Rest) -> None:
     if rest is not Rest.KEEP:
         for loop in list(loops_innermost_first(op)):
             _copy_out(loop, rest)
+    # counters are constants now: fold offsets, say patterns anew, and drop what they no longer use
     rewrite_with(op, lambda _: (), FOLD)
     _canonicalize_transfers(op, limits)
     rewrite_with(op, lambda _: (), FOLD)
@@ -95,6 +97,7 @@ def _copy_out(loop: scf.ForOp, rest: Rest) -> None:
     if counting is None or carried > 1 or not acting or not all(isinstance(op, ChannelEnd) for op in acting):
         return
     trips, counters = _nest(loop)
+    # upstream's rule, by which its tests go
     if rest is Rest.COPY and trips >= ENDLESS_REPEAT and not any(_depends_on(op, counters) for op in acting):
         return
     unroll_chain(loop, counting.trips)
@@ -175,6 +178,7 @@ def wrap_loop(loop: scf.ForOp, limits: Limits) -> bool:
         return False
     if limits.repeats_outermost and dims and limits.dims is not None:
         padded = with_repeat_outermost(pad(dims, limits.dims))
+        # a repetition inside of other steps: no descriptor says that
         if padded is None:
             unroll_chain(loop, counting.trips)
             return True
@@ -196,6 +200,7 @@ def _extended(transfer: ChannelEnd, loop: scf.ForOp, counting: Counting, limits:
     if not dims or not _has_room(dims, limits, 1) or not _is_known(transfer, dims, loop):
         return None
     outer = _outer_dimension(dims, loop, counting)
+    # descriptors count upwards
     if outer.stride < 0 or not _can_step(outer, dims, buffer):
         return None
     inner = [_at_start(dim, loop, counting) for dim in dims]
@@ -257,6 +262,7 @@ def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
             waited += [token for token in op.dependencies if not is_defined_in(token, loop.body)]
     transfer.detach()
     build.insert(transfer)
+    # iterations waited for each other; one transfer keeps their order by itself
     transfer.set_dependencies(list(dict.fromkeys(waited)))
     set_pattern(transfer, dims, Emitter.before(transfer))
     _forward_results(loop, transfer)

@@ -50,6 +50,7 @@ def host_transfers(op: Operation) -> Iterator[Transfer]:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.ops:
+                # their transfers are done by the array
                 if isinstance(inner, SegmentOp | HerdOp):
                     continue
                 if isinstance(inner, ChannelEnd | DmaMemcpyNdOp) and host_side(inner) is not None:
@@ -116,6 +117,7 @@ class ShimChannels:
 
     def channel_of(self, op: Transfer) -> ShimChannel:
         """The channel that a transfer names, or else one of its own."""
+        # designs name the shim channel; before there is a design, transfers get channels in program order
         name = op.attributes.get("metadata")
         found = self.named.get(name.root_reference.data) if isinstance(name, SymbolRefAttr) else None
         if found is not None:

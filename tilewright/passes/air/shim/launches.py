@@ -24,6 +24,7 @@ from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.folding.regions import recreate
 
+# upstream's mark of a launch that has been serialized
 DUMMY = "dummyLaunch"
 
 
@@ -57,6 +58,7 @@ def _fill(launch: LaunchOp, block: Block) -> None:
     build = Emitter.at_end(block, launch.location)
     counts = [_extent(launch, number) for number in range(len(launch.extents))]
     zero, one = constant(0, build), constant(1, build)
+    # a launch without dimensions has one point
     bounds = [constant(count, build) for count in counts] or [one]
     tokens: list[SSAValue] = []
     if launch.token is not None:
@@ -67,6 +69,7 @@ def _fill(launch: LaunchOp, block: Block) -> None:
     copy_body(launch.block, arguments, Emitter(at, launch.location))
     if tokens:
         assert inner.last_op is not None
+        # a point has ended when all that it started has
         inner.last_op.operands = [join_open_tokens(inner)]
     build.insert(LaunchTerminatorOp())
 

@@ -30,6 +30,7 @@ def unroll_chain(loop: scf.ForOp, trips: int) -> None:
     """Put the body in place of the loop, `trips` times; what waited for the loop waits for all that is left open."""
     lower, step = scalar_int(loop.lb), scalar_int(loop.step)
     assert lower is not None and step is not None
+    # before the first copy: too many would fill the memory
     check_copies(loop, trips)
     build = Emitter.before(loop)
     values: Sequence[SSAValue] = loop.iter_args
@@ -74,6 +75,7 @@ MOVES_DATA = frozenset({"memref.alloc", "memref.dealloc", "air.dma_memcpy_nd"})
 
 def _lighten(herd: HerdOp) -> None:
     """Drop what neither moves data nor is needed for that."""
+    # users before what they use
     for op in reversed(list(herd.block.ops)):
         is_needed = any(result.first_use is not None for result in op.results)
         if not is_needed and op is not herd.block.last_op and not any(_moves(inner) for inner in op.walk()):
@@ -87,6 +89,7 @@ def _moves(op: Operation) -> bool:
 def _forward(result: SSAValue, iterations: Sequence[SSAValue]) -> None:
     """Wait for the last iteration, and for those that no other iteration waits for."""
     *earlier, last = iterations
+    # iterations that the next one does not wait for would be lost with the loop
     open_ends = [token for token in earlier if isinstance(token.type, AsyncTokenType) and token.first_use is None]
     if not open_ends:
         result.replace_all_uses_with(last)
@@ -157,6 +160,7 @@ def _constant(map: AffineMap) -> int | None:
 
 def unroll_affine_loops(op: Operation) -> None:
     """Copy out every affine loop in an operation, inner ones first."""
+    # bodies are copied whole: inner loops first, or their copies would have to be unrolled each
     for loop in [found for found in innermost_first(op) if isinstance(found, affine.ForOp)]:
         bounds = constant_bounds(loop)
         if bounds is None:

@@ -98,6 +98,7 @@ def _split(dims: Sequence[PatternDimension], buffer: PatternBuffer, limits: Limi
     """No dimension larger than a descriptor can count, unless all is contiguous and needs no counting."""
     found = list(dims)
     index = len(found) - 1
+    # a contiguous run is counted by the length of a transfer, however long it is
     while limits.size is not None and index >= 0 and not is_row_major(found):
         parts = _halves(found[index], buffer, limits.size)
         if parts is None:
@@ -117,6 +118,7 @@ def _halves(
     if inner is None or inner == 1:
         return None
     outer = dim.size // inner
+    # the outer step would be too long: let the smaller factor be inside
     if dim.stride * inner > MAX_STRIDE:
         inner, outer = outer, inner
     return PatternDimension(ZERO, outer, dim.stride * inner), replace(dim, size=inner)
@@ -134,6 +136,7 @@ def _without_units(dims: Pattern, buffer: PatternBuffer) -> Pattern:
     """Without dimensions of one element, where their offset can be said in another one."""
     found = list(dims)
     units = [index for index, dim in enumerate(dims) if dim.size == 1]
+    # something has to say where the one element is
     if len(units) == len(dims) and buffer.volume != 1:
         units = units[:-1]
     for index in reversed(units):
@@ -157,6 +160,7 @@ def _erase(dims: Pattern, index: int) -> None:
     dim = dims[index]
     if dim.offset != ZERO:
         target = _place_for_offset(dims, index)
+        # the offset would be lost: such a dimension stays
         if target is None:
             return
         inner = dims[target]
@@ -202,6 +206,7 @@ def with_repeat_outermost(dims: Pattern) -> Pattern | None:
 def buffer_of(type: Attribute) -> PatternBuffer:
     """What a memref type says of its memory."""
     memref = cast("MemRefType | UnrankedMemRefType", type)
+    # elements of unknown width count as words
     bits = width_of(memref.element_type) or WORD_BITS
     shape = tuple(memref.get_shape()) if isinstance(memref, MemRefType) else None
     return PatternBuffer(None if shape is None or DYNAMIC_INDEX in shape else shape, bits)
