@@ -29,6 +29,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoSubviewAccessOp,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design.objectfifo_stateful_transform.carried_counters import CounterThreading, Values
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import (
     Access,
     SharedMemory,
@@ -37,7 +38,6 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
 )
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
-from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading, Values
 from tilewright.rewrite.emitter import Emitter
 
 Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
@@ -152,7 +152,7 @@ class CoreLowering:
         entry = self.core.body.blocks[0]
         zero = Emitter.at_start(entry, self.core.location).constant(0)
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
-        threading = Threading(self.counters, changes, self._visit)
+        threading = CounterThreading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
         for op in reversed(self.accesses):  # accesses to elements before the acquires they use
             _erase(op)

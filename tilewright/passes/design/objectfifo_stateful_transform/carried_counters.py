@@ -31,7 +31,7 @@ Values: TypeAlias = dict[CounterT, SSAValue]
 """What each counter is at some point of a program."""
 
 
-class Threading(Generic[CounterT]):
+class CounterThreading(Generic[CounterT]):
     """Goes through a program in order; `visit` lowers an operation and sets the values that it changes."""
 
     def __init__(
