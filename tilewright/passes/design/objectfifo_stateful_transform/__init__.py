@@ -29,8 +29,8 @@ from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.free_names import FreeNames
 from tilewright.passes.design import DevicePass, append_to
-from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
 from tilewright.passes.design.objectfifo_stateful_transform.connections import (
+    ChannelAllocator,
     PacketIds,
     add_circuits,
     add_packet_flow,
