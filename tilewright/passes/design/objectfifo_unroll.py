@@ -6,14 +6,13 @@ they were. Unrolled that often, the counters fold to constants; what they chose 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aie.attributes import LockAction
@@ -22,6 +21,7 @@ from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.passes.standard.canonicalize import CanonicalizePass
 from tilewright.passes.standard.sccp import propagate_constants
 from tilewright.rewrite.unrolling import (
@@ -31,9 +31,6 @@ from tilewright.rewrite.unrolling import (
     unroll,
     unroll_by,
 )
-
-UNROLL_HINT = "aie.unroll_hint"
-"""On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +163,7 @@ def _runtime_values(op: Operation) -> int:
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:
     """Remove the acquires of a binary lock that the block has acquired before and not released since."""
-    for block in _blocks(device):
+    for block in (block for op in device.walk() for region in op.regions for block in region.blocks):
         held: set[SSAValue] = set()
         for op in list(block.ops):
             if not isinstance(op, UseLockOp):
@@ -177,9 +174,3 @@ def _drop_repeated_acquires(device: DeviceOp) -> None:
                 if op.lock in held:
                     Rewriter.erase_op(op)
                 held.add(op.lock)
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    for nested in op.walk():
-        for region in nested.regions:
-            yield from region.blocks

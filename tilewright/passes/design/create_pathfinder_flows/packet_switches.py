@@ -276,7 +276,7 @@ class Arbitration:
             select = free[-1] if from_top and arbiter is None else free[0]
         else:
             # None is free: look further than upstream for one that sends to the same outputs.
-            select = self._same_set(outputs)
+            select = next((select for select, other in self.outputs.items() if set(other) == set(outputs)), None)
         if select is None:
             raise NoSelect(arbiter, outputs)
         self.outputs[select] = outputs
@@ -287,9 +287,6 @@ class Arbitration:
         """The first select of an arbiter for any of the outputs: upstream looks no further for one to use again."""
         selects = (select for select in sorted(self.outputs) if select.arbiter == arbiter)
         return next((select for select in selects if set(self.outputs[select]) & set(outputs)), None)
-
-    def _same_set(self, outputs: Sequence[Port]) -> Select | None:
-        return next((select for select, other in self.outputs.items() if set(other) == set(outputs)), None)
 
     def masters(self) -> Mapping[Port, list[Select]]:
         """The selects that send packets to each output."""

@@ -101,7 +101,7 @@ class CopyScheduler:
                 self._start(self.copies[op])
             elif isinstance(op, scf.ForOp) and op in self.overlapping:
                 self._hand_on(op)
-            elif inner := [self.copies[nested] for nested in _nested_copies(op)]:
+            elif inner := [self.copies[nested] for nested in op.walk() if isinstance(nested, MemcpyOp)]:
                 self.is_straight = False  # what happens is then only known at run time
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
                 for region in op.regions:
@@ -195,10 +195,6 @@ def _shared_out(values: Sequence[SSAValue], among: Sequence[RunningCopy]) -> lis
     return [[next(remaining) for _ in running.tasks] for running in among]
 
 
-def _nested_copies(op: Operation) -> Iterator[MemcpyOp]:
-    return (nested for nested in op.walk() if isinstance(nested, MemcpyOp))
-
-
 def _end_of(block: Block) -> InsertPoint:
     last = block.last_op
     return InsertPoint.before(last) if last is not None and last.has_trait(IsTerminator) else InsertPoint.at_end(block)
@@ -265,10 +261,8 @@ def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iter
 
 def _count(build: Emitter, number: Number) -> Number:
     """An offset or a length, as descriptors take them."""
-    if (value := known(number)) is not None:
-        return value
-    assert isinstance(number, SSAValue)
-    return _wide(build, number) if isinstance(number.type, IndexType) else number
+    is_integer = isinstance(number, SSAValue) and not isinstance(number.type, IndexType)
+    return number if is_integer and known(number) is None else _wide(build, number)
 
 
 def _wide(build: Emitter, number: Number) -> Number:

@@ -45,6 +45,7 @@ Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
 
 VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
 UNROLL_HINT = "aie.unroll_hint"
+"""On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
 
 
 class CoreAccesses:
@@ -78,9 +79,7 @@ class CoreAccesses:
             fail_op(op, f"cannot {VERBS[type(op)]} objectfifo stream port", (end.fifo, "the core uses a stream here"))
 
     def _check_subview(self, op: ObjectFifoSubviewAccessOp) -> None:
-        acquire = op.subview.owner
-        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
-        end, _ = self.keys[acquire]
+        end, _ = self.keys[_acquire_of(op)]
         text = "currently cannot access objectFifo used in ObjectFifoLinkOp if"
         if end.link is None:
             return
@@ -111,6 +110,12 @@ class CoreAccesses:
                     "cannot release more elements than are already acquired",
                     (loop, f"each iteration releases {surplus} more elements of @{key[0].name} than it acquires"),
                 )
+
+
+def _acquire_of(op: ObjectFifoSubviewAccessOp) -> ObjectFifoAcquireOp:
+    acquire = op.subview.owner
+    assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
+    return acquire
 
 
 def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
@@ -243,9 +248,7 @@ class CoreLowering:
             build.insert(UseLockOp(lock, action, value))
 
     def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
-        acquire = op.subview.owner
-        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
-        end, port = self.keys[acquire]
+        end, port = self.keys[_acquire_of(op)]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
         build = Emitter.before(op)
         oldest = build.value(arith.IndexCastOp(values[Counter(end, port, CounterKind.OLDEST)], INDEX))

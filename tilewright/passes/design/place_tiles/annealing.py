@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp
 from random import Random
-from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -117,7 +117,12 @@ class Annealer:
         for terms, what in ((state.cascades, "cascade"), (state.buffers, "shared-L1 buffer")):
             for (tile, other), gap in zip(terms.items, terms.values, strict=True):
                 if gap:
-                    self._report_gap(tile, other, what)
+                    fail(
+                        tile,
+                        f"found no placement that satisfies {what} adjacency",
+                        (other, "this tile has to be next to it"),
+                        (tile, "another sa-seed may help, or fewer wishes for columns and rows"),
+                    )
         for tile, place in state.places.items():
             if state.loads.missing_channels(place):
                 load = state.loads[place]
@@ -127,14 +132,6 @@ class Annealer:
                     f"{load.inputs} input/{load.outputs} output channels",
                     (tile, "another sa-seed may help, or fewer FIFOs and flows at this tile"),
                 )
-
-    def _report_gap(self, tile: TileLike, other: TileLike, what: str) -> NoReturn:
-        fail(
-            tile,
-            f"found no placement that satisfies {what} adjacency",
-            (other, "this tile has to be next to it"),
-            (tile, "another sa-seed may help, or fewer wishes for columns and rows"),
-        )
 
 
 def _allowed_places(problem: PlacementProblem) -> dict[LogicalTileOp, Sequence[TileId]]:
