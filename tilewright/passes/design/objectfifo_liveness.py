@@ -63,7 +63,7 @@ class _Groups:
 
     def find(self, number: int) -> int:
         while self._parent[number] != number:
-            self._parent[number] = number = self._parent[self._parent[number]]
+            self._parent[number] = number = self._parent[self._parent[number]]  # path halving
         return number
 
     def join(self, first: int, second: int) -> None:

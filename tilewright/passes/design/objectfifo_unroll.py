@@ -97,7 +97,7 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
     """Unroll a loop by `factor`, and what then remains of it, so that every iteration has its own buffers."""
     count = iterations(loop)
     if count is not None and count <= factor:
-        rest: scf.ForOp | None = loop
+        rest: scf.ForOp | None = loop  # not even one turn
     else:
         rest = unroll_by(loop, factor)
     count = iterations(rest) if rest is not None else None
@@ -144,6 +144,7 @@ def _try_peeling(core: CoreOp) -> _Trial | None:
     if loop is None:
         return None
     loop.attributes[PEEL_TRIED] = UnitAttr()
+    # Before it is peeled, to be put back if that gains nothing.
     trial = _Trial(core, core.clone(), _runtime_values(core))
     peel_first_iteration(loop)
     return trial

@@ -15,7 +15,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 
-CIRCUITS = -1
+CIRCUITS = -1  # the group of all circuits, which never share links
 AnyFlowOp: TypeAlias = "FlowOp | PacketFlowOp"
 
 

@@ -148,6 +148,7 @@ class _SwitchWriter:
         here = [(arrival, [*outputs]) for arrival, outputs in self.packets.outputs.items() if arrival.port == port]
         ways = [f"{arrival.packet_id} to {'+'.join(f'{o.bundle}:{o.channel}' for o in outs)}" for arrival, outs in here]
         entry = input_port(self.model, self.place, port)
+        # Upstream's error is about the operation that it has only begun.
         op = PacketRulesOp(entry, [])
         op.location = self.packets.first_request(here[-1][0]).op.location
         fail_op(

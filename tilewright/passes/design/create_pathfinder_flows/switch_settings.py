@@ -152,7 +152,7 @@ def walk(
     Data comes out where nothing leads on, and at `ends`, behind which something else may begin.
     """
     result = Walk()
-    waiting = [settings.entries.get(source, source)]
+    waiting = [settings.entries.get(source, source)]  # a shim's DMA comes in through the multiplexer
     while waiting:
         entry = waiting.pop()
         for output in _outputs(settings, entry, packet_id, result):

@@ -133,6 +133,7 @@ class CopyScheduler:
     def _settle(self, op: Operation, places: set[TileId]) -> None:
         """Wait for what runs on tiles that a loop or a branch uses: what it awaits itself must be its own."""
         for running in list(self.running):
+            # Awaiting one awaits all whose tokens come earlier, so it may be gone from the list.
             if running.places & places and running in self.running:
                 self._await(running, InsertPoint.before(op))
 
@@ -182,6 +183,7 @@ class CopyScheduler:
 
     def _wait(self, copy: TokenCopy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
         build = Emitter(at, copy.op.location)
+        # The source's task gives no token: it is done when the destinations are.
         for task in tasks[1:]:
             build.insert(DmaAwaitTaskOp(task))
         for task in tasks:

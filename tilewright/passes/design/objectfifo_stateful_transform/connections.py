@@ -196,7 +196,7 @@ def add_packet_flow(connection: SplitFifo, channels: dict[FifoEnd, Channel], pac
     producer = connection.producer
     for end in connection.ends:
         if end.stream_port is not None:
-            _refuse_stream(end)
+            _refuse_stream(end)  # no DMA, so nothing that could write headers or take them off
     ports: list[Operation] = [PacketSourceOp(producer.tile.result, _dma_port(channels[producer]))]
     for consumer in reversed(connection.consumers):  # upstream's order of destinations
         ports.append(PacketDestOp(consumer.tile.result, _dma_port(channels[consumer])))

@@ -47,6 +47,7 @@ class Annealer:
         """The best places that were found; it is an error if they break a limit that placement has to keep."""
         best, best_price = dict(self.state.places), self.state.price()
         price = best_price
+        # Nothing to move, or nothing to gain: then there is nothing to do.
         for temperature in self._temperatures() if self.movable and price.total else ():
             for _ in range(min(max(MOVES_PER_TILE * len(self.movable), FEWEST_MOVES), MOST_MOVES)):
                 price = self._try_move(price, temperature)
@@ -282,7 +283,7 @@ class CostTerms(Generic[ItemT, ValueT]):
         self.values = [compute(item) for item in items]
         self._concerned: dict[TileLike, list[int]] = defaultdict(list)
         for number, item in enumerate(items):
-            for tile in set(tiles_of(item)):
+            for tile in set(tiles_of(item)):  # one that is at both ends counts once
                 self._concerned[tile].append(number)
 
         self._old: dict[int, ValueT] = {}

@@ -76,6 +76,7 @@ class Loads:
             self._changed.add(charge.place)
 
     def cost(self) -> int:
+        # What a place lacks may be spare in its neighbours, so their costs change too.
         for place in self._changed.union(*(self.neighbours[place] for place in self._changed)):
             self._costs[place] = self._cost_at(place)
         self._changed.clear()

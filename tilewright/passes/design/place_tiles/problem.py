@@ -157,6 +157,7 @@ class PlacementProblem:
 
     def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         for link in self.links:
+            # all FIFOs of a link meet in one tile
             meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
             if meeting is not None:
                 needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
