@@ -19,8 +19,11 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.rewrite.canonicalization import fold, materialize, patterns_of
 from tilewright.rewrite.effects import facts_of, is_trivially_dead
+from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
+from tilewright.rewrite.simplification import erase_unreachable_blocks, simplify_region
 
 PatternsOf: TypeAlias = "Callable[[Operation], Iterable[RewritePattern]]"
 
@@ -53,6 +56,14 @@ class Config:
 GREEDY = Config(top_down=False, fold=True, remove_dead=True, remove_unreachable=True, simplify=Simplify.AGGRESSIVE)
 """What MLIR's greedy driver does besides, for passes that upstream runs on it with no options."""
 
+CANONICALIZE = Config(fold=True, remove_dead=True, remove_unreachable=True, simplify=Simplify.NORMAL)
+"""The defaults of MLIR's canonicalizer."""
+
+
+def canonicalize(op: Operation) -> None:
+    """Bring all that is nested in `op` to canonical form."""
+    rewrite_with(op, patterns_of, CANONICALIZE)
+
 
 def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = None) -> bool:
     """Apply `patterns`, the first that matches, to all that is nested in `op`. Returns whether anything changed."""
@@ -69,17 +80,12 @@ class GreedyDriver:
     """Rewrites one region until nothing changes."""
 
     def __init__(self, region: Region, patterns: PatternsOf, config: Config):
-        from tilewright.rewrite import canonicalization
-
         self._region = region
         self._patterns = patterns
         self._config = config
-        self._canonicalization = canonicalization
         self._worklist = Worklist(region)
 
     def run(self) -> bool:
-        from tilewright.rewrite.simplification import erase_unreachable_blocks, simplify_region
-
         config, changed = self._config, False
         first = next((op for block in self._region.blocks for op in block.ops), None)
         if first is None:
@@ -150,7 +156,7 @@ class GreedyDriver:
         return changed
 
     def _fold(self, op: Operation) -> bool:
-        folded = self._canonicalization.fold(op)
+        folded = fold(op)
         if folded is None:
             return False
         self._rewriter.focus(op)
@@ -161,7 +167,7 @@ class GreedyDriver:
         constants: list[Operation] = []
         for result, new in zip(op.results, folded, strict=True):
             if isinstance(new, Attribute):
-                constant = self._canonicalization.materialize(op, new, result.type)
+                constant = materialize(op, new, result.type)
                 if constant is None:
                     return False
                 constants.append(constant)
@@ -175,17 +181,14 @@ class ConstantPool:
     """Keeps one operation for each constant of a region, in a row at the start of the region's first block."""
 
     def __init__(self, rewriter: LocatingRewriter):
-        from tilewright.rewrite import canonicalization
-
         self._rewriter = rewriter
-        self._value_of = canonicalization.constant_of
         self._constants: dict[Region, dict[tuple[str, Attribute, Attribute], Operation]] = {}
         self._owned: set[Operation] = set()
 
     def keep(self, op: Operation) -> bool:
         """Bring the constant `op` to its place; False if it went away because its value was already there."""
         result = op.results[0]
-        value = self._value_of(result)
+        value = constant_of(result)
         block = op.parent
         if value is None or block is None:
             return True

@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.ir.create import insert_operation
-from tilewright.rewrite.branches import post_order
+from tilewright.rewrite.control_flow import post_order
 
 
 class LocatingRewriter(PatternRewriter):

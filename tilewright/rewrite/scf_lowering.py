@@ -8,15 +8,15 @@ from itertools import chain
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseIntElementsAttr, IntegerAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import BlockInsertPoint, Rewriter
+from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
 from tilewright.dialects import arith, cf
+from tilewright.dialects.scf import ForOp, YieldOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.branches import sizes_attr
 from tilewright.rewrite.canonicalization import fold
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.parallel_loops import to_counted_loops
 
 SIGNED_LESS, UNSIGNED_LESS = 2, 6
 """Predicates of `arith.cmpi`."""
@@ -211,3 +211,60 @@ _LOWERINGS: dict[str, Callable[..., list[Block]]] = {
     "scf.execute_region": _lower_execute_region,
 }
 """Each gives the blocks that were in the operation, in which there may be more to lower."""
+
+
+def to_counted_loops(op: scf.ParallelOp) -> scf.ForOp:
+    """Put loops in place of `op`; gives the outermost."""
+    body, variables = only_block(op.body), list(op.body.block.args)
+    ranges = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
+    outer, block, carried = _nest(op, ranges, variables)
+    _combine(terminator(op.body), carried)
+    for child in list(body.ops):
+        child.detach()
+        Rewriter.insert_op(child, InsertPoint.at_end(block))
+    for result, value in zip(op.results, outer.results, strict=True):
+        result.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+    return outer
+
+
+def _nest(
+    op: scf.ParallelOp, ranges: Sequence[tuple[SSAValue, SSAValue, SSAValue]], variables: Sequence[SSAValue]
+) -> tuple[scf.ForOp, Block, Sequence[SSAValue]]:
+    """A loop for each range, around each other: the outermost, the innermost body, and what that is handed over."""
+    loops: list[scf.ForOp] = []
+    values: Sequence[SSAValue] = op.initVals
+    for (lower, upper, step), variable in zip(ranges, variables, strict=True):
+        types = [value.type for value in values]
+        block = Block(arg_types=[variable.type, *types])
+        made = ForOp.create(operands=(lower, upper, step, *values), result_types=types, regions=[Region(block)])
+        assert isinstance(made, scf.ForOp)
+        if loops:
+            inside = only_block(loops[-1].body)
+            end = YieldOp.create(operands=made.results)
+            made.location = end.location = op.location
+            inside.add_ops([made, end])
+        else:
+            Emitter.before(op).insert(made)
+        variable.replace_all_uses_with(block.args[0])
+        values = block.args[1:]
+        loops.append(made)
+    return loops[0], only_block(loops[-1].body), values
+
+
+def _combine(reduce: Operation, carried: Sequence[SSAValue]) -> None:
+    """Yield, instead of each value to be reduced, what its reduction makes of it and the one so far."""
+    combined: list[SSAValue] = []
+    for region, so_far, value in zip(reduce.regions, carried, reduce.operands, strict=True):
+        block, end = only_block(region), terminator(region)
+        for argument, new in zip(block.args, (so_far, value), strict=True):
+            argument.replace_all_uses_with(new)
+        combined.append(end.operands[0])
+        for child in list(block.ops):
+            child.detach()
+            if child is not end:
+                Rewriter.insert_op(child, InsertPoint.before(reduce))
+        end.erase()
+    made = YieldOp.create(operands=combined)
+    made.location = reduce.location
+    Rewriter.replace_op(reduce, made)

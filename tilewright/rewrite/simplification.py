@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue, Use
+from collections.abc import Sequence
 
-from tilewright.rewrite.block_merging import drop_redundant_arguments, merge_identical_blocks
-from tilewright.rewrite.branches import (
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+
+from tilewright.rewrite.control_flow import (
     disconnect,
     has_one_block,
     is_branch,
@@ -143,3 +144,181 @@ def _drop_dead_successor_operands(op: Operation, liveness: _Liveness) -> None:
     ]
     if sum(map(len, kept)) != sum(len(successor_operands(op, index)) for index in range(len(kept))):
         with_successor_operands(op, kept)
+
+
+def predecessors(block: Block) -> list[tuple[Operation, int]]:
+    """Each terminator that branches to `block`, and at which of its successors."""
+    return [(use.operation, use.index) for use in block.uses]
+
+
+def merge_identical_blocks(region: Region) -> bool:
+    """Make one block of blocks that do the same, passing as arguments the values in which they differ."""
+    changed = False
+    while _merge_once(region):
+        changed = True
+    for nested in tuple(nested_regions(region)):
+        changed |= merge_identical_blocks(nested)
+    return changed
+
+
+def _merge_once(region: Region) -> bool:
+    if has_one_block(region):
+        return False
+    groups: dict[tuple[Block, ...], list[Block]] = {}
+    for block in tuple(region.blocks)[1:]:
+        successors = tuple(block.last_op.successors) if block.last_op is not None else ()
+        groups.setdefault(successors, []).append(block)
+    changed = False
+    for blocks in groups.values():
+        clusters: list[_Cluster] = []
+        for block in blocks:
+            if len(blocks) == 1 or any(r.first_block for op in block.ops for r in op.regions):
+                continue
+            if any(_is_used_outside(argument, block) for argument in block.args):
+                continue
+            if not any(cluster.add(block) for cluster in clusters):
+                clusters.append(_Cluster(block))
+        for cluster in clusters:
+            changed |= cluster.merge()
+    return changed
+
+
+def _is_used_outside(value: SSAValue, block: Block) -> bool:
+    return any(use.operation.parent is not block for use in value.uses)
+
+
+def _same_operation(a: Operation, b: Operation) -> bool:
+    """Whether two operations are the same but for their operands."""
+    return (
+        type(a) is type(b)
+        and len(a.operands) == len(b.operands)
+        and a.result_types == b.result_types
+        and a.properties == b.properties
+        and a.attributes == b.attributes
+        and tuple(a.successors) == tuple(b.successors)
+    )
+
+
+class _Cluster:
+    """Blocks that do the same as the first of them, their leader."""
+
+    def __init__(self, leader: Block):
+        self.leader = leader
+        self.others: list[Block] = []
+        self.differing: set[tuple[int, int]] = set()
+        """Operands, as position of the operation in the block and index, that are not the same in all blocks."""
+
+    def add(self, block: Block) -> bool:
+        if [a.type for a in block.args] != [a.type for a in self.leader.args]:
+            return False
+        mine, theirs = list(self.leader.ops), list(block.ops)
+        if len(mine) != len(theirs):
+            return False
+        differing: list[tuple[int, int]] = []
+        matching: dict[SSAValue, SSAValue] = dict(zip(self.leader.args, block.args, strict=True))
+        for position, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            if not _same_operation(a, b):
+                return False
+            for index, (x, y) in enumerate(zip(a.operands, b.operands, strict=True)):
+                if x is y:
+                    continue
+                x_inside, y_inside = _defining_block(x) is self.leader, _defining_block(y) is block
+                if x.type != y.type or x_inside != y_inside:
+                    return False
+                if x_inside:
+                    if matching.get(x) is not y:
+                        return False
+                elif not (_can_be_passed(self.leader, x) and _can_be_passed(block, y)):
+                    return False
+                else:
+                    differing.append((position, index))
+            if any(_is_used_outside(r, self.leader) for r in a.results):
+                return False
+            if any(_is_used_outside(r, block) for r in b.results):
+                return False
+            matching.update(zip(a.results, b.results, strict=True))
+        self.differing.update(differing)
+        self.others.append(block)
+        return True
+
+    def merge(self) -> bool:
+        if not self.others:
+            return False
+        blocks = [self.leader, *self.others]
+        if self.differing:
+            if not all(is_branch(op) for block in blocks for op, _ in predecessors(block)):
+                return False
+            self._pass_differing_operands(blocks)
+        for block in self.others:
+            for op, index in predecessors(block):
+                op.successors[index] = self.leader
+            disconnect(block)
+            if block.parent is not None:
+                block.parent.detach_block(block)
+        return True
+
+    def _pass_differing_operands(self, blocks: Sequence[Block]) -> None:
+        bodies = [list(block.ops) for block in blocks]
+        places = sorted(self.differing)
+        columns = [tuple(body[position].operands[index] for body in bodies) for position, index in places]
+        first_with_value: dict[SSAValue, int] = {}
+        arguments: dict[int, BlockArgument] = {}
+        passed: list[tuple[SSAValue, ...]] = []
+        for number, column in enumerate(columns):
+            earlier = first_with_value.setdefault(column[0], number)
+            if earlier != number and columns[earlier] == column:
+                arguments[number] = arguments[earlier]
+            else:
+                arguments[number] = self.leader.insert_arg(column[0].type, len(self.leader.args))
+                passed.append(column)
+        for number, (position, index) in enumerate(places):
+            bodies[0][position].operands[index] = arguments[number]
+        for which, block in enumerate(blocks):
+            for op, index in predecessors(block):
+                lists = [list(successor_operands(op, i)) for i in range(len(op.successors))]
+                lists[index] += [column[which] for column in passed]
+                with_successor_operands(op, lists)
+
+
+def _defining_block(value: SSAValue) -> Block | None:
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
+
+
+def _can_be_passed(block: Block, value: SSAValue) -> bool:
+    """A result of the terminator that branches to `block` does not exist before the branch."""
+    if not isinstance(value, OpResult) or value.op.parent is None or value.op is not value.op.parent.last_op:
+        return True
+    return all(op is not value.op for op, _ in predecessors(block))
+
+
+def drop_redundant_arguments(region: Region) -> bool:
+    """Replace block arguments that receive the same value from every predecessor by that value."""
+    changed = False
+    for block in region.blocks:
+        for argument in reversed(block.args):
+            value = _common_value(block, argument.index)
+            if value is None:
+                continue
+            argument.replace_all_uses_with(value)
+            for op, index in predecessors(block):
+                lists = [list(successor_operands(op, i)) for i in range(len(op.successors))]
+                del lists[index][argument.index]
+                with_successor_operands(op, lists)
+            block.erase_arg(argument)
+            changed = True
+    for nested in tuple(nested_regions(region)):
+        changed |= drop_redundant_arguments(nested)
+    return changed
+
+
+def _common_value(block: Block, index: int) -> SSAValue | None:
+    common: SSAValue | None = None
+    for op, successor in predecessors(block):
+        if not is_branch(op):
+            return None
+        value = successor_operands(op, successor)[index]
+        if common is not None and value is not common:
+            return None
+        common = value
+    return common

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f16, f32
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.passes.standard.canonicalize import CanonicalizePass
-from tilewright.rewrite.folding.arith_patterns import PATTERNS
+from tilewright.rewrite.folding.arith import PATTERNS
 from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.folding.floats import round_to
 

@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait, IsTerminator, NoTerminator
+from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DmaDirection, TileType
@@ -36,7 +36,7 @@ from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.diagnostics import VerifyError
 
 if TYPE_CHECKING:
-    from xdsl.pattern_rewriter import RewritePattern
+    pass
 
 ZERO = IntegerAttr(0, i32)
 TRUE = BoolAttr.from_bool(True)
@@ -205,14 +205,6 @@ def _parse_channel(parser: Parser) -> dict[str, Attribute]:
     return {"channel_dir": enum_to_attr(direction), "channel_index": parse_i32(parser)}
 
 
-class DmaStartPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import RepeatedChainToOne
-
-        return (RepeatedChainToOne(),)
-
-
 @op_definition
 class DmaStartOp(ChannelOp):
     """Start a channel on the descriptor in `dest`, then go on with `chain`: the next channel, or the end."""
@@ -225,9 +217,7 @@ class DmaStartOp(ChannelOp):
     chain = successor_def()
     valid = result_def(i1)
 
-    traits = traits_def(
-        ParentOp("aie.mem", "aie.memtile_dma", "func.func", "aie.shim_dma"), IsTerminator(), DmaStartPatterns()
-    )
+    traits = traits_def(ParentOp("aie.mem", "aie.memtile_dma", "func.func", "aie.shim_dma"), IsTerminator())
 
     def __init__(self, channel: Channel, dest: Block, chain: Block, repeat_count: int = 0):
         super().__init__(

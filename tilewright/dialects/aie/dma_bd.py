@@ -23,12 +23,10 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait
 
 from tilewright.dialects._mixed_indices import join_mixed, split_mixed
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
@@ -40,7 +38,7 @@ from tilewright.dialects.aie.lookup import constant_value
 from tilewright.ir.constraints import described
 
 if TYPE_CHECKING:
-    from xdsl.pattern_rewriter import RewritePattern
+    pass
 
 ANY_MEMREF = described(base(MemRefType) | base(UnrankedMemRefType), "ranked or unranked memref of any type values")
 COUNT = described(eq(i32) | eq(i64), "32-bit signless integer")  # older programs have wider ones
@@ -52,14 +50,6 @@ class Dimension(NamedTuple):
 
     size: int
     stride: int
-
-
-class DmaBdPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import ConstantToStatic, ContiguousToLinear
-
-        return (ConstantToStatic(), ContiguousToLinear())
 
 
 @op_definition
@@ -91,7 +81,6 @@ class DmaBdOp(IRDLOperation):
     next_bd_id = opt_prop_def(i32_attr())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(DmaBdPatterns())
 
     def __init__(
         self,

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, LockAction, LockBlocking
@@ -23,7 +22,7 @@ from tilewright.dialects.aie.interfaces import TileElement
 from tilewright.dialects.aie.lookup import ancestors, device_model, is_device_body
 
 if TYPE_CHECKING:
-    from xdsl.pattern_rewriter import RewritePattern
+    pass
 
 DMA_BODIES = ("aie.mem", "aie.memtile_dma", "aie.shim_dma")
 OTHER_BODIES = ("aie.core", "func.func", "aiex.dma_configure_task")
@@ -76,14 +75,6 @@ class LockOp(TileElement):
             raise VerifyException(f"lock assigned invalid id (maximum is {tile.resources.locks - 1})")
 
 
-class UseLockPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tilewright.dialects.aie.canonicalization import DropEmptyAcquire
-
-        return (DropEmptyAcquire(),)
-
-
 @op_definition
 class UseLockOp(IRDLOperation):
     """Wait for a lock, or change it."""
@@ -95,8 +86,6 @@ class UseLockOp(IRDLOperation):
     action = prop_def(LOCK_ACTION)
     blocking = opt_prop_def(LOCK_BLOCKING)
     acq_en = opt_prop_def(BoolAttr, default_value=BoolAttr.from_bool(True))
-
-    traits = traits_def(UseLockPatterns())
 
     def __init__(self, lock: SSAValue, action: LockAction, value: SSAValue, blocking: LockBlocking | None = None):
         super().__init__(

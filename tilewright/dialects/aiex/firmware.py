@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def
-from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
@@ -31,14 +29,6 @@ class NpuPreemptOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-class LoadPdiPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import DropRepeatedLoad
-
-        return (DropRepeatedLoad(),)
-
-
 @op_definition
 class NpuLoadPdiOp(IRDLOperation):
     """Load a device image. Address and size are filled in when the image is placed."""
@@ -51,7 +41,6 @@ class NpuLoadPdiOp(IRDLOperation):
     address = opt_prop_def(unsigned_attr(64), IntegerAttr(0, UI64))
     expand_mode = opt_prop_def(EXPAND_MODE)
 
-    traits = traits_def(LoadPdiPatterns())
     irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 

@@ -23,13 +23,10 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, DeviceModel
@@ -68,14 +65,6 @@ FALSE = BoolAttr.from_bool(False)
 INDICES = DenseArrayBase.constr(i64)
 
 
-class MemcpyPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import LinearizeContiguousTransfer
-
-        return (LinearizeContiguousTransfer(),)
-
-
 @op_definition
 class NpuDmaMemcpyNdOp(IRDLOperation):
     """Move data between a host buffer and the shim DMA channel that `metadata` names.
@@ -107,7 +96,6 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     offset_state_table_idx = opt_prop_def(unsigned_attr(8))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemcpyPatterns())
 
     LISTS: ClassVar = ("offsets", "sizes", "strides")
 

@@ -26,8 +26,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait
+from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
@@ -57,14 +56,6 @@ class InSequence(OpTrait):
     def verify(self, op: Operation) -> None:
         if parent_of_type(op, RuntimeSequenceOp) is None:
             raise VerifyException("expects ancestor op 'aie.runtime_sequence'")
-
-
-class TaskPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import DropEmptyBlocks
-
-        return (DropEmptyBlocks(),)
 
 
 class ConfiguredTask(IRDLOperation):
@@ -133,7 +124,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     body = region_def()
     result = result_def(INDEX)
 
-    traits = traits_def(InSequence(), TaskPatterns())
+    traits = traits_def(InSequence())
     irdl_options = SEGMENTED
     assembly_format = (
         "`(` $tile `,` $direction `,` $channel (`,` $packet^)? `)` "

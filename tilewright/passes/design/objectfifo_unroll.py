@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
@@ -20,10 +19,10 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
-from tilewright.passes.standard.canonicalize import CanonicalizePass
-from tilewright.passes.standard.sccp import propagate_constants
+from tilewright.rewrite.constant_propagation import propagate_constants
+from tilewright.rewrite.driver import canonicalize
 from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,
@@ -34,9 +33,8 @@ from tilewright.rewrite.unrolling import (
 
 
 @dataclass(frozen=True)
-class ObjectFifoUnrollPass(Pass):
+class ObjectFifoUnrollPass(DevicePass):
     name = "aie-objectFifo-unroll"
-    anchor = "aie.device"
 
     default_dynamic: bool = field(
         default=False, metadata={"help": "leave loops rolled in cores that do not say dynamic_objfifo_lowering"}
@@ -46,16 +44,15 @@ class ObjectFifoUnrollPass(Pass):
         metadata={"help": "copy the first iteration out where lock values become constants: true, false, auto"},
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        peels = self._peels(op)
-        for core in _cores(op):
+    def apply_to(self, device: DeviceOp) -> None:
+        peels = self._peels(device)
+        for core in _cores(device):
             _unroll_core(core, is_dynamic=_is_dynamic(core, self.default_dynamic))
-        _fold(ctx, op)
+        _fold(device)
         if peels:
-            _peel_loops(ctx, op)
-        _drop_repeated_acquires(op)
-        CanonicalizePass().apply(ctx, op)
+            _peel_loops(device)
+        _drop_repeated_acquires(device)
+        canonicalize(device)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -105,11 +102,11 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
         unroll(rest, count)
 
 
-def _fold(ctx: Context, device: DeviceOp) -> None:
+def _fold(device: DeviceOp) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
-    CanonicalizePass().apply(ctx, device)
+    canonicalize(device)
     propagate_constants(device)
-    CanonicalizePass().apply(ctx, device)
+    canonicalize(device)
 
 
 class _Trial(NamedTuple):
@@ -124,13 +121,13 @@ PEEL_TRIED = "aie.peel_tried"
 """On a loop that has been offered for peeling, which happens once."""
 
 
-def _peel_loops(ctx: Context, device: DeviceOp) -> None:
+def _peel_loops(device: DeviceOp) -> None:
     """Peel loops whose lock values are computed at run time, and keep what makes some of them constants.
 
     Whether it does can only be seen afterwards, so one loop of each core is tried at a time.
     """
     while trials := [trial for core in _cores(device) if (trial := _try_peeling(core)) is not None]:
-        _fold(ctx, device)
+        _fold(device)
         for trial in trials:
             if _runtime_values(trial.core) >= trial.runtime_values:  # nothing gained: the code would only be longer
                 Rewriter.replace_op(trial.core, trial.unpeeled)

@@ -29,7 +29,7 @@ from tilewright.dialects.aiex.write_bd import FOURTH_DIMENSION, REGISTER_FIELDS,
 from tilewright.passes.sequence.limit_checks import LimitChecks
 from tilewright.passes.sequence.transfer_fields import Transfer
 from tilewright.rewrite.emitter import Emitter, Number, known
-from tilewright.rewrite.numbers import Numbers
+from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.txn.host_buffers import largest_offset
 
 FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION

@@ -46,8 +46,8 @@ from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
+from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.legalization import convert
-from tilewright.rewrite.numbers import Numbers
 
 GLOBAL_PREFIX = "blockwrite_data_"
 

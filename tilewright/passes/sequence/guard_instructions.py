@@ -29,8 +29,8 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, known
+from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
-from tilewright.rewrite.numbers import Numbers
 from tilewright.txn.host_buffers import largest_offset
 
 MAX_TOKEN_FIELD = 0xFF  # what the command processor has for each number of a wait

@@ -17,7 +17,7 @@ from tilewright.dialects.aiex.tasks import DmaBdPoolPopOp
 from tilewright.dialects.aiex.write_bd import field_violation
 from tilewright.ir.diagnostics import emit_warning, fail_op
 from tilewright.rewrite.emitter import Number, known
-from tilewright.rewrite.numbers import Condition, Numbers
+from tilewright.rewrite.exact_arithmetic import Condition, Numbers
 
 MAX_COUNT = (1 << 31) - 1  # what sizes are held to where no field limits them
 MAX_ROW = (1 << 32) - 1  # the same for the product of two, so that 64 bits hold that of three

@@ -16,12 +16,12 @@ from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_o
 from tilewright.dialects.aie.sequence import BdChainOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.bd_chains import DmaStartBdChainForOp, DmaStartBdChainOp, StartedChain
-from tilewright.dialects.aiex.canonicalization import DropEmptyBlocks
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp, DmaStartTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import Config, rewrite
+from tilewright.rewrite.folding.aiex import DropEmptyBlocks
 
 
 class StartChainToTask(RewritePattern):

@@ -9,7 +9,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.canonicalization import DropRepeatedLoad
 from tilewright.dialects.aiex.configure import ConfigureOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp, NpuLoadPdiOp
 from tilewright.ir.diagnostics import fail
@@ -17,8 +16,8 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.sequence_calls import check_calls, check_references, reaches_cycle
-from tilewright.rewrite.sequence_inlining import InlineRun
+from tilewright.rewrite.folding.aiex import DropRepeatedLoad
+from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, reaches_cycle
 
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
 

@@ -10,7 +10,7 @@ from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, Hardw
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, MAX_ROW, LimitChecks, upper_bound
 from tilewright.rewrite.emitter import Number
-from tilewright.rewrite.numbers import Condition, Numbers
+from tilewright.rewrite.exact_arithmetic import Condition, Numbers
 
 MAX_VALUE = (1 << 63) - 1
 

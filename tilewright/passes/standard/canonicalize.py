@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.canonicalization import FunctionPattern, patterns_of
-from tilewright.rewrite.driver import Config, Simplify, rewrite_with
+from tilewright.rewrite.driver import CANONICALIZE, Simplify, rewrite_with
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,9 @@ class CanonicalizePass(Pass):
     enable_patterns: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        config = Config(
+        config = replace(
+            CANONICALIZE,
             top_down=self.top_down,
-            fold=True,
-            remove_dead=True,
-            remove_unreachable=True,
             simplify=Simplify(self.region_simplify),
             max_iterations=None if self.max_iterations < 0 else self.max_iterations,
             max_rewrites=None if self.max_num_rewrites < 0 else self.max_num_rewrites,

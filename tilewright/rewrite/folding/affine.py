@@ -13,12 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.affine_expressions import Flattener, number, shift, substitute
 from tilewright.rewrite.folding.affine_maps import MapAndOperands, constant_bound
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
-from tilewright.rewrite.folding.constants import INDEX, index_attr, scalar_int
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import IN_PLACE, INDEX, Folded, defining, index_attr, scalar_int
 from tilewright.rewrite.folding.memref import skip_casts
 from tilewright.rewrite.folding.regions import has_one_op, only_block, replace_with_region, terminator
 

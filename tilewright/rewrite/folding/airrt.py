@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.airrt.events import AllocOp, DeallocOp, WaitAllOp
 from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
-FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue | Attribute] | None]] = {}
 
 
 def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:

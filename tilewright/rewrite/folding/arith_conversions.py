@@ -13,10 +13,20 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
 from tilewright.rewrite.folding import floats
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded, fold_unary
-from tilewright.rewrite.folding.constants import FloatType, Number, element_type, fits_signed, mask, signed, width_of
+from tilewright.rewrite.folding.constants import (
+    IN_PLACE,
+    FloatType,
+    Folded,
+    Number,
+    defining,
+    element_type,
+    fits_signed,
+    fold_unary,
+    mask,
+    signed,
+    width_of,
+)
 from tilewright.rewrite.folding.floats import format_of
-from tilewright.rewrite.folding.matching import defining
 
 
 def _fold_extension(op: Operation) -> Folded:

@@ -11,10 +11,18 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.arith_integers import operand_if_same
-from tilewright.rewrite.folding.constant_folding import Folded, Rule, fold_binary, fold_unary, folder_with
-from tilewright.rewrite.folding.constants import FloatType, element_type, float_value
+from tilewright.rewrite.folding.constants import (
+    FloatType,
+    Folded,
+    Rule,
+    defining,
+    element_type,
+    float_value,
+    fold_binary,
+    fold_unary,
+    folder_with,
+)
 from tilewright.rewrite.folding.floats import format_of
-from tilewright.rewrite.folding.matching import defining
 
 
 def float_folder(compute: Callable[[float, float], float], *rules: Rule) -> Callable[[Operation], Folded]:

@@ -10,11 +10,15 @@ from typing import Any, cast
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.rewrite.folding.constant_folding import Folded, Rule, fold_binary, folder_with
 from tilewright.rewrite.folding.constants import (
+    Folded,
+    Rule,
     constant_of,
+    defining,
     fits_signed,
+    fold_binary,
     fold_elements,
+    folder_with,
     int_bits,
     is_all_ones,
     is_one,
@@ -24,7 +28,6 @@ from tilewright.rewrite.folding.constants import (
     width_of,
     zero_attr,
 )
-from tilewright.rewrite.folding.matching import defining
 
 
 def int_folder(compute: Callable[[int, int, int], int | None], *rules: Rule) -> Callable[[Operation], Folded]:

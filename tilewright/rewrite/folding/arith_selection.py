@@ -9,18 +9,21 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded, fold_binary, is_poison
 from tilewright.rewrite.folding.constants import (
+    IN_PLACE,
+    Folded,
     as_float,
     bool_attr,
     constant_of,
+    defining,
+    fold_binary,
     fold_elements,
     int_width,
     is_one,
+    is_poison,
     is_zero,
     width_of,
 )
-from tilewright.rewrite.folding.matching import defining
 from tilewright.rewrite.folding.predicates import EQ, NE, SGE, SLE, SWAPPED, UGE, ULE, compare, compare_floats
 
 

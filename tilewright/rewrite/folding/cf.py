@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import arith
 from tilewright.dialects.cf import BranchOp, ConditionalBranchOp, SwitchOp, case_numbers
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding.constants import bool_attr, constant_bits, constant_of, is_one, mask, signed, width_of
 

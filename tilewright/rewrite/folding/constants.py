@@ -1,4 +1,4 @@
-"""Constant attributes as numbers, and numbers as constant attributes.
+"""Constants: attributes as numbers, numbers as attributes, results computed from constant operands.
 
 Integers are handled as bit patterns: a Python int in `[0, 2**width)`, where `index` is 64 bits wide. `signed` reads one
 as two's complement.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects import builtin
+from xdsl.dialects import builtin, ub
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 
 from tilewright.rewrite.effects import facts_of
@@ -256,3 +256,57 @@ def dense_attr(numbers: Sequence[int | float], type: Attribute) -> Attribute:
         width = cast(int, width_of(element))
         values = [signed(int(number) & mask(width), width) for number in numbers]
     return DenseIntOrFPElementsAttr.from_list(cast(Any, type), values)
+
+
+Folded: TypeAlias = "Sequence[SSAValue | Attribute] | None"
+"""What an operation folds to: a replacement for each result, none if it was changed in place; None if it stays."""
+IN_PLACE: Folded = ()
+Rule: TypeAlias = "Callable[[Any, Attribute | None], Folded]"
+"""What an operation folds to, given it and the constant on its right."""
+
+
+def is_poison(attribute: Attribute | None) -> bool:
+    return isinstance(attribute, ub.PoisonAttr)
+
+
+def folder_with(rules: Sequence[Rule], otherwise: Callable[[Operation], Folded]) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` that tries `rules`, in order, before anything else."""
+
+    def folder(op: Operation) -> Folded:
+        rhs = constant_of(op.operands[1])
+        for rule in rules:
+            folded = rule(op, rhs)
+            if folded is not None:
+                return folded
+        return otherwise(op)
+
+    return folder
+
+
+def fold_unary(op: Operation, compute: Callable[[Any], Number | None]) -> Folded:
+    """Compute the result of `op`, an integer as bits, from its constant operand."""
+    return _fold_constants(op, lambda numbers: compute(numbers[0]))
+
+
+def fold_binary(op: Operation, compute: Callable[[Any, Any], Number | None]) -> Folded:
+    """Compute the result of `op`, an integer as bits, from its constant operands."""
+    return _fold_constants(op, lambda numbers: compute(numbers[0], numbers[1]))
+
+
+def _fold_constants(op: Operation, compute: Callable[[Sequence[Any]], Number | None]) -> Folded:
+    attributes = [constant_of(operand) for operand in op.operands]
+    for attribute in attributes:
+        if is_poison(attribute):
+            return (cast(Attribute, attribute),)
+    if any(attribute is None for attribute in attributes):
+        return None
+    folded = fold_elements(attributes, op.results[0].type, compute)
+    return None if folded is None else (folded,)
+
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def defining(value: SSAValue, cls: type[OpT]) -> OpT | None:
+    """The operation that defines `value`, if it is a `cls`."""
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, cls) else None

@@ -9,20 +9,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
-from tilewright.rewrite.folding.constant_folding import Folded
 from tilewright.rewrite.folding.constants import (
     INDEX,
     INDEX_WIDTH,
+    Folded,
     as_integer_type,
     bool_attr,
     constant_bits,
     constant_of,
+    defining,
     int_attr,
     int_width,
     mask,
     signed,
 )
-from tilewright.rewrite.folding.matching import defining
 from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, PREDICATES, SGE, SGT, SLT, UGT, ULT, compare
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]

@@ -14,11 +14,9 @@ from xdsl.rewriter import InsertPoint
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp, ViewOp
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.emitter import constant_op
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
-from tilewright.rewrite.folding.constants import constant_of, index_attr, scalar_int
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import IN_PLACE, Folded, constant_of, defining, index_attr, scalar_int
 from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.strided_views import (
     Mixed,

@@ -3,28 +3,287 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
 from tilewright.dialects import cf
+from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.scf import ConditionOp, ForallOp
+from tilewright.rewrite.control_flow import sizes_attr
+from tilewright.rewrite.emitter import constant_op
 from tilewright.rewrite.folding import region_branches
-from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.folding.constants import TRUE, bool_attr, defining, scalar_int
+from tilewright.rewrite.folding.predicates import INVERTED
 from tilewright.rewrite.folding.regions import (
     has_one_op,
     is_defined_in,
+    is_inside,
     only_block,
+    recreate,
     replace_with_region,
+    take_contents,
     terminator,
 )
 from tilewright.rewrite.folding.scf_if import IF_PATTERNS, fold_if
-from tilewright.rewrite.folding.scf_parallel import FORALL_PATTERNS, PARALLEL_PATTERNS
-from tilewright.rewrite.folding.scf_while import WHILE_PATTERNS
-from tilewright.rewrite.folding.trip_counts import trip_count
+from tilewright.rewrite.folding.strided_views import Mixed, mixed, static, with_constants
+from tilewright.rewrite.unrolling import trip_count
+
+
+def _condition(op: scf.WhileOp) -> scf.ConditionOp:
+    return cast(scf.ConditionOp, terminator(op.before_region))
+
+
+def propagate_true(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+    """The body runs only where the condition holds."""
+    condition = _condition(op)
+    known: SSAValue | None = None
+    for value, argument in zip(condition.args, only_block(op.after_region).args, strict=True):
+        if value is condition.condition and argument.first_use is not None:
+            known = known or rewriter.insert(constant_op(TRUE)).results[0]
+            rewriter.replace_all_uses_with(argument, known)
+
+
+def decide_comparisons(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+    """In the body, the comparison that is the loop's condition is true, and its opposite false."""
+    condition = _condition(op)
+    compared = defining(condition.condition, arith.CmpiOp)
+    if compared is None:
+        return
+    for value, argument in zip(condition.args, only_block(op.after_region).args, strict=True):
+        for side in (0, 1):
+            if value is not compared.operands[side]:
+                continue
+            for use in tuple(argument.uses):
+                again = use.operation
+                if not isinstance(again, arith.CmpiOp) or again.operands[1 - side] is not compared.operands[1 - side]:
+                    continue
+                predicates = compared.predicate.value.data, again.predicate.value.data
+                if predicates[0] == predicates[1] or INVERTED[predicates[0]] == predicates[1]:
+                    rewriter.replace(again, constant_op(bool_attr(predicates[0] == predicates[1])))
+
+
+def align_arguments(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+    """Pass on the arguments of the condition region in their own order."""
+    condition = _condition(op)
+    arguments, passed = tuple(only_block(op.before_region).args), tuple(condition.args)
+    if arguments == passed or len(arguments) != len(passed) or set(arguments) != set(passed):
+        return
+    position = {value: index for index, value in enumerate(arguments)}
+    order = [position[cast(BlockArgument, value)] for value in passed]
+    new_condition = ConditionOp.create(operands=(condition.condition, *arguments))
+    rewriter.replace(condition, new_condition)
+    new = rewriter.insert(
+        recreate(op, result_types=[a.type for a in arguments], regions=(take_contents(op.before_region), Region()))
+    )
+    body = take_contents(op.after_region)
+    block = only_block(body)
+    old_arguments = tuple(block.args)
+    for index, argument in enumerate(arguments):
+        block.insert_arg(argument.type, index)
+    for index, old in zip(order, old_arguments, strict=True):
+        rewriter.replace_all_uses_with(old, block.args[index])
+    for old in reversed(old_arguments):
+        block.erase_arg(old)
+    body.move_blocks(new.regions[1])
+    rewriter.replace(op, (), [new.results[index] for index in order])
+
+
+def sink_if(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
+    """An if on the loop's own condition, last before it is tested, belongs to the body."""
+    condition = _condition(op)
+    branch = condition.prev_op
+    if not isinstance(branch, scf.IfOp) or branch.cond is not condition.condition:
+        return
+    if branch.false_region.first_block is not None and not has_one_op(branch.false_region.first_block):
+        return
+    arguments = only_block(op.after_region).args
+    for value, argument in zip(tuple(condition.args), arguments, strict=True):
+        if isinstance(value, OpResult) and value.op is branch:
+            rewriter.replace_all_uses_with(value, terminator(branch.false_region).operands[value.index])
+            rewriter.replace_all_uses_with(argument, terminator(branch.true_region).operands[value.index])
+    needed = _values_from_outside(branch.true_region, op.before_region)
+    types = [*(result.type for result in op.results), *(value.type for value in needed)]
+    new = cast(scf.WhileOp, rewriter.insert(recreate(op, result_types=types)))
+    body = only_block(new.after_region)
+    passed = [body.insert_arg(value.type, len(body.args)) for value in needed]
+    condition.operands = (*condition.operands, *needed)
+    rewriter.notify_op_modified(condition)
+    then = branch.true_region
+    for value, argument in zip(needed, passed, strict=True):
+        rewriter.replace_uses_with_if(value, argument, lambda use: is_inside(use.operation, then))
+    rewriter.erase(terminator(then))
+    rewriter.inline_block(only_block(then), InsertPoint.at_start(body))
+    rewriter.erase(branch)
+    rewriter.replace(op, (), new.results[: len(op.results)])
+
+
+def _values_from_outside(region: Region, within: Region) -> list[SSAValue]:
+    """What the operations in `region` use of the values defined around it, but still in `within`."""
+    found: dict[SSAValue, None] = {}
+    for op in region.walk(region_first=True):
+        for value in op.operands:
+            if is_defined_in(value, within) and not is_defined_in(value, region):
+                found[value] = None
+    return list(found)
+
+
+WHILE_PATTERNS = (propagate_true, decide_comparisons, align_arguments, sink_if)
+
+
+def drop_single_iterations(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
+    """A dimension that runs once is no dimension; a loop with one that never runs is no loop."""
+    bounds = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
+    counts = [trip_count(*bound) for bound in bounds]
+    if 0 in counts:
+        rewriter.replace(op, (), op.initVals)
+        return
+    if 1 not in counts:
+        return
+    arguments = only_block(op.body).args
+    kept = [index for index, count in enumerate(counts) if count != 1]
+    for argument, (lower, _, _), count in zip(arguments, bounds, counts, strict=True):
+        if count == 1:
+            rewriter.replace_all_uses_with(argument, lower)
+    if not kept:
+        _inline_body(op, rewriter)
+        return
+    for index in reversed(range(len(counts))):
+        if index not in kept:
+            only_block(op.body).erase_arg(only_block(op.body).args[index])
+    new = _make_parallel(op, [bounds[index] for index in kept], op.initVals, take_contents(op.body))
+    rewriter.replace(op, new)
+
+
+def _make_parallel(
+    op: scf.ParallelOp, bounds: Sequence[Sequence[SSAValue]], initial: Sequence[SSAValue], body: Region
+) -> Operation:
+    count = len(bounds)
+    operands = [bound[which] for which in range(3) for bound in bounds]
+    properties = {**op.properties, "operandSegmentSizes": sizes_attr([count, count, count, len(initial)])}
+    types = [value.type for value in initial]
+    return type(op).create(operands=(*operands, *initial), result_types=types, properties=properties, regions=(body,))
+
+
+def _inline_body(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
+    """Put the body, and the reductions at its end, in place of a loop that runs once."""
+    body = only_block(op.body)
+    reduce = cast(scf.ReduceOp, terminator(op.body))
+    results: list[SSAValue] = []
+    while body.first_op is not reduce:
+        first = body.first_op
+        assert first is not None
+        first.detach()
+        rewriter.insert(first, InsertPoint.before(op))
+    for region, initial, value in zip(reduce.reductions, op.initVals, reduce.args, strict=True):
+        last = terminator(region)
+        rewriter.inline_block(only_block(region), InsertPoint.before(op), (initial, value))
+        results.append(last.operands[0])
+        rewriter.erase(last)
+    rewriter.replace(op, (), results)
+
+
+def merge_nested(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
+    """A loop that holds nothing but another one is a loop of more dimensions."""
+    outer = only_block(op.body)
+    inner = outer.first_op
+    if not isinstance(inner, scf.ParallelOp) or inner.next_op is not outer.last_op:
+        return
+    if op.initVals or inner.initVals or any(value in outer.args for value in inner.operands):
+        return
+    bounds = [
+        *zip(op.lowerBound, op.upperBound, op.step, strict=True),
+        *zip(inner.lowerBound, inner.upperBound, inner.step, strict=True),
+    ]
+    body = take_contents(inner.body)
+    block = only_block(body)
+    for index, argument in enumerate(outer.args):
+        rewriter.replace_all_uses_with(argument, block.insert_arg(argument.type, index))
+    rewriter.replace(op, _make_parallel(op, bounds, (), body))
+
+
+PARALLEL_PATTERNS = (drop_single_iterations, merge_nested)
+
+
+def _forall_bounds(op: ForallOp) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
+    """Lower bounds, upper bounds and steps."""
+    return (
+        mixed(op.static_lower_bound, op.dynamic_lower_bound),
+        mixed(op.static_upper_bound, op.dynamic_upper_bound),
+        mixed(op.static_step, op.dynamic_step),
+    )
+
+
+def _set_forall_bounds(op: ForallOp, lists: Sequence[Sequence[Mixed]]) -> None:
+    dynamic = [[value for value in values if isinstance(value, SSAValue)] for values in lists]
+    outputs = tuple(op.outputs)
+    for name, values in zip(("staticLowerBound", "staticUpperBound", "staticStep"), lists, strict=True):
+        op.properties[name] = DenseArrayBase.from_list(i64, static(values))
+    op.operands = (*(value for values in dynamic for value in values), *outputs)
+    op.properties["operandSegmentSizes"] = sizes_attr([*map(len, dynamic), len(outputs)])
+
+
+def forall_with_constants(op: ForallOp, rewriter: PatternRewriter) -> None:
+    """Bounds that are constants are numbers."""
+    lists = _forall_bounds(op)
+    for index, values in enumerate(lists):
+        known = with_constants(values, allow_negative=True)
+        if static(known) != static(values):
+            _set_forall_bounds(op, [known if i == index else old for i, old in enumerate(lists)])
+            rewriter.notify_op_modified(op)
+            return
+
+
+def _forall_counts(op: ForallOp) -> list[int | None]:
+    return [trip_count(*bound) for bound in zip(*_forall_bounds(op), strict=True)]
+
+
+def drop_single_threads(op: ForallOp, rewriter: PatternRewriter) -> None:
+    """A dimension of one thread is no dimension, unless it is mapped to hardware."""
+    if op.mapping is not None and len(op.mapping.data):
+        return
+    counts = _forall_counts(op)
+    if 0 in counts:
+        rewriter.replace(op, (), op.outputs)
+        return
+    if 1 not in counts or op.outputs:
+        return
+    _use_lower_bounds(op, counts, rewriter)
+    body = only_block(op.body)
+    kept = [index for index, count in enumerate(counts) if count != 1]
+    if not kept:
+        last = terminator(op.body)
+        rewriter.inline_block(body, InsertPoint.before(op))
+        rewriter.erase(last)
+        rewriter.erase(op)
+        return
+    for index in reversed(range(len(counts))):
+        if index not in kept:
+            body.erase_arg(body.args[index])
+    new = cast(ForallOp, recreate(op))
+    _set_forall_bounds(new, [[values[index] for index in kept] for values in _forall_bounds(op)])
+    rewriter.replace(op, new)
+
+
+def _use_lower_bounds(op: ForallOp, counts: Sequence[int | None], rewriter: PatternRewriter) -> None:
+    for argument, lower, count in zip(only_block(op.body).args, _forall_bounds(op)[0], counts, strict=False):
+        if count == 1 and argument.first_use is not None:
+            value = lower if isinstance(lower, SSAValue) else rewriter.insert(constant_op(lower, INDEX)).results[0]
+            rewriter.replace_all_uses_with(argument, value)
+
+
+def use_constant_index(op: ForallOp, rewriter: PatternRewriter) -> None:
+    """Where a dimension has one thread, its index is known."""
+    _use_lower_bounds(op, _forall_counts(op), rewriter)
+
+
+FORALL_PATTERNS = (forall_with_constants, drop_single_threads, use_constant_index)
+
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 

@@ -13,8 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tilewright.dialects import arith
 from tilewright.dialects.scf import IfOp, YieldOp
 from tilewright.rewrite.emitter import constant_op
-from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, is_one
-from tilewright.rewrite.folding.matching import defining
+from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, defining, is_one
 from tilewright.rewrite.folding.regions import (
     has_one_op,
     is_inside,

@@ -11,7 +11,7 @@ from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects._strides import strided_form
-from tilewright.rewrite.branches import sizes_attr
+from tilewright.rewrite.control_flow import sizes_attr
 from tilewright.rewrite.folding.constants import scalar_int
 
 Mixed: TypeAlias = "int | SSAValue"

@@ -20,16 +20,17 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects.vector import BroadcastOp, ExtractOp
 from tilewright.dialects.vector.shape import ShapeCastOp, TransposeOp
-from tilewright.rewrite.folding.constant_folding import IN_PLACE, Folded
 from tilewright.rewrite.folding.constants import (
+    IN_PLACE,
+    Folded,
     as_dense,
     as_scalar,
     constant_of,
+    defining,
     elements_of,
     number_attr,
     splat_attr,
 )
-from tilewright.rewrite.folding.matching import defining
 
 Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 

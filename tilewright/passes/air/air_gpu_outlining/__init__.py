@@ -23,7 +23,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
 from tilewright.passes.air.air_gpu_outlining.linalg_loops import lower_linalg
-from tilewright.passes.standard.lower_affine import LowerAffinePass
+from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
@@ -39,7 +39,7 @@ class AirGpuOutliningPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
         _check_is_lowered(op)
-        LowerAffinePass().apply(ctx, op)
+        lower_affine(op)
         lower_linalg(op)
         lower_structured_control(op)
         names = {name for child in op.body.block.ops if (name := symbol_name(child)) is not None}

@@ -21,7 +21,7 @@ from tilewright.passes.air.shim.patterns import Limits
 from tilewright.passes.air.shim.wrapping import acting_ops, counting_of, wrap_loop
 from tilewright.rewrite.canonicalization import FunctionPattern, patterns_of
 from tilewright.rewrite.driver import Config, rewrite_with
-from tilewright.rewrite.folding.air_bodies import fold_execute
+from tilewright.rewrite.folding.air import fold_execute
 from tilewright.rewrite.folding.air_tokens import fold_wait_all
 from tilewright.rewrite.folding.regions import only_block
 from tilewright.rewrite.unrolling import loops_innermost_first

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import fail_op
-from tilewright.rewrite.branches import (
+from tilewright.rewrite.control_flow import (
     has_one_block,
     is_branch,
     post_order,

@@ -44,7 +44,7 @@ from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChec
 from tilewright.passes.sequence.transfer_fields import Transfer
 from tilewright.passes.sequence.upstream_descriptor import RuntimePattern, UpstreamDescriptor, argument_offset
 from tilewright.rewrite.emitter import Emitter, Number, known
-from tilewright.rewrite.numbers import Numbers
+from tilewright.rewrite.exact_arithmetic import Numbers
 
 
 class TaskDescriptor:

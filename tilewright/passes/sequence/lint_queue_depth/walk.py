@@ -17,7 +17,7 @@ from tilewright.passes.sequence.lint_queue_depth.instructions import INSTRUCTION
 from tilewright.passes.sequence.lint_queue_depth.state import LintState, Thing
 from tilewright.passes.sequence.lint_queue_depth.tasks import TASKS
 from tilewright.rewrite.folding.regions import only_block, terminator
-from tilewright.rewrite.folding.trip_counts import trip_count
+from tilewright.rewrite.unrolling import trip_count
 
 ACTS = {**INSTRUCTIONS, **TASKS}
 Things = frozenset[Thing]

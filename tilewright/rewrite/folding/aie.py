@@ -1,4 +1,4 @@
-"""Canonicalization of locks, channels and descriptors."""
+"""Canonical forms of locks, channels and descriptors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _fold(entry: SSAValue | int | None) -> SSAValue | int | None:
 
 
 def _fold_count(value: SSAValue | None) -> SSAValue | int | None:
-    """A number that its 32 bits cannot hold stays a value, for whoever lowers it to refuse."""
+    """A number that its 32 bits cannot hold stays a value, for its lowering to refuse."""
     number = _fold(value)
     return number if number is None or isinstance(number, SSAValue) or -(1 << 31) <= number < 1 << 32 else value
 
@@ -165,3 +165,10 @@ def _rebuild(
     op.properties["operandSegmentSizes"] = segments(1, *counts)
     rewriter.notify_op_modified(op)
     rewriter.has_done_action = True
+
+
+PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
+    "aie.dma_bd": (ConstantToStatic(), ContiguousToLinear()),
+    "aie.dma_start": (RepeatedChainToOne(),),
+    "aie.use_lock": (DropEmptyAcquire(),),
+}

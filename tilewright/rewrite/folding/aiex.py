@@ -1,12 +1,13 @@
-"""Patterns that bring operations of the dialect to canonical form."""
+"""Canonical forms of the `aiex` dialect: transfers, loads of device images, tasks."""
+
+from __future__ import annotations
 
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilewright.dialects.aie.core import EndOp
-
-from .firmware import NpuLoadPdiOp
-from .memcpy import NpuDmaMemcpyNdOp
-from .tasks import DmaConfigureTaskOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 
 INT64_LIMIT = 1 << 63  # the attributes of a transfer hold 64 bits with sign
 
@@ -46,3 +47,10 @@ class DropEmptyBlocks(RewritePattern):
                     rewriter.replace(leads_here, EndOp())
                 rewriter.erase(end)
                 op.body.erase_block(block)
+
+
+PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
+    "aiex.dma_configure_task": (DropEmptyBlocks(),),
+    "aiex.npu.dma_memcpy_nd": (LinearizeContiguousTransfer(),),
+    "aiex.npu.load_pdi": (DropRepeatedLoad(),),
+}
