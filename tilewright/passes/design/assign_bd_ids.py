@@ -54,6 +54,7 @@ def _descriptors(dma: DmaBody) -> Iterator[ChannelBd]:
     regions = [op for op in dma.ops if isinstance(op, DmaOp)]
     for op in regions:
         bds = [bd for region in op.bds if (bd := _descriptor_in(region.block)) is not None]
+        # The last descriptor of a loop leads back to the first.
         after = [*bds[1:], *(bds[:1] if op.loop.value.data else ())]
         yield from (ChannelBd(bd, op.channel.number, next) for bd, next in zip_longest(bds, after))
     if regions:

@@ -36,7 +36,7 @@ class CoreFiles:
         (self.merged if artifact.is_merged else self.linked)[artifact.path] = None
 
     def write(self) -> None:
-        self.core.link_with = None
+        self.core.link_with = None  # its file is in the list now
         if self.linked:
             self.core.link_files = ArrayAttr(map(StringAttr, self.linked))
         if self.merged:

@@ -52,9 +52,7 @@ class _Cores:
 
     def tile(self, call: func.CallOp, place: TileId) -> TileOp:
         if place not in self.tiles:
-            tile = TileOp(*place)
-            Emitter.at_start(self.device.body, call.location).insert(tile)
-            self.tiles[place] = tile
+            self.tiles[place] = Emitter.at_start(self.device.body, call.location).insert(TileOp(*place))
         return self.tiles[place]
 
     def place(self, call: func.CallOp, callee: func.FuncOp, tile: TileOp) -> None:

@@ -63,7 +63,7 @@ class _Groups:
 
     def find(self, number: int) -> int:
         while self._parent[number] != number:
-            self._parent[number] = number = self._parent[self._parent[number]]
+            self._parent[number] = number = self._parent[self._parent[number]]  # path halving
         return number
 
     def join(self, first: int, second: int) -> None:
@@ -79,13 +79,8 @@ class _Broadcast:
     cycles: set[int] = field(default_factory=set[int])
     consumers: list[SSAValue] = field(default_factory=list[SSAValue])
 
-    @property
-    def shape(self) -> tuple[Attribute, int, int]:
-        """What the parts of one broadcast have in common."""
-        return _shape(self.first)
-
     def takes(self, fifo: ObjectFifoOp) -> bool:
-        return self.shape == _shape(fifo) and set(self.consumers).isdisjoint(fifo.consumers)
+        return _shape(self.first) == _shape(fifo) and set(self.consumers).isdisjoint(fifo.consumers)
 
     def check(self, trips: int) -> None:
         depth = self.first.depths[0]
@@ -102,6 +97,7 @@ class _Broadcast:
 
 
 def _shape(fifo: ObjectFifoOp) -> tuple[Attribute, int, int]:
+    """What the parts of one broadcast have in common."""
     return fifo.fifo_type, fifo.depths[0], _repeats(fifo)
 
 

@@ -6,13 +6,11 @@ they were. Unrolled that often, the counters fold to constants; what they chose 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import scf
@@ -21,7 +19,8 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
+from tilewright.passes.design import DevicePass
+from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.rewrite.constant_propagation import propagate_constants
 from tilewright.rewrite.driver import canonicalize
 from tilewright.rewrite.unrolling import (
@@ -32,14 +31,10 @@ from tilewright.rewrite.unrolling import (
     unroll_by,
 )
 
-UNROLL_HINT = "aie.unroll_hint"
-"""On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
-
 
 @dataclass(frozen=True)
-class ObjectFifoUnrollPass(Pass):
+class ObjectFifoUnrollPass(DevicePass):
     name = "aie-objectFifo-unroll"
-    anchor = "aie.device"
 
     default_dynamic: bool = field(
         default=False, metadata={"help": "leave loops rolled in cores that do not say dynamic_objfifo_lowering"}
@@ -49,16 +44,15 @@ class ObjectFifoUnrollPass(Pass):
         metadata={"help": "copy the first iteration out where lock values become constants: true, false, auto"},
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        peels = self._peels(op)
-        for core in _cores(op):
+    def apply_to(self, device: DeviceOp) -> None:
+        peels = self._peels(device)
+        for core in _cores(device):
             _unroll_core(core, is_dynamic=_is_dynamic(core, self.default_dynamic))
-        _fold(ctx, op)
+        _fold(device)
         if peels:
-            _peel_loops(ctx, op)
-        _drop_repeated_acquires(op)
-        canonicalize(op)
+            _peel_loops(device)
+        _drop_repeated_acquires(device)
+        canonicalize(device)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -100,7 +94,7 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
     """Unroll a loop by `factor`, and what then remains of it, so that every iteration has its own buffers."""
     count = iterations(loop)
     if count is not None and count <= factor:
-        rest: scf.ForOp | None = loop
+        rest: scf.ForOp | None = loop  # not even one turn
     else:
         rest = unroll_by(loop, factor)
     count = iterations(rest) if rest is not None else None
@@ -108,7 +102,7 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
         unroll(rest, count)
 
 
-def _fold(ctx: Context, device: DeviceOp) -> None:
+def _fold(device: DeviceOp) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
     canonicalize(device)
     propagate_constants(device)
@@ -127,13 +121,13 @@ PEEL_TRIED = "aie.peel_tried"
 """On a loop that has been offered for peeling, which happens once."""
 
 
-def _peel_loops(ctx: Context, device: DeviceOp) -> None:
+def _peel_loops(device: DeviceOp) -> None:
     """Peel loops whose lock values are computed at run time, and keep what makes some of them constants.
 
     Whether it does can only be seen afterwards, so one loop of each core is tried at a time.
     """
     while trials := [trial for core in _cores(device) if (trial := _try_peeling(core)) is not None]:
-        _fold(ctx, device)
+        _fold(device)
         for trial in trials:
             if _runtime_values(trial.core) >= trial.runtime_values:  # nothing gained: the code would only be longer
                 Rewriter.replace_op(trial.core, trial.unpeeled)
@@ -147,6 +141,7 @@ def _try_peeling(core: CoreOp) -> _Trial | None:
     if loop is None:
         return None
     loop.attributes[PEEL_TRIED] = UnitAttr()
+    # Before it is peeled, to be put back if that gains nothing.
     trial = _Trial(core, core.clone(), _runtime_values(core))
     peel_first_iteration(loop)
     return trial
@@ -166,7 +161,7 @@ def _runtime_values(op: Operation) -> int:
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:
     """Remove the acquires of a binary lock that the block has acquired before and not released since."""
-    for block in _blocks(device):
+    for block in (block for op in device.walk() for region in op.regions for block in region.blocks):
         held: set[SSAValue] = set()
         for op in list(block.ops):
             if not isinstance(op, UseLockOp):
@@ -177,9 +172,3 @@ def _drop_repeated_acquires(device: DeviceOp) -> None:
                 if op.lock in held:
                     Rewriter.erase_op(op)
                 held.add(op.lock)
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    for nested in op.walk():
-        for region in nested.regions:
-            yield from region.blocks

@@ -50,7 +50,7 @@ class ProcessWriter:
         function = self._function(process)
         core = self._core(process, fifo)
         build = Emitter.at_start(core.body.blocks[-1], process.location)
-        for (acquired, released), calls in groupby(process.steps):
+        for (acquired, released), calls in groupby(process.steps):  # equal steps in a row become a loop
             count = len(list(calls))
             inner = _loop(build, count) if count > 1 else build
             _step(inner, process, fifo, function, acquired, released)

@@ -33,7 +33,7 @@ def _place_fields(config: TraceConfigOp, unit: EventUnit) -> None:
     """Give each write of a field the mask of the field, and its value the place of it."""
     masters = _master_ports(config)
     for write in config.writes:
-        if write.field is None or write.mask is not None:
+        if write.field is None or write.mask is not None:  # a whole register, or packed already
             continue
         register, name = write.reg_name.data, write.field.data
         if unit.register(register) is None:

@@ -79,6 +79,7 @@ class _Fields:
         for port in self.trace.ops_of(TracePortOp):
             yield from self._port(port)
         for slot, event in enumerate(self.trace.ops_of(TraceEventOp)):
+            # refuses what the unit does not know; the name is written
             event_number(event, self.unit, event.event.event_name)
             register = f"Trace_Event{slot // SLOTS_PER_REGISTER}"
             yield self._write(register, f"Trace_Event{slot}", event.event.text, event.event.event_name)
@@ -94,6 +95,7 @@ class _Fields:
         slot = op.slot.value.data
         for event in (op.event_a, op.event_b):
             event_number(op, self.unit, event.event_name)
+        # The third combo has no inputs of its own, so that nothing is written for it here.
         for which, field, event in zip("AB", COMBO_INPUTS.get(slot, ()), (op.event_a, op.event_b), strict=False):
             yield self._write("Combo_event_inputs", field, event.text, f"combo{slot} event{which}", op)
         logic = enum_value(ComboLogic, op.logic)

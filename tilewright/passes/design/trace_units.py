@@ -43,7 +43,7 @@ class RegisterWriter(Emitter):
     """Writes registers at a point of a sequence, the constants of each write before it."""
 
     def write(self, tile: TileId, offset: int, value: int) -> None:
-        self.insert(NpuWrite32Op(*self.constants(offset, value), *tile))
+        self.insert(NpuWrite32Op(self.constant(offset), self.constant(value), *tile))
 
     def write_masked(self, tile: TileId, offset: int, value: int, mask: int) -> None:
-        self.insert(NpuMaskWrite32Op(*self.constants(offset, value, mask), *tile))
+        self.insert(NpuMaskWrite32Op(self.constant(offset), self.constant(value), self.constant(mask), *tile))

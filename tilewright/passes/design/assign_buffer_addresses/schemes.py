@@ -42,7 +42,7 @@ def allocate_in_banks(memory: TileMemory) -> bool:
     if banks.place_given() and banks.are_kept() and banks.place_others(free) and is_sound(memory):
         return True
     for buffer in free:
-        buffer.address = buffer.mem_bank = None
+        buffer.address = buffer.mem_bank = None  # basic-sequential may be next, and starts afresh
     return False
 
 

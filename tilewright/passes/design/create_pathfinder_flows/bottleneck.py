@@ -48,7 +48,7 @@ def check_capacity(grid: Grid, nets: Sequence[Net]) -> None:
     lines = [(axis, line) for axis, size in enumerate((grid.model.columns, grid.model.rows)) for line in range(1, size)]
     for (axis, line), upwards in product(lines, (True, False)):
         trips = [trip for net in nets if (trip := _across(net, axis, line, upwards=upwards))]
-        if len(trips) > FEWEST_LINKS:
+        if len(trips) > FEWEST_LINKS:  # fewer fit between any two tiles
             _check_trips(grid, trips)
 
 

@@ -15,7 +15,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 
-CIRCUITS = -1
+CIRCUITS = -1  # the group of all circuits, which never share links
 AnyFlowOp: TypeAlias = "FlowOp | PacketFlowOp"
 
 
@@ -84,7 +84,11 @@ def requests_of(device: DeviceOp) -> list[Request]:
     """Every pair of source and destination in a design, packets first."""
     ops = list(device.body.ops)
     packets = [request for op in ops if isinstance(op, PacketFlowOp) for request in _of_packet_flow(op)]
-    return packets + [_of_flow(op) for op in ops if isinstance(op, FlowOp)]
+    return packets + [
+        Request(_endpoint(op, op.source, op.source_port), _endpoint(op, op.dest, op.dest_port), None, op)
+        for op in ops
+        if isinstance(op, FlowOp)
+    ]
 
 
 def _of_packet_flow(op: PacketFlowOp) -> Iterator[Request]:
@@ -92,10 +96,6 @@ def _of_packet_flow(op: PacketFlowOp) -> Iterator[Request]:
     for dest in op.ports_of(PacketDestOp):
         for source in sources:
             yield Request(source, _endpoint(op, dest.tile, dest.port), op.packet_id.value.data, op)
-
-
-def _of_flow(op: FlowOp) -> Request:
-    return Request(_endpoint(op, op.source, op.source_port), _endpoint(op, op.dest, op.dest_port), None, op)
 
 
 def _endpoint(op: AnyFlowOp, tile: SSAValue, port: Port) -> StreamPort:
@@ -110,11 +110,7 @@ def collect_nets(requests: Iterable[Request]) -> list[Net]:
     nets = _NetCollector()
     for request in requests:
         nets.add(request)
-    return sorted(nets.nets, key=lambda net: (_rank(net), net.source))
-
-
-def _rank(net: Net) -> int:
-    return 0 if net.has_priority else 2 if net.is_circuit else 1
+    return sorted(nets.nets, key=lambda net: (not net.has_priority, net.is_circuit, net.source))
 
 
 def split_by_id(nets: Iterable[Net]) -> list[Net]:

@@ -148,6 +148,7 @@ class _SwitchWriter:
         here = [(arrival, [*outputs]) for arrival, outputs in self.packets.outputs.items() if arrival.port == port]
         ways = [f"{arrival.packet_id} to {'+'.join(f'{o.bundle}:{o.channel}' for o in outs)}" for arrival, outs in here]
         entry = input_port(self.model, self.place, port)
+        # Upstream's error is about the operation that it has only begun.
         op = PacketRulesOp(entry, [])
         op.location = self.packets.first_request(here[-1][0]).op.location
         fail_op(
@@ -276,7 +277,7 @@ class Arbitration:
             select = free[-1] if from_top and arbiter is None else free[0]
         else:
             # None is free: look further than upstream for one that sends to the same outputs.
-            select = self._same_set(outputs)
+            select = next((select for select, other in self.outputs.items() if set(other) == set(outputs)), None)
         if select is None:
             raise NoSelect(arbiter, outputs)
         self.outputs[select] = outputs
@@ -287,9 +288,6 @@ class Arbitration:
         """The first select of an arbiter for any of the outputs: upstream looks no further for one to use again."""
         selects = (select for select in sorted(self.outputs) if select.arbiter == arbiter)
         return next((select for select in selects if set(self.outputs[select]) & set(outputs)), None)
-
-    def _same_set(self, outputs: Sequence[Port]) -> Select | None:
-        return next((select for select, other in self.outputs.items() if set(other) == set(outputs)), None)
 
     def masters(self) -> Mapping[Port, list[Select]]:
         """The selects that send packets to each output."""

@@ -147,6 +147,7 @@ class Router:
         if number in self._leaders:
             path = tree.paths[tree.net.dests[0]]
             trunk = self._trunks.setdefault(self._leaders[number], {})
+            # outputs have odd places
             trunk |= {node: path[index + 1 :] for index, node in enumerate(path) if index % 2}
 
     def _trace(self, number: int, tree: NetTree, node: int, before: list[int], traced: set[int | None]) -> None:

@@ -19,7 +19,7 @@ from tilewright.passes.design.create_pathfinder_flows.switch_settings import (
     check_routes,
 )
 
-ALL_BITS = -1
+ALL_BITS = -1  # a mask under which an id matches only itself
 PATIENCE = 20  # rounds before it is asked whether there is a routing at all
 MAX_ROUNDS = 1000  # upstream's limit
 FAITHFUL_ROUNDS = 100
@@ -77,6 +77,7 @@ def _route(grid: Grid, tree: NetTree) -> NetRoute:
     for node, following in tree.crossings:
         hop = _hop(grid, node, following)
         hops.setdefault(hop.tile, []).append(hop)
+    # every other step is a link
     ways = {dest: [_hop(grid, *step) for step in list(pairwise(path))[::2]] for dest, path in tree.paths.items()}
     return NetRoute(tree.net, dict(sorted(hops.items())), ways)
 

@@ -152,7 +152,7 @@ def walk(
     Data comes out where nothing leads on, and at `ends`, behind which something else may begin.
     """
     result = Walk()
-    waiting = [settings.entries.get(source, source)]
+    waiting = [settings.entries.get(source, source)]  # a shim's DMA comes in through the multiplexer
     while waiting:
         entry = waiting.pop()
         for output in _outputs(settings, entry, packet_id, result):
@@ -272,15 +272,11 @@ def _check_disjoint(
     circuits_first = sorted(walks, key=lambda sender: sender[1] is not None)
     for sender in circuits_first:
         for hop in sorted(walks[sender].hops):
-            for part in _parts(hop):
+            for part in ((hop.tile, hop.source, "in"), (hop.tile, hop.dest, "out")):
                 # Packets may share with packets, so only circuits are entered.
                 other = users.setdefault(part, sender) if sender[1] is None else users.get(part, sender)
                 if other != sender:
                     yield RouteProblem(by_sender[sender][0], f"meets {by_sender[other][0]} at {hop.tile} {hop.dest}")
-
-
-def _parts(hop: SwitchHop) -> tuple[object, object]:
-    return (hop.tile, hop.source, "in"), (hop.tile, hop.dest, "out")
 
 
 def unused_hops(settings: SwitchSettings, model: DeviceModel, requests: Iterable[Request]) -> set[SwitchHop]:

@@ -138,6 +138,7 @@ class SequenceSetup:
         for position, channel in enumerate(self.egress.channels):
             self._receive(begin, channel, self.buffer.offset_bytes + position * self.buffer.channel_bytes)
         if self.signals.starts:
+            # The shim does not hear its own broadcast: its timer waits for the event itself.
             self._reset_timer(begin, self.egress.shim.place, self.shim_unit, START_EVENT)
             self._raise(begin, START_EVENT, self.signals.starts)
         if self.signals.stops:

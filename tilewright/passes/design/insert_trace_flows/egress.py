@@ -64,6 +64,7 @@ def choose_egress(device: DeviceOp, options: EgressOptions, traces: int) -> Egre
     numbers = range(model.num_dma_channels(column, 0, DmaDirection.S2MM))
     if options.channel not in numbers:
         fail(device, f"shim-channel {options.channel} is not one of the {len(numbers)} S2MM channels of a shim tile")
+    # The channel that is asked for comes first, if it is free.
     free = sorted(set(numbers) - used[column], key=lambda number: (number != options.channel, number))
     # the second channel takes the descriptor before
     count = 2 if options.distribute and traces > 1 and options.bd_id > 0 else 1
@@ -160,6 +161,7 @@ def host_buffers(device: DeviceOp) -> list[TraceHostBuffer]:
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     if not sequences:
         fail(device, "aie.trace ops found but no runtime_sequence defined")
+    # If none says anything about traces, the error about that is about the first.
     tracing = [sequence for sequence in sequences if _config(sequence) or _starts_traces(sequence)] or sequences[:1]
     buffers = [_buffer_of(sequence) for sequence in tracing]
     for buffer in buffers[1:]:

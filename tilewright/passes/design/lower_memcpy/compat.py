@@ -31,6 +31,7 @@ from tilewright.passes.design.lower_memcpy.cores import use_lock
 from tilewright.rewrite.emitter import Emitter
 
 CHANNEL = 0
+# The first version never used another channel, nor other descriptors.
 INPUT_BD, OUTPUT_BD = 0, 1
 
 

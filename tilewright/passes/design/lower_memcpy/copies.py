@@ -17,7 +17,7 @@ from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.emitter import known
 
-CORE_DIMENSIONS, MOST_DIMENSIONS = 3, 4
+CORE_DIMENSIONS, MOST_DIMENSIONS = 3, 4  # that DMAs of core tiles, and of others, walk
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
 

@@ -68,7 +68,7 @@ class TokenSimulation:
         """Carry out a sequence. Returns the copy that it awaits in vain, if there is one."""
         self.sent.clear()
         self.done.clear()
-        self.values.update((name, 1) for name in self.starts)
+        self.values.update((name, 1) for name in self.starts)  # as each run of the sequence does
         for copy, is_start in ((step.copy, step.is_start) for step in steps):
             if is_start:
                 for side in copy.sides:

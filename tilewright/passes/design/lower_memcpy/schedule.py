@@ -100,7 +100,7 @@ class CopyScheduler:
                 self._start(self.copies[op])
             elif isinstance(op, scf.ForOp) and op in self.overlapping:
                 self._hand_on(op)
-            elif inner := [self.copies[nested] for nested in _nested_copies(op)]:
+            elif inner := [self.copies[nested] for nested in op.walk() if isinstance(nested, MemcpyOp)]:
                 self.is_straight = False  # what happens is then only known at run time
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
                 for region in op.regions:
@@ -132,6 +132,7 @@ class CopyScheduler:
     def _settle(self, op: Operation, places: set[TileId]) -> None:
         """Wait for what runs on tiles that a loop or a branch uses: what it awaits itself must be its own."""
         for running in list(self.running):
+            # Awaiting one awaits all whose tokens come earlier, so it may be gone from the list.
             if running.places & places and running in self.running:
                 self._await(running, InsertPoint.before(op))
 
@@ -181,6 +182,7 @@ class CopyScheduler:
 
     def _wait(self, copy: TokenCopy, tasks: Sequence[SSAValue], at: InsertPoint) -> None:
         build = Emitter(at, copy.op.location)
+        # The source's task gives no token: it is done when the destinations are.
         for task in tasks[1:]:
             build.insert(DmaAwaitTaskOp(task))
         for task in tasks:
@@ -192,10 +194,6 @@ def _shared_out(values: Sequence[SSAValue], among: Sequence[RunningCopy]) -> lis
     """As many of the values for each as it has tasks, in order."""
     remaining = iter(values)
     return [[next(remaining) for _ in running.tasks] for running in among]
-
-
-def _nested_copies(op: Operation) -> Iterator[MemcpyOp]:
-    return (nested for nested in op.walk() if isinstance(nested, MemcpyOp))
 
 
 def _end_of(block: Block) -> InsertPoint:
@@ -264,10 +262,8 @@ def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iter
 
 def _count(build: Emitter, number: Number) -> Number:
     """An offset or a length, as descriptors take them."""
-    if (value := known(number)) is not None:
-        return value
-    assert isinstance(number, SSAValue)
-    return _wide(build, number) if isinstance(number.type, IndexType) else number
+    is_integer = isinstance(number, SSAValue) and not isinstance(number.type, IndexType)
+    return number if is_integer and known(number) is None else _wide(build, number)
 
 
 def _wide(build: Emitter, number: Number) -> Number:

@@ -26,7 +26,7 @@ from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
 from tilewright.passes.design.lower_memcpy.copies import CopySide, LockName, TokenCopy, TokenLockUse
 
-NEIGHBOUR_COST = 16
+NEIGHBOUR_COST = 16  # a lock in a neighbour, in units of a copy's second choice
 Site: TypeAlias = frozenset[TileId]
 """Tiles that each have a lock for a token: several where a copy has several destinations."""
 
@@ -125,7 +125,7 @@ class TokenSites:
             (side.acquired if is_acquire else side.released).append(lock)
 
         tiles = (frozenset(side.place for side in group if not side.is_host) for group in groups)
-        sites = [site for site in tiles if site]
+        sites = [site for site in tiles if site]  # the host has no locks
         has_choice = len(sites) > 1
         is_going = goes_along and has_choice
         demand = TokenDemand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
@@ -182,6 +182,7 @@ def meeting_sites(demands: Sequence[TokenDemand]) -> list[Site]:
 
 
 def _is_common(site: Site, demands: Sequence[TokenDemand]) -> bool:
+    # several destinations would need a lock each
     return len(site) == 1 and all(site in demand.sites for demand in demands)
 
 

@@ -2,8 +2,8 @@
 
 The steps follow each other: the device is read (`device_fifos`), FIFOs that need a DMA are cut in two, each end gets a
 depth, and ends that meet in a tile share storage (`ends`); storage becomes buffers and locks (`storage`); ends with a
-DMA get channels (`channels`), descriptors (`dma_programs`) and routes (`routes`); and what cores do with FIFOs becomes
-uses of locks and choices between buffers (`core_accesses`, `threading`).
+DMA get channels and flows (`connections`) and descriptors (`dma_programs`); and what cores do with FIFOs becomes
+uses of locks and choices between buffers (`core_accesses`, `carried_counters`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.symbols import FreeNames
 from tilewright.passes.design import DevicePass, append_to
-from tilewright.passes.design.objectfifo_stateful_transform.channels import ChannelAllocator
+from tilewright.passes.design.objectfifo_stateful_transform.connections import (
+    ChannelAllocator,
+    PacketIds,
+    add_circuits,
+    add_packet_flow,
+    name_shim_channel,
+    rename_to_allocations,
+)
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (
     CoreAccesses,
     CoreLowering,
@@ -38,13 +45,6 @@ from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
 from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, DmaPrograms
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, resolve_links
-from tilewright.passes.design.objectfifo_stateful_transform.routes import (
-    PacketIds,
-    add_circuits,
-    add_packet_flow,
-    name_shim_channel,
-    rename_to_allocations,
-)
 from tilewright.passes.design.objectfifo_stateful_transform.storage import StorageBuilder
 
 DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp

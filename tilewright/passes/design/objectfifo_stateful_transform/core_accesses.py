@@ -29,6 +29,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoSubviewAccessOp,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.design.objectfifo_stateful_transform.carried_counters import CounterThreading, Values
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import (
     Access,
     SharedMemory,
@@ -37,7 +38,6 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
 )
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
-from tilewright.passes.design.objectfifo_stateful_transform.threading import Threading, Values
 from tilewright.rewrite.emitter import Emitter
 
 Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
@@ -45,6 +45,7 @@ Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
 
 VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
 UNROLL_HINT = "aie.unroll_hint"
+"""On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
 
 
 class CoreAccesses:
@@ -78,9 +79,7 @@ class CoreAccesses:
             fail_op(op, f"cannot {VERBS[type(op)]} objectfifo stream port", (end.fifo, "the core uses a stream here"))
 
     def _check_subview(self, op: ObjectFifoSubviewAccessOp) -> None:
-        acquire = op.subview.owner
-        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
-        end, _ = self.keys[acquire]
+        end, _ = self.keys[_acquire_of(op)]
         text = "currently cannot access objectFifo used in ObjectFifoLinkOp if"
         if end.link is None:
             return
@@ -111,6 +110,12 @@ class CoreAccesses:
                     "cannot release more elements than are already acquired",
                     (loop, f"each iteration releases {surplus} more elements of @{key[0].name} than it acquires"),
                 )
+
+
+def _acquire_of(op: ObjectFifoSubviewAccessOp) -> ObjectFifoAcquireOp:
+    acquire = op.subview.owner
+    assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
+    return acquire
 
 
 def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
@@ -152,7 +157,7 @@ class CoreLowering:
         entry = self.core.body.blocks[0]
         zero = Emitter.at_start(entry, self.core.location).constant(0)
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
-        threading = Threading(self.counters, changes, self._visit)
+        threading = CounterThreading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
         for op in reversed(self.accesses):  # accesses to elements before the acquires they use
             _erase(op)
@@ -243,9 +248,7 @@ class CoreLowering:
             build.insert(UseLockOp(lock, action, value))
 
     def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
-        acquire = op.subview.owner
-        assert isinstance(acquire, ObjectFifoAcquireOp), "the verifier requires it"
-        end, port = self.keys[acquire]
+        end, port = self.keys[_acquire_of(op)]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
         build = Emitter.before(op)
         oldest = build.value(arith.IndexCastOp(values[Counter(end, port, CounterKind.OLDEST)], INDEX))

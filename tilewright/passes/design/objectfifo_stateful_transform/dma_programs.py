@@ -73,6 +73,7 @@ class DmaPrograms:
             program.body.body.insert_block_before(block, program.end)
         self._start(program, start, blocks[0], end, channel, chain)
         following = [*blocks[1:], *([] if chain.stops else blocks[:1])]
+        # A block more than descriptors if the chain stops: that of aie.end.
         for descriptor, block, next_block in zip(chain.descriptors, blocks, following, strict=False):
             for op in _operations(descriptor, end, packet, next_block):
                 _append(block, op, end.fifo.location)

@@ -204,6 +204,7 @@ class FifoEnds:
         # a negative one is left to us
         pins = fifo.cons_dma_channels.get_values() if fifo.cons_dma_channels is not None else ()
         return FifoEnd(
+            # as in upstream: buffers, locks and their users are named after it
             name=f"{name}_{index}_cons" if len(fifo.consumers) > 1 else f"{name}_cons",
             fifo=fifo,
             port=ObjectFifoPort.Consume,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp
 from random import Random
-from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -47,6 +47,7 @@ class Annealer:
         """The best places that were found; it is an error if they break a limit that placement has to keep."""
         best, best_price = dict(self.state.places), self.state.price()
         price = best_price
+        # Nothing to move, or nothing to gain: then there is nothing to do.
         for temperature in self._temperatures() if self.movable and price.total else ():
             for _ in range(min(max(MOVES_PER_TILE * len(self.movable), FEWEST_MOVES), MOST_MOVES)):
                 price = self._try_move(price, temperature)
@@ -117,7 +118,12 @@ class Annealer:
         for terms, what in ((state.cascades, "cascade"), (state.buffers, "shared-L1 buffer")):
             for (tile, other), gap in zip(terms.items, terms.values, strict=True):
                 if gap:
-                    self._report_gap(tile, other, what)
+                    fail(
+                        tile,
+                        f"found no placement that satisfies {what} adjacency",
+                        (other, "this tile has to be next to it"),
+                        (tile, "another sa-seed may help, or fewer wishes for columns and rows"),
+                    )
         for tile, place in state.places.items():
             if state.loads.missing_channels(place):
                 load = state.loads[place]
@@ -127,14 +133,6 @@ class Annealer:
                     f"{load.inputs} input/{load.outputs} output channels",
                     (tile, "another sa-seed may help, or fewer FIFOs and flows at this tile"),
                 )
-
-    def _report_gap(self, tile: TileLike, other: TileLike, what: str) -> NoReturn:
-        fail(
-            tile,
-            f"found no placement that satisfies {what} adjacency",
-            (other, "this tile has to be next to it"),
-            (tile, "another sa-seed may help, or fewer wishes for columns and rows"),
-        )
 
 
 def _allowed_places(problem: PlacementProblem) -> dict[LogicalTileOp, Sequence[TileId]]:
@@ -285,7 +283,7 @@ class CostTerms(Generic[ItemT, ValueT]):
         self.values = [compute(item) for item in items]
         self._concerned: dict[TileLike, list[int]] = defaultdict(list)
         for number, item in enumerate(items):
-            for tile in set(tiles_of(item)):
+            for tile in set(tiles_of(item)):  # one that is at both ends counts once
                 self._concerned[tile].append(number)
 
         self._old: dict[int, ValueT] = {}

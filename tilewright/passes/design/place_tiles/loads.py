@@ -19,7 +19,7 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
-from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoLinkOp
+from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 
 CHANNEL_COST, KILOBYTE_COST = 20, 30  # more than any wire that breaking a limit could save
@@ -76,6 +76,7 @@ class Loads:
             self._changed.add(charge.place)
 
     def cost(self) -> int:
+        # What a place lacks may be spare in its neighbours, so their costs change too.
         for place in self._changed.union(*(self.neighbours[place] for place in self._changed)):
             self._costs[place] = self._cost_at(place)
         self._changed.clear()
@@ -175,9 +176,6 @@ def shared_place(model: DeviceModel, producer: TileId, consumer: TileId) -> Tile
 
 
 def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
-    links = list(problem.ops(ObjectFifoLinkOp))
-    inputs = {name.root_reference for link in links for name in link.input_names}
-    outputs = {name.root_reference for link in links for name in link.output_names}
     most_held = _most_held(problem)
     found: list[StoredFifo] = []
     for op in problem.ops(ObjectFifoOp):
@@ -189,11 +187,11 @@ def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
             for value, type, depth in zip((op.producer, *op.consumers), types, depths, strict=False)
             if (tile := tile_of(value)) is not None
         ]
-        is_linked = op.sym_name in inputs | outputs
+        is_output = op.sym_name in problem.link_outputs
         if ends:
             producer, *consumers = ends
-            needs_dma = is_linked or _asks_for_dma(op)
-            found.append(StoredFifo(op, producer, tuple(consumers), needs_dma, op.sym_name in outputs))
+            needs_dma = is_output or op.sym_name in problem.link_inputs or _asks_for_dma(op)
+            found.append(StoredFifo(op, producer, tuple(consumers), needs_dma, is_output))
     return found
 
 

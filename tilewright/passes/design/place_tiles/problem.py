@@ -85,6 +85,9 @@ class PlacementProblem:
         self.device = device
         self.model = device.model
         self.tiles = list(self.ops(LogicalTileOp))
+        self.links = list(self.ops(ObjectFifoLinkOp))
+        self.link_inputs = {name.root_reference for link in self.links for name in link.input_names}
+        self.link_outputs = {name.root_reference for link in self.links for name in link.output_names}
         self.buffers = Edges(self._buffer_pairs())
         self.cascades = Edges((tile_of(op.source_tile), tile_of(op.dest_tile)) for op in self.ops(CascadeFlowOp))
         self.core_peers = Edges(self._core_pairs())
@@ -140,23 +143,21 @@ class PlacementProblem:
 
     def _add_fifo_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """Ends at which FIFOs are linked count with the link, not here."""
-        links = list(self.ops(ObjectFifoLinkOp))
-        link_inputs = {name.root_reference for link in links for name in link.input_names}
-        link_outputs = {name.root_reference for link in links for name in link.output_names}
         for fifo in self.ops(ObjectFifoOp):
             producer = tile_of(fifo.producer)
             consumers = map(tile_of, fifo.consumers)
             # Between cores shared memory may do; whether it does depends on their places.
             served = [tile for tile in consumers if not (_is_logical_core(producer) and _is_logical_core(tile))]
-            if fifo.sym_name not in link_inputs:
+            if fifo.sym_name not in self.link_inputs:
                 for consumer in served:
                     if consumer is not None:
                         needs[consumer].inputs += 1
-            if served and producer is not None and fifo.sym_name not in link_outputs:
+            if served and producer is not None and fifo.sym_name not in self.link_outputs:
                 needs[producer].outputs += 1
 
     def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
-        for link in self.ops(ObjectFifoLinkOp):
+        for link in self.links:
+            # all FIFOs of a link meet in one tile
             meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
             if meeting is not None:
                 needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))

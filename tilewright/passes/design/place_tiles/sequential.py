@@ -253,6 +253,7 @@ class CorePlacer:
             text += "".join(f" and {reason}" for reason, _ in reasons)
         found = [note for _, notes in reasons for note in notes]
         cores = len(self.model.core_rows) * self.model.columns
+        # Upstream's notes use a word that its users have to guess.
         if any("LTO" in text for _, text in found):
             found.append((tile, LOGICAL_TILE))
         fail(tile, text, *(found or [(tile, f"{self.model} has {cores} of them: use fewer, or a larger device")]))

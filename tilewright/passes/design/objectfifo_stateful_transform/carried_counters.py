@@ -31,7 +31,7 @@ Values: TypeAlias = dict[CounterT, SSAValue]
 """What each counter is at some point of a program."""
 
 
-class Threading(Generic[CounterT]):
+class CounterThreading(Generic[CounterT]):
     """Goes through a program in order; `visit` lowers an operation and sets the values that it changes."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Threading(Generic[CounterT]):
 
     def _enter(self, op: Operation, values: Values[CounterT]) -> None:
         carried = self._ordered(self.inside[op])
-        if not carried:
+        if not carried:  # inside, counters are only read
             for region in op.regions:
                 self.go_through(region, dict(values))
             return
@@ -104,6 +104,7 @@ class Threading(Generic[CounterT]):
         self, op: Operation, operands: Sequence[SSAValue], values: Values[CounterT], carried: list[CounterT]
     ) -> None:
         types = [*(result.type for result in op.results), *(i32 for _ in carried)]
+        # An operation cannot get more results, so another takes its place.
         new = recreate(op, operands=operands, result_types=types)
         new.location = op.location
         Rewriter.insert_op(new, InsertPoint.before(op))
