@@ -5,7 +5,7 @@ Devices that it loads become sections of it: what their sequences called `config
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -77,8 +77,18 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     _inline_runs(device, sequences)
     _make_jobs(device, sequences, sections)
+    # Patches look for the block write before them, so these are still to be lowered then.
     convert(device, {NpuAddressPatchOp: AddressPatchToCert(device)})
-    convert(device, instruction_patterns(device))
+    convert(
+        device,
+        {
+            NpuBlockWriteOp: BlockWriteToCert(device),
+            NpuMaskWrite32Op: MaskWrite32ToCert(),
+            NpuWrite32Op: Write32ToCert(),
+            NpuSyncOp: SyncToCert(),
+            NpuLoadPdiOp: LoadPdiToCert(device),
+        },
+    )
     rewrite(device, config=DROP_DEAD)
     merge_chains(device)
     for job in [op for op in device.walk() if isinstance(op, CertJobOp)]:
@@ -281,16 +291,6 @@ class BlockWriteToCert(RewritePattern):
         rewriter.insert(created, InsertPoint.before(self.globals[original]))
         self.globals[unique] = created
         return unique
-
-
-def instruction_patterns(device: DeviceOp) -> Mapping[type[Operation], RewritePattern]:
-    return {
-        NpuBlockWriteOp: BlockWriteToCert(device),
-        NpuMaskWrite32Op: MaskWrite32ToCert(),
-        NpuWrite32Op: Write32ToCert(),
-        NpuSyncOp: SyncToCert(),
-        NpuLoadPdiOp: LoadPdiToCert(device),
-    }
 
 
 class AddressPatchToCert(RewritePattern):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import gcd, prod
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -72,21 +71,15 @@ class DescriptorWriter:
             if not unknown:
                 return
         words = descriptor_words(self.model, self.place._asdict() | constants)
-        by_word = {word: list(group) for word, group in groupby(sorted(unknown, key=_position), key=_word)}
+        by_word = dict[int, list[tuple[Field, Number]]]()
+        for field, number in sorted(unknown, key=lambda part: (part[0].word, part[0].lo)):
+            by_word.setdefault(field.word, []).append((field, number))
         base = self.base(emit)
         for word, known_bits in enumerate(words):
             if word in by_word:
                 self.write_word(emit, base, word, numbers.word(known_bits, by_word[word]))
             elif bd_id is None:
                 self.write_word(emit, base, word, emit.constant(known_bits))
-
-
-def _position(part: tuple[Field, Number]) -> tuple[int, int]:
-    return part[0].word, part[0].lo
-
-
-def _word(part: tuple[Field, Number]) -> int:
-    return part[0].word
 
 
 def transfer_of(

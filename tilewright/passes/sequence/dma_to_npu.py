@@ -73,13 +73,12 @@ class ChannelAllocations:
     def find(self, name: SymbolRefAttr) -> AllocatedChannel | None:
         if name not in self._found:
             allocation = lookup_symbol(self.device, name)
-            self._found[name] = _channel(allocation) if isinstance(allocation, ShimDmaAllocationOp) else None
+            self._found[name] = None
+            if isinstance(allocation, ShimDmaAllocationOp):
+                tile = tile_of(allocation.tile)
+                place = tile.place if tile is not None and tile.is_placed else None
+                self._found[name] = AllocatedChannel(allocation, place)
         return self._found[name]
-
-
-def _channel(allocation: ShimDmaAllocationOp) -> AllocatedChannel:
-    tile = tile_of(allocation.tile)
-    return AllocatedChannel(allocation, tile.place if tile is not None and tile.is_placed else None)
 
 
 class MemcpyToWriteBd(RewritePattern):

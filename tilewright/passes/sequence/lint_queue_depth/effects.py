@@ -16,7 +16,7 @@ from tilewright.device.hazards import BdName, Hazard
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
-from tilewright.dialects.aie.interfaces import TileElement
+from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import bd_chains, control, firmware, instructions, memcpy, queue, tasks, write_bd
@@ -66,7 +66,9 @@ class LintContext:
         """The shim channel of a name."""
         if name not in self._channels:
             found = lookup_symbol(self.device, name)
-            self._channels[name] = _channel_of(found) if isinstance(found, ShimDmaAllocationOp) else None
+            self._channels[name] = None
+            if isinstance(found, ShimDmaAllocationOp):
+                self._channels[name] = _dma_channel(tile_of(found.tile), found.direction, found.channel)
         return self._channels[name]
 
     def task(self, value: SSAValue) -> Operation | None:
@@ -77,22 +79,15 @@ class LintContext:
     def task_channel(self, op: Operation | None) -> DmaChannel | None:
         match op:
             case tasks.DmaConfigureTaskOp() | bd_chains.DmaStartBdChainOp():
-                return _placed_channel(op, op.dma_direction, op.channel.value.data)
+                return _dma_channel(op.tile_like, op.dma_direction, op.channel.value.data)
             case tasks.DmaConfigureTaskForOp() | bd_chains.DmaStartBdChainForOp():
                 return self.channel(op.alloc)
             case _:
                 return None
 
 
-def _channel_of(allocation: ShimDmaAllocationOp) -> DmaChannel | None:
-    tile = tile_of(allocation.tile)
-    if tile is None or tile.place is None or not tile.is_placed:
-        return None
-    return DmaChannel(tile.place, allocation.direction, allocation.channel)
-
-
-def _placed_channel(op: TileElement, direction: DmaDirection, channel: int) -> DmaChannel | None:
-    tile = op.tile_like
+def _dma_channel(tile: TileLike | None, direction: DmaDirection, channel: int) -> DmaChannel | None:
+    """None before placement: nothing is known then of what shares the queue."""
     if tile is None or tile.place is None or not tile.is_placed:
         return None
     return DmaChannel(tile.place, direction, channel)
