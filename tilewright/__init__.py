@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tilewright import iron as iron
     from tilewright import txn as txn
     from tilewright.artifacts import load as load
-    from tilewright.codegen.range_error import RangeError as RangeError
+    from tilewright.codegen.native_sequence import RangeError as RangeError
     from tilewright.design import Design as Design
     from tilewright.design import compile_source as compile
     from tilewright.errors import ArgumentError as ArgumentError
@@ -59,7 +59,7 @@ _HOMES = {
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.stops:Interrupted",
     "LoadedDevice": "tilewright.simulation:LoadedDevice",
-    "RangeError": "tilewright.codegen.range_error:RangeError",
+    "RangeError": "tilewright.codegen.native_sequence:RangeError",
     "RunResult": "tilewright.run_result:RunResult",
     "Stopped": "tilewright.sim.stops:Stopped",
     "air": "tilewright.air",

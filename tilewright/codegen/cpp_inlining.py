@@ -1,4 +1,4 @@
-"""Which operations of a C++ function are written where their result is used, so that it reads as a person writes it.
+"""Decision which operations of a C++ function are written where their result is used, as a person would write it.
 
 What computes without effect can move to its only use. Reading a variable can too, as long as nothing assigns to the
 variable in between.

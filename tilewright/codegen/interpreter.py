@@ -90,6 +90,7 @@ class Interpreter:
             self._compute(op)
         elif (act := _ACTIONS.get(type(op))) is not None:
             act(self, op)
+        # What has no effect and is not computed stays unknown; it matters only where a word needs it.
         elif op.regions or not is_side_effect_free(op):
             fail_op(op, "cannot be translated to TXN operations", (op, remedy(op)))
 

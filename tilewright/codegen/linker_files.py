@@ -1,4 +1,4 @@
-"""What the linkers of core programs read: scripts for LLVM's, BCF files for the vendor's.
+"""Files for the linkers of core programs: scripts for LLVM's, BCF files for the vendor's; memory maps and core lists.
 
 Both put the stack at the start of the core's own memory and the buffers where they have been assigned to. Their texts
 are those of AIETargetLdScript.cpp and AIETargetBCF.cpp of mlir-aie at 3ca0193cea9e.

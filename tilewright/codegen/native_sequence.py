@@ -7,21 +7,32 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, LocationAttr
 from xdsl.ir import Attribute
 
-from tilewright.codegen.native_body import Generator
-from tilewright.codegen.range_error import RangeError
-from tilewright.errors import CallError, near_match
+from tilewright.errors import CallError, Error, near_match
+from tilewright.ir.diagnostics import place
 from tilewright.ir.limits import MOST_STREAM_WORDS
 from tilewright.native.host_arrays import shown
 
+if TYPE_CHECKING:  # LLVM takes long to import, and RangeError is caught without it
+    from tilewright.codegen.native_body import Generator
+
 Words = npt.NDArray[np.uint32]
 STAGING_WORDS = 4096  # streams up to this size are written to memory of the thread's own, then copied
+
+
+class RangeError(Error, ValueError):
+    """A sequence was asked for with values for which it has no valid stream; says which, why and where."""
+
+    def __init__(self, text: str, arguments: Mapping[str, int], location: LocationAttr):
+        self.arguments, self.location = dict(arguments), location
+        given = ", ".join(f"{name} = {value}" for name, value in arguments.items())
+        super().__init__(f"{place(location)}error: {text}" + (f" (with {given})" if given else ""))
 
 
 class _Staging(threading.local):

@@ -116,6 +116,7 @@ def _add_generator(
     device = sequence.op.parent_op()
     assert device is not None
     generator = build_generator(module, sequence.op, TxnEmitter(device), f"{function.name}.words")
+    # Hosts see only the C function around it, whose failure codes count through the library.
     generator.function.linkage = "internal"
     types = [ir.IntType(parameter.bits) for parameter in function.parameters]
     outer = ir.Function(module, ir.FunctionType(I64, [POINTER, I64, *types, POINTER]), function.name)
@@ -129,6 +130,7 @@ def _call_inner(outer: ir.Function, inner: ir.Function, first_code: int) -> None
     entry, failed, report, done = (outer.append_basic_block(name) for name in ("entry", "failed", "report", "done"))
     builder = ir.IRBuilder(entry)
     value = builder.alloca(I64)
+    # The inner function takes 64 bits for each argument and cuts them to their types.
     wide = [scalar if scalar.type.width == I64.width else builder.sext(scalar, I64) for scalar in scalars]
     count = builder.call(inner, [words, capacity, value, *wide])
     builder.cbranch(builder.icmp_signed("<", count, ir.Constant(I64, 0)), failed, done)

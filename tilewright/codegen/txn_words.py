@@ -26,6 +26,7 @@ from tilewright.txn.host_buffers import address_offset
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
 from tilewright.txn.stream import Header
 
+# The version of the format that mlir-aie writes; others are only read.
 VERSION = (0, 1)
 
 
@@ -128,6 +129,7 @@ class TxnEmitter:
 def _symbols_around(device: Operation) -> dict[str, Operation]:
     """Everything that references in a sequence of this device can mean, looked up once."""
     symbols: dict[str, Operation] = {}
+    # Inner tables come later, so that their symbols hide outer ones of the same name.
     for table in [*reversed([a for a in ancestors(device) if a.has_trait(SymbolTable)]), device]:
         symbols |= {name: op for op in table.regions[0].block.ops if (name := symbol_name(op)) is not None}
     return symbols

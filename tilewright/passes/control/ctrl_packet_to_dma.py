@@ -100,6 +100,7 @@ def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:
     column = batch.place.column
     pattern = AccessPattern.from_outermost([1, 1, 1, batch.length], [0, 0, 0, 1], [0, 0, 0, batch.offset])
     memcpy = NpuDmaMemcpyNdOp(buffer, pattern, f"ctrlpkt_col{column}_mm2s_chan{channel}", BD_ID, issue_token=True)
+    # The order in which upstream makes these constants, which differs from that of the operands.
     row, *others = constants = [constant_op(n) for n in (0, column, DmaDirection.MM2S, channel, 1, 1)]
     column_value, *rest = (constant.result for constant in others)
     return [memcpy, *constants, NpuSyncOp([column_value, row.result, *rest])]

@@ -62,6 +62,7 @@ def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str
 def _to_control_packets(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
     device = _loaded_device(module, load)
     _load_before(load, _overlay_device(module, load, is_copy=turn % 2 == 1), same_image=False)
+    # Without the overlay's connections: the packets travel through them while they configure the rest.
     insert_control_packets(_own_device(load), _writes_of(device, load, overlay=False), InsertPoint.before(load))
 
 

@@ -63,6 +63,7 @@ class GenerateColumnControlOverlayPass(Pass):
         assert isinstance(op, ModuleOp)
         designs = [device for device in op.ops if isinstance(device, DeviceOp) and device.sym_name.data != OVERLAY]
         wanting = [device for device in designs if not _opted_out(device)]
+        # Before flows are laid, which follow from the tiles that a device has.
         if self.emit_standalone_overlay:
             for device in designs:
                 device.attributes["has_ctrl_pkt_overlay"] = BoolAttr.from_bool(device in wanting)

@@ -20,7 +20,7 @@ from tilewright.device.packets import CERT_ACTORS, cert_tile
 from tilewright.dialects.aie.lookup import constant_value, device_model, lookup_symbol, symbol_name
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, make_data_global, words_to_bytes
 from tilewright.dialects.aiex.cert import (
     CertApplyOffset57Op,
     CertJobOp,
@@ -150,6 +150,7 @@ def _make_jobs(
         _replace(sequence, CertSectionOp(name, [_page(sequence, numbers[-1])]))
     for sequence in sequences:
         if sequence not in sections:
+            # Control code begins with job 1, which sets the device up.
             numbers.append(1 if sequence.sym_name.data == CONFIGURE else max(numbers, default=1) + 1)
             _replace(sequence, _page(sequence, numbers[-1]))
 
@@ -179,6 +180,7 @@ def _replace(sequence: RuntimeSequenceOp, replacement: Operation) -> None:
 
 
 def _drop_unused_arguments(block: Block) -> None:
+    # From the last on, so that the positions of those to come stay as they are.
     for argument in reversed(block.args):
         if not argument.uses:
             block.erase_arg(argument)
@@ -287,7 +289,7 @@ class BlockWriteToCert(RewritePattern):
 
     def _add_global(self, original: str, name: str, words: list[int], rewriter: PatternRewriter) -> str:
         unique = self.names.like(name)
-        created = data_global(unique, word_bytes(words))
+        created = make_data_global(unique, words_to_bytes(words))
         rewriter.insert(created, InsertPoint.before(self.globals[original]))
         self.globals[unique] = created
         return unique
@@ -329,9 +331,9 @@ class AddressPatchToCert(RewritePattern):
         unique = self.names.numbered(f"{name}_at_{offset}_")
         original = lookup_symbol(block, source.name_)
         assert original is not None, "its words have been read"
-        data = data_global(unique, word_bytes(words))
+        data = make_data_global(unique, words_to_bytes(words))
         rewriter.insert(data, InsertPoint.after(original))
-        moved = DataName.of(data).read()
+        moved = DataGlobalRef.of(data).read()
         rewriter.insert(moved, InsertPoint.before(block))
         block.operands = [moved.memref]
         return moved

@@ -146,12 +146,14 @@ class _Allocation:
                 case DmaAwaitTaskOp():
                     task = _configuration(op)
                     self.release(task, op)
+                    # A task is done once it is awaited, so its descriptors are free without a dma_free_task.
                     self.awaited.add(task)
                 case DmaFreeTaskOp():
                     self.release(_configuration(op), op)
                     frees.append(op)
                 case _:
                     pass
+        # Only now: erasing an operation would end the walk that comes by it.
         for op in frees:
             op.detach()
             op.erase()
@@ -197,7 +199,7 @@ class _Allocation:
         )
 
     def release(self, task: DmaConfigureTaskOp, by: Operation) -> None:
-        """Give the descriptors of a task back. To free what has been awaited is harmless, whoever has them now."""
+        """Give the descriptors of a task back. To free an awaited task is harmless, even if another has them now."""
         owners = self.owners.setdefault(_place(task), {})
         for bd in task.descriptors:
             if bd.bd_id is None:

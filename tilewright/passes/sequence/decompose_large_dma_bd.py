@@ -144,6 +144,7 @@ def _chain(op: DmaBdOp, task: ConfiguredTask, parts: list[AccessPattern], rewrit
     for block, part, following in zip(blocks, parts, [*blocks[1:], None], strict=True):
         descriptor = _rearranged(op, part, part.length)
         if block is not first:
+            # The others get ids of their own later; the same one twice would overwrite the first.
             for name in IDS:
                 descriptor.properties.pop(name, None)
         end = EndOp() if following is None else NextBdOp(following)

@@ -47,6 +47,7 @@ class DescriptorWriter:
         bd_id = known(self.bd_id)
         if bd_id is not None:
             return emit.constant(self.model.bd_address(*self.place, bd_id))
+        # Descriptors of a tile are equally far apart, so a runtime number is a multiple of that distance.
         first, second = (self.model.bd_address(*self.place, number) for number in (0, 1))
         return emit.add(emit.constant(first), emit.multiply(emit.number(self.bd_id), second - first))
 
@@ -66,6 +67,7 @@ class DescriptorWriter:
             else:
                 unknown.append((layout.fields[FIELDS[name]], number))
         checks.descriptor_fields(self.model, self.place, constants)
+        # One block write for the template, then a write for each word that is not all known.
         if (bd_id := known(self.bd_id)) is not None:
             emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
@@ -78,6 +80,7 @@ class DescriptorWriter:
         for word, known_bits in enumerate(words):
             if word in by_word:
                 self.write_word(emit, base, word, numbers.word(known_bits, by_word[word]))
+            # No block write can have an address that is not known, so every word is a write of its own.
             elif bd_id is None:
                 self.write_word(emit, base, word, emit.constant(known_bits))
 
@@ -125,6 +128,7 @@ def check_argument_part(
 def check_offset(checks: LimitChecks, offset_bytes: Number, largest: int, unit_bytes: int) -> None:
     """Check that a transfer starts at a word; its offset is a multiple of some bytes anyway."""
     checks.within(offset_bytes, 0, largest, "offset in bytes")
+    # A multiple of whole words needs no check at run time.
     if unit_bytes % WORD_BYTES != 0:
         checks.divisible(offset_bytes, WORD_BYTES, "offset in bytes")
 
@@ -181,6 +185,7 @@ class DmaTransfer:
         sizes, strides = self._padded()
         is_linear = self._is_linear(numbers, sizes, strides)
         if self.sizes:
+            # The iteration field does not count then, so its limit on the outermost size does not hold.
             repeats = [*sizes[:ITERATION], 1] if self.is_four_dimensional else sizes
             checks.pattern(repeats, strides, self.limits, is_linear)
         length = self._checked_length(numbers, checks, sizes)
@@ -225,6 +230,7 @@ class DmaTransfer:
             return numbers.all_of(*(numbers.equal(number, wanted) for number, wanted in pairs))
         if (starts := numbers.equal(stride0, 1)) is False:
             return False
+        # A dimension that runs once takes no step, so its stride does not matter.
         rows = numbers.any_of(numbers.at_most(size1, 1), numbers.equal(stride1, size0))
         plane = numbers.multiply(size0, size1)
         planes = numbers.any_of(numbers.at_most(size2, 1), numbers.equal(stride2, plane))
@@ -236,6 +242,7 @@ class DmaTransfer:
         if self.sizes:
             bound = prod(upper_bound(size) for size in (sizes if self.is_four_dimensional else sizes[:ITERATION]))
             row = numbers.multiply(sizes[0], sizes[1])
+            # Only then can the product of three sizes leave 64 bits; the row alone never does.
             if bound > MAX_VALUE:
                 checks.within(row, 1, MAX_ROW, "product of d0 and d1 size")
             product = numbers.multiply(row, sizes[2])

@@ -20,6 +20,7 @@ from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.sequence_calls import check_calls, check_references, reaches_cycle
 from tilewright.rewrite.sequence_inlining import InlineRun
 
+# mlir-aie runs its greedy driver here, which also folds and drops what is dead around the pattern.
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
 
 
@@ -40,6 +41,7 @@ def _check(sequences: list[RuntimeSequenceOp]) -> None:
     for sequence in sequences:
         check_references(sequence)
         check_calls(sequence)
+    # Before inlining, which would not end on a cycle.
     acyclic: set[RuntimeSequenceOp] = set()
     for sequence in sequences:
         if reaches_cycle(sequence, acyclic):

@@ -45,6 +45,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
         tasks = [op for op in sequence.walk() if isinstance(op, DmaConfigureTaskOp)]
         if not kept or not all(map(_can_be_pooled, tasks)):
             return set()
+        # Numbering at run time frees only what says so; numbering without control flow frees at the wait.
         for task in tasks:
             _free_awaited(task)
         return kept

@@ -17,6 +17,7 @@ from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdF
 from tilewright.passes.sequence.descriptor_writes import DescriptorWriter
 from tilewright.rewrite.emitter import Emitter, Number, known
 
+# Length, d0 and iteration are left to the pattern. As in mlir-aie, d0 stays as it was where that is linear.
 TEMPLATE_WORDS = (ShimBd.address_low, ShimBd.packet_id, ShimBd.burst_length, ShimBd.ax_cache, ShimBd.valid_bd)
 
 
@@ -90,6 +91,7 @@ class UpstreamDescriptorWriter(DescriptorWriter):
         wraps, steps = hardware.sizes, hardware.strides
         d0 = emit.word([(ShimBd.d0_wrap, wraps[0]), (ShimBd.d0_step, steps[0])])
         self.write_word(emit, base, ShimBd.d0_wrap.word, d0)
+        # These words also hold burst length and AxCache, which a plain write would set to 0.
         known_words = ShimBd.pack(burst_length=self.model.burst_encoding(burst_bytes), ax_cache=AX_CACHE)
         d1 = [(ShimBd.d1_wrap, wraps[1]), (ShimBd.d1_step, steps[1])]
         self.write_word(emit, base, ShimBd.d1_wrap.word, emit.word(d1, known_words[ShimBd.d1_wrap.word]))

@@ -134,6 +134,7 @@ class SequenceConversion:
             simplify(self.frame.function)
             drop_contradictions(self.frame.function)
         erase_unused(self.frame.function)
+        # After unused code is gone, which may have been the only use of an argument.
         self._use_arguments()
         return self.frame.functions()
 
@@ -154,6 +155,7 @@ class SequenceConversion:
     def _lower(self, op: Operation) -> None:
         """Lower one operation. What cannot be is reported and skipped, so that all of it is."""
         self.builder.location = op.location
+        # It depends on something that has been reported: one error is enough.
         if self.failed and any(not self.builder.knows(value) for value in op.operands):
             return
         try:
@@ -185,7 +187,7 @@ class SequenceConversion:
 
 
 def erase_unused(function: FuncOp) -> None:
-    """Erase what computes a value that nobody uses, and variables that are only assigned to."""
+    """Erase what computes a value that is not used, and variables that are only assigned to."""
     changed = True
     while changed:
         changed = _erase_unused_in(function.body.block)

@@ -158,6 +158,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
                 "is a chain of descriptors that are numbered at run time",
                 (op, "the option guards=full of this pass has it lowered"),
             )
+        # The body goes away with the task, and what descriptors are computed from is in it.
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following = link_descriptors(op, descriptors)
@@ -181,13 +182,14 @@ class DmaTasksToNpuPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         constants = SharedConstants() if self.guards is Guards.FULL else None
         convert(op, {DmaStartTaskOp: StartTaskToPushQueue(constants), DmaAwaitTaskOp: AwaitTaskToSync(constants)})
-        # Branches and loops may still hand on tasks that nobody awaits any more.
+        # Branches and loops may still hand on tasks that are not awaited any more.
         if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
             rewrite_with(
                 op,
                 lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
                 Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
             )
+        # Last, since a configuration can go only when no start or wait refers to it.
         convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants)}, add_error=False)
 
 

@@ -127,10 +127,12 @@ class SequenceWalk:
         seen, ends = set[Hashable](), [(self.context.state.copy(), carried)]
         for number in range(MAX_ROUNDS if count is None else min(count, MAX_ROUNDS)):
             key = self.context.state.key(), tuple(carried)
+            # The state repeats, so further rounds bring nothing new.
             if key in seen:
                 break
             seen.add(key)
             open_before = [*self._open]
+            # From the second round on a hazard depends on how often the loop runs, which notes say then.
             self._open += [op] if count is None and number > 0 else []
             carried = round(carried)
             self._open = open_before

@@ -145,6 +145,7 @@ def _update(on: LintContext, op: firmware.NpuUpdateFromScratchpadOp) -> Hazards:
 def _sync(on: LintContext, op: instructions.NpuSyncOp) -> Hazards:
     column, row, direction, channel, columns, rows = map(constant_value, op.operands)
     if column is None or row is None or direction is None or channel is None or columns is None or rows is None:
+        # It waits for something, which makes overruns less likely, but not for what.
         on.reader.state.pace(op)
     else:
         on.reader.wait(op, column=column, row=row, direction=direction, channel=channel, columns=columns, rows=rows)
@@ -168,6 +169,7 @@ def _memcpy(on: LintContext, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
     bd = op.id.value.data
     yield from on.reader.state.write(channel.tile, frozenset({bd}), op)
     on.reader.state.link(channel.tile, bd, None)
+    # As the lowering of the transfer does.
     issues_token = op.issues_token or channel.direction is DmaDirection.S2MM
     yield from on.reader.push(op, channel, frozenset({bd}), issues_token)
 
@@ -186,6 +188,7 @@ def _reset(on: LintContext, op: control.DmaChannelResetOp) -> Hazards:
 
 
 def _load(on: LintContext, op: Operation) -> Hazards:
+    # Loading a device resets its DMAs, with all queues and descriptors.
     on.reader.forget()
     yield from ()
 
@@ -238,6 +241,7 @@ def _start(on: LintContext, op: tasks.DmaStartTaskOp) -> Hazards:
         return
     names = _descriptor_names(on, task)
     first = on.bds(op.bd_id) if op.bd_id is not None else names.get(task.first_descriptor, frozenset())
+    # Numbers from a pool tell the first descriptor only; the chain behind it is linked at run time.
     others = frozenset[BdName]() if op.bd_id is not None else first.union(*names.values())
     yield from on.reader.push(op, channel, first, task.issues_token, others)
 
