@@ -34,7 +34,7 @@ class Inlining:
         self._order = {op: number for number, op in enumerate(ops)}
         self._ends = dict(self._loop_ends(ops))
         self._assigned = self._assignments(ops)
-        for op in reversed(ops):
+        for op in reversed(ops):  # a use is decided before what it uses, which may move along with it
             self._decide(op)
 
     def _decide(self, op: Operation) -> None:

@@ -165,6 +165,7 @@ def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[EmittedWords]:
             return
         run.hand_on(after.args, passed)
         yield from run.block(after)
+        # Nothing but what is carried can change the condition, so this round would repeat for ever.
         if (following := run.yielded(after)) == carried:
             fail_op(op, "never ends: each round begins with the same numbers", (op, "hand on what its condition needs"))
         carried = following

@@ -74,6 +74,7 @@ class NativeSequence:
         self._names = tuple(names)
         self._limits = [(scalar.name, *scalar.limits) for scalar in self.scalars]
         signature = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *(ctypes.c_int64 for _ in names)]
+        # PYFUNCTYPE keeps the interpreter's lock: most calls are shorter than giving it up and taking it again.
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int64, *signature)(address)
         self._usual_count = 0
         """How many words the last stream had: the next one is likely to have as many."""
@@ -92,6 +93,7 @@ class NativeSequence:
         if count > MOST_STREAM_WORDS:
             text = f"the stream would have {count} words, and may have {MOST_STREAM_WORDS}: let it do less at a time"
             raise RangeError(text, dict(zip(self._names, values, strict=True)), self.generator.location)
+        # What the generator wrote belongs to the thread and is copied; only a large stream is written in place.
         self._usual_count = count
         if count <= STAGING_WORDS or count < words.size:
             return words[:count].copy()
@@ -105,6 +107,7 @@ class NativeSequence:
         values = list[int]()
         for name, low, high in self._limits:
             value = scalars.get(name)
+            # The usual case takes no call: scripts ask for many streams one after the other.
             if type(value) is not int:
                 self._check_names(scalars)
                 value = integer_of(name, value, self._expected())

@@ -70,7 +70,7 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     names = FreeNames({f"{name}_failure", failure_text})
     functions = [_function(name, sequence, names) for sequence in sequences]
     module = ir.Module(name)
-    define_memory_functions(module)
+    define_memory_functions(module)  # LLVM makes calls of memcpy, and the library links with nothing
     texts, all_passes = list[str](), True
     for function, sequence in zip(functions, sequences, strict=True):
         generator = _add_generator(module, function, sequence, first_code=len(texts))
@@ -158,6 +158,7 @@ def _explanation(guard: NativeGuard, function: GeneratorFunction) -> str:
 def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     """A function from codes -1, -2, ... to texts; any other number gets the last one."""
     encoded = [text.encode() + b"\0" for text in texts]
+    # Offsets instead of pointers, which a loader would have to relocate.
     starts = [0]
     for text in encoded[:-1]:
         starts.append(starts[-1] + len(text))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -91,8 +92,7 @@ def send_packets(block: Block, model: DeviceModel) -> None:
             op.location = first.location
             block.insert_op_before(op, first)
         for packet in batch.packets:
-            packet.detach()
-            packet.erase()
+            Rewriter.erase_op(packet)
 
 
 def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.dma import DmaBody
@@ -155,8 +156,7 @@ class _Allocation:
                     pass
         # Only now: erasing an operation would end the walk that comes by it.
         for op in frees:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""

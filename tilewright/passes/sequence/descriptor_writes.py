@@ -215,8 +215,7 @@ class DmaTransfer:
         if not self.sizes:
             assert self.length is not None, "a plain run has a length"
             return [self.length, 1, 1, 1], [1, 0, 0, 0]
-        missing = DIMENSIONS - len(self.sizes)
-        return [*self.sizes, *[1] * missing], [*self.strides, *[0] * missing]
+        return padded(self.sizes, self.strides)
 
     def _is_linear(self, numbers: Numbers, sizes: Sequence[Number], strides: Sequence[Number]) -> Condition:
         """Whether a run visits consecutive elements, as `AccessPattern` tells for constants."""
@@ -258,6 +257,12 @@ class DmaTransfer:
             checks.within(length, 1, most, "length")
         checks.divisible(length, self.limits.elements_per_granule, "length")
         return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
+
+
+def padded(sizes: Sequence[Number], strides: Sequence[Number]) -> tuple[list[Number], list[Number]]:
+    """Sizes and strides of all dimensions, innermost first; those left out run once."""
+    missing = DIMENSIONS - len(sizes)
+    return [*sizes, *[1] * missing], [*strides, *[0] * missing]
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.limits import MOST_TURNS, MOST_UNROLLED_OPERATIONS
 from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll, unrolled_size
 
 
@@ -87,9 +88,7 @@ def _free_awaited(task: DmaConfigureTaskOp) -> None:
     awaits = [user for user in users if isinstance(user, DmaAwaitTaskOp)]
     if awaits and not any(isinstance(user, DmaFreeTaskOp) for user in users):
         last = max(awaits, key=_position)
-        free = DmaFreeTaskOp(task.result)
-        free.location = last.location
-        Rewriter.insert_op(free, InsertPoint.after(last))
+        Emitter(InsertPoint.after(last), last.location).insert(DmaFreeTaskOp(task.result))
 
 
 def _position(op: Operation) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tilewright.device.bd import AX_CACHE, ShimBd
-from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
+from tilewright.dialects.aiex.access_pattern import ITERATION, HardwarePattern, encode
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdFieldOp
 from tilewright.passes.sequence.descriptor_writes import DescriptorWriter
@@ -27,11 +27,6 @@ class RuntimePattern:
 
     sizes: Sequence[Number]
     strides: Sequence[Number]
-
-    @classmethod
-    def padded(cls, sizes: Sequence[Number], strides: Sequence[Number]) -> RuntimePattern:
-        missing = DIMENSIONS - len(sizes)
-        return cls([*sizes, *[1] * missing], [*strides, *[0] * missing])
 
     @property
     def is_known_contiguous(self) -> bool:

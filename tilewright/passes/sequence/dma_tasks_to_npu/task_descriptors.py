@@ -39,6 +39,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     check_bounds,
     check_offset,
     offset_in_bytes,
+    padded,
     transfer_of,
 )
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
@@ -199,7 +200,7 @@ class TaskDescriptor:
             descriptor.write_template(emit, descriptor_words(self.model, {**fields, **place}))
         length = emit.number(self._explicit_length())
         granules = emit.divide(emit.multiply(length, limits.element_bits), limits.granule_bits)
-        pattern = RuntimePattern.padded(sizes, strides)
+        pattern = RuntimePattern(*padded(sizes, strides))
         descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
 
     def _write_address(self, transfer: DmaTransfer | None) -> None:

@@ -154,9 +154,6 @@ class SequenceWalk:
         regions = op.regions if condition is None else [op.regions[0 if condition else 1]]
         self._branch(op, regions)
 
-    def visit_switch(self, op: scf.IndexSwitchOp) -> None:
-        self._branch(op, op.regions)
-
     def _branch(self, op: Operation, regions: Sequence[Region]) -> None:
         start, ends = self.context.state, list[tuple[LintState, list[Handles]]]()
         for region in regions:
@@ -169,6 +166,6 @@ class SequenceWalk:
 _CONTROL: dict[type[Operation], Callable[[SequenceWalk, Any], None]] = {
     scf.ForOp: SequenceWalk.visit_for,
     scf.IfOp: SequenceWalk.visit_if,
-    scf.IndexSwitchOp: SequenceWalk.visit_switch,
+    scf.IndexSwitchOp: lambda walk, op: walk._branch(op, op.regions),
     scf.WhileOp: SequenceWalk.visit_while,
 }
