@@ -147,6 +147,7 @@ class PageCosts:
         """The first place at which a page holds so much, or the last; not its start, nor its end."""
         cost, places = HEADER_BYTES, [Cut(job, op) for job in page.jobs for op in job.instructions]
         for place in places:
+            # Never at the start: the first part would be empty, and the rest as large as before.
             if cost >= target and place is not places[0]:
                 return place
             cost += self.instruction(place.before)

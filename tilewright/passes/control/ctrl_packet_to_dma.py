@@ -82,6 +82,7 @@ def send_packets(block: Block, model: DeviceModel) -> None:
     batches = list(batches_of(block, model))
     if not batches:
         return
+    # Behind all arguments of the program, whose positions the host relies on.
     buffer = block.insert_arg(MemRefType(i32, [DYNAMIC_INDEX]), len(block.args))
     for batch in batches:
         first = batch.packets[0]

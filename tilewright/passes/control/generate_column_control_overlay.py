@@ -85,6 +85,7 @@ class GenerateColumnControlOverlayPass(Pass):
         for column in columns:
             shim = tile_at(device, column, 0)
             if self.route_shim_to_tile_ctrl:
+                # A shim that was not declared gets control flows as well, and so counts among the tiles of its column.
                 tiles[shim.place] = shim
             self.route_tokens(device, shim, [tile for tile in tiles.values() if tile.place.column == column], issuing)
             if self.route_shim_to_tile_ctrl:
@@ -206,6 +207,7 @@ def _standalone(module: ModuleOp, designs: Sequence[DeviceOp]) -> DeviceOp:
             "ctrl_pkt_overlay device.",
         )
     overlay = DeviceOp(designs[0].model.name, sym_name=OVERLAY)
+    # New operations have no location of their own: messages point to the first design.
     for op in overlay.walk():
         op.location = designs[0].location
     module.body.block.add_op(overlay)

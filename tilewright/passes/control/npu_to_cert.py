@@ -278,6 +278,7 @@ class BlockWriteToCert(RewritePattern):
         self, op: NpuBlockWriteOp, name: str, words: list[int], rewriter: PatternRewriter
     ) -> list[tuple[str, list[int]]]:
         """Globals with the words of a block: its own, or halves of it as long as they are too big."""
+        # A chain and its data must be in one page.
         if WORD_BYTES * len(words) < PAGE_BYTES:
             return [(name, words)]
         middle = len(words) // 2
@@ -341,6 +342,7 @@ class AddressPatchToCert(RewritePattern):
 
 def _block_before(op: NpuAddressPatchOp) -> NpuBlockWriteOp | None:
     """The last block write before a patch, if it writes the descriptor that is patched."""
+    # Lowered transfers write the descriptor first and patch it right after.
     previous: Operation | None = op.prev_op
     while previous is not None and not isinstance(previous, NpuBlockWriteOp):
         previous = previous.prev_op

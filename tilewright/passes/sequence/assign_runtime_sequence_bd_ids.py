@@ -166,6 +166,7 @@ class _Allocation:
             if bd.bd_id is None:
                 continue
             number = bd.bd_id.value.data
+            # Mem tiles divide their descriptors between even and odd channels.
             if not self.model.is_bd_channel_accessible(*place, number, channel):
                 fail_op(
                     bd, f"has the ID {number}, but its channel {channel} reaches only {reached[0]} to {reached[-1]}"
@@ -179,6 +180,7 @@ class _Allocation:
                 )
             owners[number] = task
         used = self.used.get(place, ())
+        # The lowest first, as upstream, so that the same program gets the same numbers.
         free = (number for number in reached if number not in owners and number not in used)
         for bd in task.descriptors:
             if bd.bd_id is None:

@@ -52,6 +52,7 @@ class SplitMemcpy(RewritePattern):
         if len(pieces) > 1:
             for piece, bd_id in zip(pieces, _free_ids(op, len(pieces)), strict=True):
                 piece.id = IntegerAttr(bd_id, i64)
+                # The parts go through one queue in order: when the last is done, all are.
                 piece.issue_token = BoolAttr.from_bool(op.issues_token and piece is pieces[-1])
         rewriter.replace(op, pieces)
 

@@ -264,6 +264,7 @@ class PushQueueToWrite32(RewritePattern):
             fail_op(op, text)
         checks, key = LimitChecks(op, Numbers(emit), Guards.FULL), (op.place, channel)
         checks.channel(self.model, op.place, op.dma_direction, channel)
+        # Asked for again and again: a sequence has few channels and many pushes.
         if key not in self.reached:
             self.reached[key] = self.model.accessible_bds(*key[0], channel)
         checks.descriptor_number(op.bd_id, self.reached[key])
@@ -353,6 +354,7 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
+        # One pattern for three instructions: it only makes addresses absolute.
         relative, channels = BufferToAddress(), ChannelAllocations(op)
         # Upstream makes a constant wherever one is used; `opt` shows its form.
         constants = SharedConstants() if self.guards is Guards.FULL else None

@@ -240,6 +240,7 @@ class _PooledSequence:
     def start(self, op: DmaStartTaskOp) -> None:
         """Say which descriptor is the first, where the task is not configured in plain sight."""
         task = self.tasks.get(op.task)
+        # A task in plain sight tells its first descriptor itself when it is lowered.
         if task is None or op.configuration is not None or op.bd_id is not None:
             return
         op.operands = [op.task, task.ids[first_index(task.example)]]

@@ -77,6 +77,7 @@ def with_arguments(chain: BdChainOp, arguments: Sequence[SSAValue]) -> Region:
     copy = chain.body.clone()
     first = copy.first_block
     if first is not None:
+        # A list, as arguments are erased while they are replaced.
         for argument, value in zip(list(first.args), arguments, strict=True):
             argument.replace_all_uses_with(value)
             first.erase_arg(argument)

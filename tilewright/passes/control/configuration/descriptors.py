@@ -217,6 +217,7 @@ class DescriptorReader:
     def _without_single_elements(self, dimensions: Sequence[Dimension]) -> list[Dimension]:
         """Innermost first. Where elements are parts of words, runs of one are part of the runs around them."""
         inner_first = [*reversed(dimensions)]
+        # A run of one element smaller than a word cannot be counted in words.
         while self.bd.element_bytes < WORD_BYTES and len(inner_first) > 1 and inner_first[0].size == 1:
             del inner_first[0]
         if self.bd.element_bytes < WORD_BYTES and inner_first and inner_first[0].stride != 1:

@@ -70,6 +70,7 @@ def insert_transaction(
         made = list(_instructions(op, name_data))
         for instruction in made:
             instruction.location = located(location, device)
+        # Data goes to the start of the device, the instructions that read it into the sequence.
         if isinstance(made[0], GlobalOp):
             made[0].location = device.location
             globals.append(made.pop(0))
