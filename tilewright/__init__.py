@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tilewright import designs as designs
     from tilewright import iron as iron
     from tilewright import txn as txn
-    from tilewright.codegen.range_error import RangeError as RangeError
+    from tilewright.codegen.native_sequence import RangeError as RangeError
     from tilewright.driver.artifacts import load as load
     from tilewright.driver.compiled_design import Design as Design
     from tilewright.driver.compiled_design import compile_source as compile
@@ -59,7 +59,7 @@ _HOMES = {
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.stops:Interrupted",
     "LoadedDevice": "tilewright.driver.loaded_device:LoadedDevice",
-    "RangeError": "tilewright.codegen.range_error:RangeError",
+    "RangeError": "tilewright.codegen.native_sequence:RangeError",
     "RunResult": "tilewright.driver.run_result:RunResult",
     "Stopped": "tilewright.sim.stops:Stopped",
     "air": "tilewright.air",

@@ -30,8 +30,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 
 from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.native_generator import scalar_arguments
-from tilewright.codegen.native_sequence import Words
-from tilewright.codegen.range_error import RangeError
+from tilewright.codegen.native_sequence import RangeError, Words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device import DeviceName
 from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text

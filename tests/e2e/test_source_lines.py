@@ -12,7 +12,7 @@ import numpy as np
 from random_sequences import program
 
 from tilewright.codegen.native_generator import scalar_arguments
-from tilewright.codegen.range_error import RangeError
+from tilewright.codegen.native_sequence import RangeError
 from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.driver.loaded_device import operation_locations
 from tilewright.ir.diagnostics import DiagnosedError, file_position

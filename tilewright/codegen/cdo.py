@@ -47,6 +47,7 @@ class Cdo:
 
     def to_bytes(self, big_endian: bool = False) -> bytes:
         header = [HEADER_REST, IDENTIFICATION, VERSION, len(self.body)]
+        # The checksum is the complement of the sum of the words before it.
         words = [*header, ~sum(header) & WORD_MASK, *self.body]
         return struct.pack(f"{'>' if big_endian else '<'}{len(words)}I", *words)
 

@@ -116,6 +116,7 @@ def cert_assembly(device: DeviceOp) -> Assembly:
             codes[0] += text
     chains, data = _chains(device)
     for position, code in enumerate(codes):
+        # All groups refer to the same tables, which are written once.
         tables = (chains, data) if position == 0 else ("", "")
         assembly.text += f"{_title('Code')}{code}EOF\n{_title('Data (chains)')}{tables[0]}\n{_title('Data')}{tables[1]}"
     return assembly

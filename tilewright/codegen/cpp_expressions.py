@@ -1,4 +1,4 @@
-"""What `emitc` operations compute, as C++ expressions."""
+"""C++ expressions of what `emitc` operations compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operations of a C++ function are written where their result is used, so that it reads as a person writes it.
+"""Decision which operations of a C++ function are written where their result is used, as a person would write it.
 
 What computes without effect can move to its only use. Reading a variable can too, as long as nothing assigns to the
 variable in between.
@@ -34,7 +34,7 @@ class Inlining:
         self._order = {op: number for number, op in enumerate(ops)}
         self._ends = dict(self._loop_ends(ops))
         self._assigned = self._assignments(ops)
-        for op in reversed(ops):
+        for op in reversed(ops):  # a use is decided before what it uses, which may move along with it
             self._decide(op)
 
     def _decide(self, op: Operation) -> None:

@@ -39,6 +39,7 @@ class CppNames:
     """Gives each value of a function a name that nothing else in it has."""
 
     def __init__(self, function: FuncOp):
+        # Verbatim text is not renamed, so a variable must not take a name that it mentions.
         self._taken = set(RESERVED) | set(_mentioned(function))
 
     def unique(self, wanted: str) -> str:

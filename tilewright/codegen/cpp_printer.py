@@ -65,6 +65,7 @@ class CppPrinter:
 
     def loop_variable_name(self, value: SSAValue) -> str:
         """`i`, `j`, ... by the depth of the loop, and a number that no other name has."""
+        # MLIR counts loop variables with all others, and falls back to `u` where letters run out.
         self._count += 1
         letter = chr(ord("i") + self.loops) if self.loops < 12 else "u"
         return f"{letter}{self._count}"
@@ -73,7 +74,7 @@ class CppPrinter:
 
     def operand(self, value: SSAValue, outer: Operation | None = None, position: int = 0) -> str:
         """A value as an operand of `outer`; in parentheses if it is an expression that needs them there."""
-        value = outside(value)
+        value = outside(value)  # arguments of an expression have no names of their own
         op = value.owner
         if not isinstance(op, Operation) or not self.is_inlined(op):
             return self.name(value)
@@ -131,7 +132,7 @@ class CppPrinter:
     def print_function(self, op: functions.FuncOp | func.FuncOp) -> None:
         if len(op.body.blocks) > 1:
             fail_op(op, "with multiple blocks needs variables declared at top")
-        self.names, self._count = {}, 0
+        self.names, self._count = {}, 0  # numbers begin anew in each function
         block = op.body.blocks.first
         if block is None:
             types = ", ".join(type_text(type, op) for type in op.function_type.inputs)
@@ -206,7 +207,7 @@ class CppPrinter:
 
     def assignment(self, op: Operation) -> str:
         """`type name = `, for what an operation computes; nothing if it computes nothing."""
-        if len(op.results) < 2:
+        if len(op.results) < 2:  # several are declared first and then tied
             return "".join(f"{self.declaration(result)} = " for result in op.results)
         for result in op.results:
             self.line(f"{self.declaration(result)};")
@@ -233,6 +234,7 @@ def _name(op: Operation, name: str) -> str:
 def print_cpp(module: ModuleOp, *, readable: bool = False, guard: str | None = None) -> str:
     """The C++ text of a module of `emitc` operations: MLIR's, or one for people, in a header with an include guard."""
     if readable:
+        # Here, as the readable printer is a subclass of the one in this module.
         from tilewright.codegen.cpp_readable import print_readable_cpp
 
         return print_readable_cpp(module, guard)
@@ -258,6 +260,7 @@ def _print_verbatim(printer: CppPrinter, op: calls.VerbatimOp) -> None:
 
 def _print_for(printer: CppPrinter, op: control.ForOp) -> None:
     variable = op.body.block.args[0]
+    # The order in which operands are asked for numbers them, so it is that of MLIR.
     lower = printer.operand(op.lower_bound)
     name = printer.names[variable] = printer.loop_variable_name(variable)
     upper = printer.operand(op.upper_bound)

@@ -152,6 +152,7 @@ class ReadablePrinter(CppPrinter):
         assert isinstance(value.owner, Operation)
         op = value.owner.root if isinstance(value.owner, ExpressionOp) else value.owner
         text = self.expression(op)
+        # From here on it has a name, also for uses that come later.
         self._inlined.discard(value.owner)
         self.line(f"const {self.declaration(value)} = {text};")
         return self.name(value)
@@ -192,6 +193,7 @@ class ReadablePrinter(CppPrinter):
             return True
         if not isinstance(outer, (*ARITHMETIC, *BITWISE)) or not _is_word(outer.results[0].type):
             return False
+        # One of two operands must say that it is unsigned, or both would be added as signed numbers.
         return position == 1 or not self._only_drops_sign(outside(outer.operands[1]).owner)
 
     def _only_drops_sign(self, op: Operation | Block) -> bool:
@@ -218,6 +220,7 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None, positio
             number %= 1 << type.width.data
         case _:
             pass
+    # -2147483648 is a minus before a number that no int holds.
     if type == IntegerType(INT_BITS) and number == -(1 << INT_BITS - 1):
         return "INT32_MIN"
     as_hex = number >= HEX_FROM or (number > 9 and _is_about_bits(outer))

@@ -183,7 +183,7 @@ def _float_text(value: float, type: Attribute, where: Where) -> str:
     if type.__class__ not in _FLOAT_DIGITS:
         fail(where, "expected floating point attribute to be f16, bf16, f32 or f64")
     digits, suffix = _FLOAT_DIGITS[type.__class__]
-    if value != value:
+    if value != value:  # not a number
         return "NAN"
     if value in (float("inf"), float("-inf")):
         return "INFINITY" if value > 0 else "-INFINITY"

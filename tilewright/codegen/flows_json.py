@@ -116,7 +116,7 @@ def _route(
     while waiting:
         place, port = waiting.popleft()
         switch = switches.get(place)
-        if switch is None or (place, port) in passed:
+        if switch is None or (place, port) in passed:  # an entry is followed once
             continue
         passed.add((place, port))
         outputs = _packet_outputs(switch, port) if by_packet else _circuit_outputs(switch, port)
@@ -124,6 +124,7 @@ def _route(
             steps.append(json.dumps([[*place], [output.bundle.name for output in outputs]]))
         for output in outputs:
             step = STEPS.get(output.bundle)
+            # South of a shim is the outside, not a tile.
             if step is not None and not (place.row == 0 and output.bundle is WireBundle.South):
                 onward = TileId(place.column + step[0], place.row + step[1])
                 waiting.append((onward, Port(output.bundle.opposite, output.channel)))

@@ -90,6 +90,7 @@ class Interpreter:
             self._compute(op)
         elif (act := _ACTIONS.get(type(op))) is not None:
             act(self, op)
+        # What has no effect and is not computed stays unknown; it matters only where a word needs it.
         elif op.regions or not is_side_effect_free(op):
             fail_op(op, "cannot be translated to TXN operations", (op, remedy(op)))
 
@@ -164,6 +165,7 @@ def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[EmittedWords]:
             return
         run.hand_on(after.args, passed)
         yield from run.block(after)
+        # Nothing but what is carried can change the condition, so this round would repeat for ever.
         if (following := run.yielded(after)) == carried:
             fail_op(op, "never ends: each round begins with the same numbers", (op, "hand on what its condition needs"))
         carried = following

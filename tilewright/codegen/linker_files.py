@@ -1,4 +1,4 @@
-"""What the linkers of core programs read: scripts for LLVM's, BCF files for the vendor's.
+"""Files for the linkers of core programs: scripts for LLVM's, BCF files for the vendor's; memory maps and core lists.
 
 Both put the stack at the start of the core's own memory and the buffers where they have been assigned to. Their texts
 are those of AIETargetLdScript.cpp and AIETargetBCF.cpp of mlir-aie at 3ca0193cea9e.
@@ -87,6 +87,7 @@ class MemoryMap:
     def largest_gap(self, place: TileId) -> range:
         """The longest run of addresses in a core's own memory that neither its stack nor a buffer takes."""
         own, core = self.own_window(place), self.cores.get(place)
+        # The stack is at the start of the memory, before all buffers.
         taken = [(own.base, own.base + (core.stack_bytes if core is not None else 0))]
         taken += [(address, address + buffer.size_bytes) for buffer, _, address in own.placements]
         best, free_from = range(own.base, own.base), own.base

@@ -60,6 +60,7 @@ class GeneratorBody(Body):
         super().__init__(ir.IRBuilder(generator.function.append_basic_block("entry")), handlers)
         self.module, self.generator, self.emitter = module, generator, emitter
         self.out, self.capacity, self.failure = generator.function.args[:3]
+        # The header's four words are written last, when their contents are known.
         self.position = self._variable(I64, 4)
         self.count = self._variable(I32, 0)
         self.turns = self._variable(I64, 0)
@@ -232,6 +233,7 @@ class GeneratorBody(Body):
             ):
                 numbers = key[1]
                 ids = self.builder.alloca(I32, ir.Constant(I64, len(numbers)))
+                # The lowest number is on top, so that it is taken first, as by the C++ pools.
                 for index, number in enumerate(reversed(numbers)):
                     place = self._word_pointer(ids, ir.Constant(I64, index))
                     self.builder.store(ir.Constant(I32, number), place)
@@ -246,6 +248,7 @@ class GeneratorBody(Body):
 
     def guard(self, op: guards.Guard, value: SSAValue, requirement: str, fits: Callable[[ir.Value], ir.Value]) -> None:
         """Stop unless a value fits, saying what it is and has to be; once is enough."""
+        # A check in an enclosing block has been made before this one is reached.
         if any((value, requirement) in known for known in self._checked):
             return
         self._checked[-1].add((value, requirement))

@@ -9,8 +9,8 @@ guarded value in `*failure`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from llvmlite import ir
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
@@ -22,7 +22,7 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.native.body import Body, Handler, is_translated, lower_for
+from tilewright.native.body import is_translated, lower_for
 
 SCALAR_BITS = range(1, 65)
 
@@ -65,8 +65,7 @@ def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Txn
     return generator
 
 
-def _assert_field(body: Body, op: Operation) -> None:
-    op, body = cast(guards.NpuAssertBdFieldOp, op), cast(GeneratorBody, body)
+def _assert_field(body: GeneratorBody, op: guards.NpuAssertBdFieldOp) -> None:
     limit, builder = op.max.value.data, body.builder
 
     def fits(value: ir.Value) -> ir.Value:
@@ -75,8 +74,7 @@ def _assert_field(body: Body, op: Operation) -> None:
     body.guard(op, op.value, guards.range_requirement(0, limit), fits)
 
 
-def _assert_divisible(body: Body, op: Operation) -> None:
-    op, body = cast(guards.NpuAssertBdDivisibleOp, op), cast(GeneratorBody, body)
+def _assert_divisible(body: GeneratorBody, op: guards.NpuAssertBdDivisibleOp) -> None:
     builder, may_be_one = body.builder, op.allow_unit is not None
 
     def fits(value: ir.Value) -> ir.Value:
@@ -88,8 +86,7 @@ def _assert_divisible(body: Body, op: Operation) -> None:
     body.guard(op, op.value, op.requirement, fits)
 
 
-def _assert_range(body: Body, op: Operation) -> None:
-    op, body = cast(guards.NpuAssertRangeOp, op), cast(GeneratorBody, body)
+def _assert_range(body: GeneratorBody, op: guards.NpuAssertRangeOp) -> None:
     (low, high), builder = op.limits, body.builder
 
     def fits(value: ir.Value) -> ir.Value:
@@ -100,8 +97,7 @@ def _assert_range(body: Body, op: Operation) -> None:
     body.guard(op, op.value, op.requirement, fits)
 
 
-def _pop(body: Body, op: Operation) -> None:
-    op, body = cast(tasks.DmaBdPoolPopOp, op), cast(GeneratorBody, body)
+def _pop(body: GeneratorBody, op: tasks.DmaBdPoolPopOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
     some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
@@ -113,8 +109,7 @@ def _pop(body: Body, op: Operation) -> None:
     body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
 
 
-def _push(body: Body, op: Operation) -> None:
-    op, body = cast(tasks.DmaBdPoolPushOp, op), cast(GeneratorBody, body)
+def _push(body: GeneratorBody, op: tasks.DmaBdPoolPushOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
     room = builder.icmp_signed("<", free, ir.Constant(I64, len(op.numbers(body.emitter.model))))
@@ -124,25 +119,23 @@ def _push(body: Body, op: Operation) -> None:
     builder.store(builder.add(free, ir.Constant(I64, 1)), head)
 
 
-def _for(body: Body, op: Operation) -> None:
+def _for(body: GeneratorBody, op: scf.ForOp) -> None:
     """A loop whose step is only known at run time must get somewhere."""
-    loop, builder_of = cast(scf.ForOp, op), cast(GeneratorBody, body)
-    step = body[loop.step]
+    step = body[op.step]
     if not isinstance(step, ir.Constant):
         positive = body.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
         number = body.builder.sext(step, I64) if step.type.width < I64.width else step
-        arguments = builder_of.arguments_behind(loop.step)
-        builder_of.fail_unless(
-            positive, number, NativeGuard("the step of this loop", "must be positive", op.location, arguments)
-        )
+        arguments = body.arguments_behind(op.step)
+        guard = NativeGuard("the step of this loop", "must be positive", op.location, arguments)
+        body.fail_unless(positive, number, guard)
     lower_for(body, op)
 
 
-def _nothing(body: Body, op: Operation) -> None:
+def _nothing(body: GeneratorBody, op: Operation) -> None:
     """Data of block writes: read where it is used."""
 
 
-HANDLERS: Mapping[str, Handler] = {
+HANDLERS: Mapping[str, Callable[[Any, Any], None]] = {
     guards.NpuAssertBdFieldOp.name: _assert_field,
     guards.NpuAssertBdDivisibleOp.name: _assert_divisible,
     guards.NpuAssertRangeOp.name: _assert_range,

@@ -7,21 +7,32 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, LocationAttr
 from xdsl.ir import Attribute
 
-from tilewright.codegen.native_body import Generator
-from tilewright.codegen.range_error import RangeError
-from tilewright.errors import CallError, near_match
+from tilewright.errors import CallError, Error, near_match
+from tilewright.ir.diagnostics import place
 from tilewright.ir.limits import MOST_STREAM_WORDS
 from tilewright.native.host_arrays import shown
 
+if TYPE_CHECKING:  # LLVM takes long to import, and RangeError is caught without it
+    from tilewright.codegen.native_body import Generator
+
 Words = npt.NDArray[np.uint32]
 STAGING_WORDS = 4096  # streams up to this size are written to memory of the thread's own, then copied
+
+
+class RangeError(Error, ValueError):
+    """A sequence was asked for with values for which it has no valid stream; says which, why and where."""
+
+    def __init__(self, text: str, arguments: Mapping[str, int], location: LocationAttr):
+        self.arguments, self.location = dict(arguments), location
+        given = ", ".join(f"{name} = {value}" for name, value in arguments.items())
+        super().__init__(f"{place(location)}error: {text}" + (f" (with {given})" if given else ""))
 
 
 class _Staging(threading.local):
@@ -63,6 +74,7 @@ class NativeSequence:
         self._names = tuple(names)
         self._limits = [(scalar.name, *scalar.limits) for scalar in self.scalars]
         signature = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *(ctypes.c_int64 for _ in names)]
+        # PYFUNCTYPE keeps the interpreter's lock: most calls are shorter than giving it up and taking it again.
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int64, *signature)(address)
         self._usual_count = 0
         """How many words the last stream had: the next one is likely to have as many."""
@@ -81,6 +93,7 @@ class NativeSequence:
         if count > MOST_STREAM_WORDS:
             text = f"the stream would have {count} words, and may have {MOST_STREAM_WORDS}: let it do less at a time"
             raise RangeError(text, dict(zip(self._names, values, strict=True)), self.generator.location)
+        # What the generator wrote belongs to the thread and is copied; only a large stream is written in place.
         self._usual_count = count
         if count <= STAGING_WORDS or count < words.size:
             return words[:count].copy()
@@ -94,6 +107,7 @@ class NativeSequence:
         values = list[int]()
         for name, low, high in self._limits:
             value = scalars.get(name)
+            # The usual case takes no call: scripts ask for many streams one after the other.
             if type(value) is not int:
                 self._check_names(scalars)
                 value = integer_of(name, value, self._expected())

@@ -69,7 +69,7 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     names = FreeNames({f"{name}_failure", failure_text})
     functions = [_function(name, sequence, names) for sequence in sequences]
     module = ir.Module(name)
-    define_memory_functions(module)
+    define_memory_functions(module)  # LLVM makes calls of memcpy, and the library links with nothing
     texts, all_passes = list[str](), True
     for function, sequence in zip(functions, sequences, strict=True):
         generator = _add_generator(module, function, sequence, first_code=len(texts))
@@ -115,6 +115,7 @@ def _add_generator(
     device = sequence.op.parent_op()
     assert device is not None
     generator = build_generator(module, sequence.op, TxnEmitter(device), f"{function.name}.words")
+    # Hosts see only the C function around it, whose failure codes count through the library.
     generator.function.linkage = "internal"
     types = [ir.IntType(parameter.bits) for parameter in function.parameters]
     outer = ir.Function(module, ir.FunctionType(I64, [POINTER, I64, *types, POINTER]), function.name)
@@ -128,6 +129,7 @@ def _call_inner(outer: ir.Function, inner: ir.Function, first_code: int) -> None
     entry, failed, report, done = (outer.append_basic_block(name) for name in ("entry", "failed", "report", "done"))
     builder = ir.IRBuilder(entry)
     value = builder.alloca(I64)
+    # The inner function takes 64 bits for each argument and cuts them to their types.
     wide = [scalar if scalar.type.width == I64.width else builder.sext(scalar, I64) for scalar in scalars]
     count = builder.call(inner, [words, capacity, value, *wide])
     builder.cbranch(builder.icmp_signed("<", count, ir.Constant(I64, 0)), failed, done)
@@ -155,6 +157,7 @@ def _explanation(guard: NativeGuard, function: GeneratorFunction) -> str:
 def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     """A function from codes -1, -2, ... to texts; any other number gets the last one."""
     encoded = [text.encode() + b"\0" for text in texts]
+    # Offsets instead of pointers, which a loader would have to relocate.
     starts = [0]
     for text in encoded[:-1]:
         starts.append(starts[-1] + len(text))

@@ -72,6 +72,7 @@ def static_words(sequence: RuntimeSequenceOp, emitter: TxnEmitter) -> StaticWord
     words, entries = [0] * HEADER_WORDS, list[StreamEntry]()
     try:
         for emitted in Interpreter(sequence, emitter, report=errors.append).run():
+            # Goes on after an error, to report all operations that depend on runtime values.
             if None in emitted.words:
                 errors.append(diagnose(Severity.ERROR, emitted.op, op_text(emitted.op, _complaint(emitted))))
                 continue

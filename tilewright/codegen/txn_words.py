@@ -6,9 +6,9 @@ generator and the static binary all take their words from this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
@@ -25,6 +25,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode, address_offset
 from tilewright.txn.stream import Header
 
+# The version of the format that mlir-aie writes; others are only read.
 VERSION = (0, 1)
 
 
@@ -127,24 +128,22 @@ class TxnEmitter:
 def _symbols_around(device: Operation) -> dict[str, Operation]:
     """Everything that references in a sequence of this device can mean, looked up once."""
     symbols: dict[str, Operation] = {}
+    # Inner tables come later, so that their symbols hide outer ones of the same name.
     for table in [*reversed([a for a in ancestors(device) if a.has_trait(SymbolTable)]), device]:
         symbols |= {name: op for op in table.regions[0].block.ops if (name := symbol_name(op)) is not None}
     return symbols
 
 
-def _write(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuWrite32Op, op)
+def _write(emitter: TxnEmitter, op: instructions.NpuWrite32Op) -> list[Word]:
     return compose(Opcode.WRITE, address=emitter.address(op, op.address), value=op.value)
 
 
-def _mask_write(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuMaskWrite32Op, op)
+def _mask_write(emitter: TxnEmitter, op: instructions.NpuMaskWrite32Op) -> list[Word]:
     address = emitter.address(op, op.address)
     return compose(Opcode.MASKWRITE, address=address, value=op.value, mask=op.mask)
 
 
-def _block_write(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuBlockWriteOp, op)
+def _block_write(emitter: TxnEmitter, op: instructions.NpuBlockWriteOp) -> list[Word]:
     tile = {}
     if op.column is not None and op.row is not None:
         tile = {"column": op.column.value.data, "row": op.row.value.data}
@@ -152,8 +151,7 @@ def _block_write(emitter: TxnEmitter, op: Operation) -> list[Word]:
     return compose(Opcode.BLOCKWRITE, emitter.global_words(op, op.data), address=address, **tile)
 
 
-def _write_words(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuWriteWordsOp, op)
+def _write_words(emitter: TxnEmitter, op: instructions.NpuWriteWordsOp) -> list[Word]:
     return compose(Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address)
 
 
@@ -162,8 +160,7 @@ def _word(value: SSAValue) -> Word:
     return PackedWord(0, (WordPart(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
 
 
-def _sync(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(instructions.NpuSyncOp, op)
+def _sync(emitter: TxnEmitter, op: instructions.NpuSyncOp) -> list[Word]:
     return compose(
         Opcode.TCT,
         column=op.column,
@@ -175,8 +172,7 @@ def _sync(emitter: TxnEmitter, op: Operation) -> list[Word]:
     )
 
 
-def _address_patch(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(queue.NpuAddressPatchOp, op)
+def _address_patch(emitter: TxnEmitter, op: queue.NpuAddressPatchOp) -> list[Word]:
     argument = op.arg_idx.value.data
     address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
@@ -190,12 +186,11 @@ def _plus(word: Word, addend: int) -> Word:
     return word + addend & WORD_MASK if isinstance(word, int) else PackedWord(word.constant, word.parts, addend)
 
 
-def _preempt(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    return compose(Opcode.PREEMPT, level=cast(firmware.NpuPreemptOp, op).level.value.data)
+def _preempt(emitter: TxnEmitter, op: firmware.NpuPreemptOp) -> list[Word]:
+    return compose(Opcode.PREEMPT, level=op.level.value.data)
 
 
-def _load_pdi(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(firmware.NpuLoadPdiOp, op)
+def _load_pdi(emitter: TxnEmitter, op: firmware.NpuLoadPdiOp) -> list[Word]:
     address = _integer(op.address)
     return compose(
         Opcode.LOADPDI,
@@ -210,13 +205,11 @@ def _integer(attr: IntegerAttr | None) -> int:
     return attr.value.data if attr is not None else 0
 
 
-def _create_scratchpad(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(firmware.NpuCreateScratchpadOp, op)
+def _create_scratchpad(emitter: TxnEmitter, op: firmware.NpuCreateScratchpadOp) -> list[Word]:
     return compose(Opcode.CREATE_SCRATCHPAD, usage_type=_integer(op.usage_type), scratchpad_bytes=op.size.value.data)
 
 
-def _update_from_scratchpad(emitter: TxnEmitter, op: Operation) -> list[Word]:
-    op = cast(firmware.NpuUpdateFromScratchpadOp, op)
+def _update_from_scratchpad(emitter: TxnEmitter, op: firmware.NpuUpdateFromScratchpadOp) -> list[Word]:
     return compose(
         Opcode.UPDATE_REG,
         state_table_index=op.state_table_idx.value.data,
@@ -226,7 +219,7 @@ def _update_from_scratchpad(emitter: TxnEmitter, op: Operation) -> list[Word]:
     )
 
 
-_EMIT: dict[type[Operation], Callable[[TxnEmitter, Operation], list[Word]]] = {
+_EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
     instructions.NpuWrite32Op: _write,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuBlockWriteOp: _block_write,
@@ -245,8 +238,3 @@ def remedy(op: Operation) -> str:
     if op.name.startswith(("aie.", "aiex.")):
         return "passes such as --aie-dma-tasks-to-npu and --aie-dma-to-npu lower it to operations that can"
     return "a sequence has instructions, arithmetic (arith) and control flow (scf): have a core or the host do this"
-
-
-def emitting_operations() -> Iterator[str]:
-    """Names of the operations that become words."""
-    return (op.name for op in _EMIT)

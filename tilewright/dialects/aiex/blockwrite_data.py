@@ -1,4 +1,4 @@
-"""The words of a block write: a constant global of the device, and operations that read it."""
+"""Data globals of block writes: the constant global that holds the words, and references to it."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 
 
-class DataName(NamedTuple):
-    """A global as what reads it refers to it."""
+class DataGlobalRef(NamedTuple):
+    """A data global as `memref.get_global` refers to it."""
 
     symbol: SymbolRefAttr
     type: Attribute
 
     @staticmethod
-    def of(data: GlobalOp) -> DataName:
-        return DataName(SymbolRefAttr(data.sym_name), data.type)
+    def of(data: GlobalOp) -> DataGlobalRef:
+        return DataGlobalRef(SymbolRefAttr(data.sym_name), data.type)
 
     def read(self) -> GetGlobalOp:
         return GetGlobalOp.create(properties={"name": self.symbol}, result_types=[self.type])
 
 
-def word_bytes(words: Iterable[int]) -> bytes:
+def words_to_bytes(words: Iterable[int]) -> bytes:
     """Words, of either sign, as they lie in memory."""
     patterns = [word & WORD_MASK for word in words]
     return pack(f"<{len(patterns)}I", *patterns)
 
 
-def data_global(name: str, data: bytes) -> GlobalOp:
+def make_data_global(name: str, data: bytes) -> GlobalOp:
     """A global that holds words, given as they lie in memory."""
     count = len(data) // WORD_BYTES
     return GlobalOp.create(
@@ -62,7 +62,7 @@ def _data_type(count: int) -> MemRefType:
     return MemRefType(i32, [count])
 
 
-def global_data(op: GlobalOp) -> bytes | None:
+def data_of_global(op: GlobalOp) -> bytes | None:
     """The contents of a global that a block write can have as its data."""
     value, type = op.initial_value, op.type
     if not isinstance(value, DenseIntOrFPElementsAttr) or len(type.get_shape()) != 1:

@@ -1,4 +1,4 @@
-"""Where a buffer comes from: an argument of the runtime sequence, and an offset into it."""
+"""Tracing a memref through casts, views and subviews to the argument of the runtime sequence that it is part of."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def trace_to_argument(value: SSAValue) -> ArgumentPart | None:
             case memref.CastOp() as op:
                 step = 0
             case memref.ReinterpretCastOp() as op:
+                # As mlir-aie: a reinterpretation of a strided buffer is not followed, whatever layout it gives.
                 step = 0 if _is_dense(cast(MemRefType, op.source.type)) else None
             case memref.SubviewOp() as op:
                 step = _subview_offset(op)
@@ -61,7 +62,7 @@ def _subview_offset(op: memref.SubviewOp) -> int | None:
     before, after = strided_form(source), strided_form(result)
     if before is None or after is None or before.offset is None or after.offset is None:
         return None
-    expected = 1
+    expected = 1  # stride of a row-major dimension, from the innermost out; one of size 1 takes no step
     for position, (size, stride) in enumerate(reversed(list(zip(result.get_shape(), after.strides, strict=True)))):
         if stride != expected and (position == 0 or size > 1):
             return None

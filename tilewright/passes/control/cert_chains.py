@@ -55,11 +55,13 @@ def merge_chains(device: DeviceOp) -> None:
     for job in jobs:
         previous: CertUcDmaWriteDesSyncOp | None = None
         for op in job.instructions:
+            # Another instruction between two plays must keep its place, so they stay two.
             if not isinstance(op, CertUcDmaWriteDesSyncOp):
                 previous = None
                 continue
             if previous is not None:
                 names = previous.symbol.string_value(), op.symbol.string_value()
+                # A chain that is played twice cannot become part of another.
                 if all(name in chains and uses[name] == 1 for name in names):
                     _merge(previous, chains[names[0]], chains[names[1]])
             previous = op
@@ -81,6 +83,7 @@ def _merge(sync: CertUcDmaWriteDesSyncOp, first: CertUcDmaChainOp, second: CertU
     assert start is not None, "a chain has a terminator at least"
     for bd in first.bds:
         bd.detach()
+        # Only the last descriptor of a chain has nothing after it.
         bd.next_bd = BoolAttr.from_bool(True)
         Rewriter.insert_op(bd, InsertPoint.before(start))
     Rewriter.erase_op(first)

@@ -64,9 +64,7 @@ def _wrap_jobs(device: DeviceOp) -> None:
         assert following is not None, "whatever has jobs has a terminator"
         job.detach()
         page = CertPageOp([job])
-        for op in (page, page.body.block.last_op):
-            if op is not None:
-                op.location = job.location
+        _locate(page, job)
         Rewriter.insert_op(page, InsertPoint.before(following))
 
 
@@ -149,6 +147,7 @@ class PageCosts:
         """The first place at which a page holds so much, or the last; not its start, nor its end."""
         cost, places = HEADER_BYTES, [Cut(job, op) for job in page.jobs for op in job.instructions]
         for place in places:
+            # Never at the start: the first part would be empty, and the rest as large as before.
             if cost >= target and place is not places[0]:
                 return place
             cost += self.instruction(place.before)
@@ -167,9 +166,7 @@ def cut_page(page: CertPageOp, cut: Cut, number: int) -> CertPageOp:
         if job.parent is not None:
             job.detach()
     following = CertPageOp(moved)
-    for op in (following, following.body.block.last_op):
-        if op is not None:
-            op.location = page.location
+    _locate(following, page)
     Rewriter.insert_op(following, InsertPoint.after(page))
     return following
 
@@ -178,7 +175,12 @@ def _cut_job(job: CertJobOp, instructions: list[Operation], number: int) -> Cert
     for op in instructions:
         op.detach()
     cut_off = CertJobOp(number, Region(Block(instructions)))
-    for op in (cut_off, cut_off.body.block.last_op):
-        if op is not None:
-            op.location = job.location
+    _locate(cut_off, job)
     return cut_off
+
+
+def _locate(made: CertPageOp | CertJobOp, origin: Operation) -> None:
+    """Have an operation, and the terminator that its constructor adds, point to where another one is written."""
+    for op in (made, made.body.block.last_op):
+        if op is not None:
+            op.location = origin.location

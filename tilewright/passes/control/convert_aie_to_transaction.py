@@ -61,6 +61,7 @@ def _dissolved(configure: ConfigureOp) -> InsertPoint:
     assert block is not None
     inside = configure.inside
     for op in inside:
+        # A run is verified to be inside of a configure, so it cannot be taken out of one.
         if isinstance(op, RunOp):
             remedy = (op, "run --aie-materialize-runtime-sequences first: it puts what is run in the place of this")
             fail_op(op, f"expects parent op '{ConfigureOp.name}'", remedy)

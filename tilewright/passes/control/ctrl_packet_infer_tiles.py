@@ -26,6 +26,7 @@ class CtrlPacketInferTilesPass(Pass):
         packets = [op for block in blocks if block for op in block.ops if isinstance(op, NpuControlPacketOp)]
         for packet in packets:
             tile = tile_at(op, *packet.place)
+            # An id that the program gives stays.
             if tile.controller_id is None:
                 packet_id = controller_ids.get(tile.place, 0)
                 tile.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(packet_id)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -81,6 +82,7 @@ def send_packets(block: Block, model: DeviceModel) -> None:
     batches = list(batches_of(block, model))
     if not batches:
         return
+    # Behind all arguments of the program, whose positions the host relies on.
     buffer = block.insert_arg(MemRefType(i32, [DYNAMIC_INDEX]), len(block.args))
     for batch in batches:
         first = batch.packets[0]
@@ -91,8 +93,7 @@ def send_packets(block: Block, model: DeviceModel) -> None:
             op.location = first.location
             block.insert_op_before(op, first)
         for packet in batch.packets:
-            packet.detach()
-            packet.erase()
+            Rewriter.erase_op(packet)
 
 
 def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:
@@ -100,6 +101,7 @@ def transfer(batch: Batch, buffer: SSAValue, channel: int) -> list[Operation]:
     column = batch.place.column
     pattern = AccessPattern.from_outermost([1, 1, 1, batch.length], [0, 0, 0, 1], [0, 0, 0, batch.offset])
     memcpy = NpuDmaMemcpyNdOp(buffer, pattern, f"ctrlpkt_col{column}_mm2s_chan{channel}", BD_ID, issue_token=True)
+    # The order in which upstream makes these constants, which differs from that of the operands.
     row, *others = constants = [constant_op(n) for n in (0, column, DmaDirection.MM2S, channel, 1, 1)]
     column_value, *rest = (constant.result for constant in others)
     return [memcpy, *constants, NpuSyncOp([column_value, row.result, *rest])]

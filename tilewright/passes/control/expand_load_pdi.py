@@ -27,6 +27,7 @@ from tilewright.ir.symbols import symbol_in
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.instructions import insert_control_packets, insert_transaction
 from tilewright.passes.control.configuration.writes import Write
+from tilewright.rewrite.emitter import Emitter
 
 EMPTY_NAMES = ("empty_0", "empty_1")
 OVERLAY, OVERLAY_COPY = "ctrl_pkt_overlay", "ctrl_pkt_overlay_copy"
@@ -62,6 +63,7 @@ def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str
 def _to_control_packets(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
     device = _loaded_device(module, load)
     _load_before(load, _overlay_device(module, load, is_copy=turn % 2 == 1), same_image=False)
+    # Without the overlay's connections: the packets travel through them while they configure the rest.
     insert_control_packets(_own_device(load), _writes_of(device, load, overlay=False), InsertPoint.before(load))
 
 
@@ -101,8 +103,7 @@ def _load_before(load: NpuLoadPdiOp, device: DeviceOp, same_image: bool) -> None
     before = NpuLoadPdiOp(device.sym_name.data, enum_to_attr(ExpandMode.none))
     if same_image:
         before.id, before.size, before.address = load.id, load.size, load.address
-    before.location = load.location
-    Rewriter.insert_op(before, InsertPoint.before(load))
+    Emitter.before(load).insert(before)
 
 
 def _empty_device(module: ModuleOp, like: DeviceOp, name: str) -> DeviceOp:

@@ -63,6 +63,7 @@ class GenerateColumnControlOverlayPass(Pass):
         assert isinstance(op, ModuleOp)
         designs = [device for device in op.ops if isinstance(device, DeviceOp) and device.sym_name.data != OVERLAY]
         wanting = [device for device in designs if not _opted_out(device)]
+        # Before flows are laid, which follow from the tiles that a device has.
         if self.emit_standalone_overlay:
             for device in designs:
                 device.attributes["has_ctrl_pkt_overlay"] = BoolAttr.from_bool(device in wanting)
@@ -84,6 +85,7 @@ class GenerateColumnControlOverlayPass(Pass):
         for column in columns:
             shim = tile_at(device, column, 0)
             if self.route_shim_to_tile_ctrl:
+                # A shim that was not declared gets control flows as well, and so counts among the tiles of its column.
                 tiles[shim.place] = shim
             self.route_tokens(device, shim, [tile for tile in tiles.values() if tile.place.column == column], issuing)
             if self.route_shim_to_tile_ctrl:
@@ -205,6 +207,7 @@ def _standalone(module: ModuleOp, designs: Sequence[DeviceOp]) -> DeviceOp:
             "ctrl_pkt_overlay device.",
         )
     overlay = DeviceOp(designs[0].model.name, sym_name=OVERLAY)
+    # New operations have no location of their own: messages point to the first design.
     for op in overlay.walk():
         op.location = designs[0].location
     module.body.block.add_op(overlay)

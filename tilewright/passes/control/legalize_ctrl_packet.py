@@ -12,6 +12,7 @@ from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.driver import rewrite
 
+# The header has two bits for the number of words.
 MAX_WORDS = ControlHeader.beats.limits[-1]
 
 

@@ -5,7 +5,7 @@ Devices that it loads become sections of it: what their sequences called `config
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -20,7 +20,7 @@ from tilewright.device.packets import CERT_ACTORS, cert_tile
 from tilewright.dialects.aie.lookup import constant_value, device_model, lookup_symbol, symbol_name
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, make_data_global, words_to_bytes
 from tilewright.dialects.aiex.cert import (
     CertApplyOffset57Op,
     CertJobOp,
@@ -76,8 +76,18 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
     sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
     _inline_runs(device, sequences)
     _make_jobs(device, sequences, sections)
+    # Patches look for the block write before them, so these are still to be lowered then.
     convert(device, {NpuAddressPatchOp: AddressPatchToCert(device)})
-    convert(device, instruction_patterns(device))
+    convert(
+        device,
+        {
+            NpuBlockWriteOp: BlockWriteToCert(device),
+            NpuMaskWrite32Op: MaskWrite32ToCert(),
+            NpuWrite32Op: Write32ToCert(),
+            NpuSyncOp: SyncToCert(),
+            NpuLoadPdiOp: LoadPdiToCert(device),
+        },
+    )
     rewrite(device, config=DROP_DEAD)
     merge_chains(device)
     for job in [op for op in device.walk() if isinstance(op, CertJobOp)]:
@@ -139,6 +149,7 @@ def _make_jobs(
         _replace(sequence, CertSectionOp(name, [_page(sequence, numbers[-1])]))
     for sequence in sequences:
         if sequence not in sections:
+            # Control code begins with job 1, which sets the device up.
             numbers.append(1 if sequence.sym_name.data == CONFIGURE else max(numbers, default=1) + 1)
             _replace(sequence, _page(sequence, numbers[-1]))
 
@@ -168,6 +179,7 @@ def _replace(sequence: RuntimeSequenceOp, replacement: Operation) -> None:
 
 
 def _drop_unused_arguments(block: Block) -> None:
+    # From the last on, so that the positions of those to come stay as they are.
     for argument in reversed(block.args):
         if not argument.uses:
             block.erase_arg(argument)
@@ -265,6 +277,7 @@ class BlockWriteToCert(RewritePattern):
         self, op: NpuBlockWriteOp, name: str, words: list[int], rewriter: PatternRewriter
     ) -> list[tuple[str, list[int]]]:
         """Globals with the words of a block: its own, or halves of it as long as they are too big."""
+        # A chain and its data must be in one page.
         if WORD_BYTES * len(words) < PAGE_BYTES:
             return [(name, words)]
         middle = len(words) // 2
@@ -276,20 +289,10 @@ class BlockWriteToCert(RewritePattern):
 
     def _add_global(self, original: str, name: str, words: list[int], rewriter: PatternRewriter) -> str:
         unique = self.names.like(name)
-        created = data_global(unique, word_bytes(words))
+        created = make_data_global(unique, words_to_bytes(words))
         rewriter.insert(created, InsertPoint.before(self.globals[original]))
         self.globals[unique] = created
         return unique
-
-
-def instruction_patterns(device: DeviceOp) -> Mapping[type[Operation], RewritePattern]:
-    return {
-        NpuBlockWriteOp: BlockWriteToCert(device),
-        NpuMaskWrite32Op: MaskWrite32ToCert(),
-        NpuWrite32Op: Write32ToCert(),
-        NpuSyncOp: SyncToCert(),
-        NpuLoadPdiOp: LoadPdiToCert(device),
-    }
 
 
 class AddressPatchToCert(RewritePattern):
@@ -328,9 +331,9 @@ class AddressPatchToCert(RewritePattern):
         unique = self.names.numbered(f"{name}_at_{offset}_")
         original = lookup_symbol(block, source.name_)
         assert original is not None, "its words have been read"
-        data = data_global(unique, word_bytes(words))
+        data = make_data_global(unique, words_to_bytes(words))
         rewriter.insert(data, InsertPoint.after(original))
-        moved = DataName.of(data).read()
+        moved = DataGlobalRef.of(data).read()
         rewriter.insert(moved, InsertPoint.before(block))
         block.operands = [moved.memref]
         return moved
@@ -338,6 +341,7 @@ class AddressPatchToCert(RewritePattern):
 
 def _block_before(op: NpuAddressPatchOp) -> NpuBlockWriteOp | None:
     """The last block write before a patch, if it writes the descriptor that is patched."""
+    # Lowered transfers write the descriptor first and patch it right after.
     previous: Operation | None = op.prev_op
     while previous is not None and not isinstance(previous, NpuBlockWriteOp):
         previous = previous.prev_op

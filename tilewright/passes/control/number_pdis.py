@@ -20,6 +20,7 @@ class NumberPdisPass(Pass):
         assert isinstance(op, ModuleOp)
         numbers = pdi_numbers(op)
         for load in op.walk():
+            # Zero is no number yet; one that the program gives stays.
             if isinstance(load, NpuLoadPdiOp) and load.device_ref is not None and load.id.value.data == 0:
                 load.id = IntegerAttr(numbers.get(load.device_ref.root_reference.data, 0), i32)
 

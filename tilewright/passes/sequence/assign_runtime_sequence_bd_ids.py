@@ -10,6 +10,7 @@ from typing import NoReturn, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects import scf
@@ -146,15 +147,16 @@ class _Allocation:
                 case DmaAwaitTaskOp():
                     task = _configuration(op)
                     self.release(task, op)
+                    # A task is done once it is awaited, so its descriptors are free without a dma_free_task.
                     self.awaited.add(task)
                 case DmaFreeTaskOp():
                     self.release(_configuration(op), op)
                     frees.append(op)
                 case _:
                     pass
+        # Only now: erasing an operation would end the walk that comes by it.
         for op in frees:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
@@ -164,6 +166,7 @@ class _Allocation:
             if bd.bd_id is None:
                 continue
             number = bd.bd_id.value.data
+            # Mem tiles divide their descriptors between even and odd channels.
             if not self.model.is_bd_channel_accessible(*place, number, channel):
                 fail_op(
                     bd, f"has the ID {number}, but its channel {channel} reaches only {reached[0]} to {reached[-1]}"
@@ -177,6 +180,7 @@ class _Allocation:
                 )
             owners[number] = task
         used = self.used.get(place, ())
+        # The lowest first, as upstream, so that the same program gets the same numbers.
         free = (number for number in reached if number not in owners and number not in used)
         for bd in task.descriptors:
             if bd.bd_id is None:
@@ -197,7 +201,7 @@ class _Allocation:
         )
 
     def release(self, task: DmaConfigureTaskOp, by: Operation) -> None:
-        """Give the descriptors of a task back. To free what has been awaited is harmless, whoever has them now."""
+        """Give the descriptors of a task back. To free an awaited task is harmless, even if another has them now."""
         owners = self.owners.setdefault(_place(task), {})
         for bd in task.descriptors:
             if bd.bd_id is None:

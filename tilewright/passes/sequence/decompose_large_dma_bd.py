@@ -52,6 +52,7 @@ class SplitMemcpy(RewritePattern):
         if len(pieces) > 1:
             for piece, bd_id in zip(pieces, _free_ids(op, len(pieces)), strict=True):
                 piece.id = IntegerAttr(bd_id, i64)
+                # The parts go through one queue in order: when the last is done, all are.
                 piece.issue_token = BoolAttr.from_bool(op.issues_token and piece is pieces[-1])
         rewriter.replace(op, pieces)
 
@@ -144,6 +145,7 @@ def _chain(op: DmaBdOp, task: ConfiguredTask, parts: list[AccessPattern], rewrit
     for block, part, following in zip(blocks, parts, [*blocks[1:], None], strict=True):
         descriptor = _rearranged(op, part, part.length)
         if block is not first:
+            # The others get ids of their own later; the same one twice would overwrite the first.
             for name in IDS:
                 descriptor.properties.pop(name, None)
         end = EndOp() if following is None else NextBdOp(following)

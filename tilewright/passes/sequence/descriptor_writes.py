@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import gcd, prod
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -48,6 +47,7 @@ class DescriptorWriter:
         bd_id = known(self.bd_id)
         if bd_id is not None:
             return emit.constant(self.model.bd_address(*self.place, bd_id))
+        # Descriptors of a tile are equally far apart, so a runtime number is a multiple of that distance.
         first, second = (self.model.bd_address(*self.place, number) for number in (0, 1))
         return emit.add(emit.constant(first), emit.multiply(emit.number(self.bd_id), second - first))
 
@@ -67,26 +67,22 @@ class DescriptorWriter:
             else:
                 unknown.append((layout.fields[FIELDS[name]], number))
         checks.descriptor_fields(self.model, self.place, constants)
+        # One block write for the template, then a write for each word that is not all known.
         if (bd_id := known(self.bd_id)) is not None:
             emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
                 return
         words = descriptor_words(self.model, self.place._asdict() | constants)
-        by_word = {word: list(group) for word, group in groupby(sorted(unknown, key=_position), key=_word)}
+        by_word = dict[int, list[tuple[Field, Number]]]()
+        for field, number in sorted(unknown, key=lambda part: (part[0].word, part[0].lo)):
+            by_word.setdefault(field.word, []).append((field, number))
         base = self.base(emit)
         for word, known_bits in enumerate(words):
             if word in by_word:
                 self.write_word(emit, base, word, numbers.word(known_bits, by_word[word]))
+            # No block write can have an address that is not known, so every word is a write of its own.
             elif bd_id is None:
                 self.write_word(emit, base, word, emit.constant(known_bits))
-
-
-def _position(part: tuple[Field, Number]) -> tuple[int, int]:
-    return part[0].word, part[0].lo
-
-
-def _word(part: tuple[Field, Number]) -> int:
-    return part[0].word
 
 
 def transfer_of(
@@ -132,6 +128,7 @@ def check_argument_part(
 def check_offset(checks: LimitChecks, offset_bytes: Number, largest: int, unit_bytes: int) -> None:
     """Check that a transfer starts at a word; its offset is a multiple of some bytes anyway."""
     checks.within(offset_bytes, 0, largest, "offset in bytes")
+    # A multiple of whole words needs no check at run time.
     if unit_bytes % WORD_BYTES != 0:
         checks.divisible(offset_bytes, WORD_BYTES, "offset in bytes")
 
@@ -188,6 +185,7 @@ class DmaTransfer:
         sizes, strides = self._padded()
         is_linear = self._is_linear(numbers, sizes, strides)
         if self.sizes:
+            # The iteration field does not count then, so its limit on the outermost size does not hold.
             repeats = [*sizes[:ITERATION], 1] if self.is_four_dimensional else sizes
             checks.pattern(repeats, strides, self.limits, is_linear)
         length = self._checked_length(numbers, checks, sizes)
@@ -217,8 +215,7 @@ class DmaTransfer:
         if not self.sizes:
             assert self.length is not None, "a plain run has a length"
             return [self.length, 1, 1, 1], [1, 0, 0, 0]
-        missing = DIMENSIONS - len(self.sizes)
-        return [*self.sizes, *[1] * missing], [*self.strides, *[0] * missing]
+        return padded(self.sizes, self.strides)
 
     def _is_linear(self, numbers: Numbers, sizes: Sequence[Number], strides: Sequence[Number]) -> Condition:
         """Whether a run visits consecutive elements, as `AccessPattern` tells for constants."""
@@ -232,6 +229,7 @@ class DmaTransfer:
             return numbers.all_of(*(numbers.equal(number, wanted) for number, wanted in pairs))
         if (starts := numbers.equal(stride0, 1)) is False:
             return False
+        # A dimension that runs once takes no step, so its stride does not matter.
         rows = numbers.any_of(numbers.at_most(size1, 1), numbers.equal(stride1, size0))
         plane = numbers.multiply(size0, size1)
         planes = numbers.any_of(numbers.at_most(size2, 1), numbers.equal(stride2, plane))
@@ -243,6 +241,7 @@ class DmaTransfer:
         if self.sizes:
             bound = prod(upper_bound(size) for size in (sizes if self.is_four_dimensional else sizes[:ITERATION]))
             row = numbers.multiply(sizes[0], sizes[1])
+            # Only then can the product of three sizes leave 64 bits; the row alone never does.
             if bound > MAX_VALUE:
                 checks.within(row, 1, MAX_ROW, "product of d0 and d1 size")
             product = numbers.multiply(row, sizes[2])
@@ -258,6 +257,12 @@ class DmaTransfer:
             checks.within(length, 1, most, "length")
         checks.divisible(length, self.limits.elements_per_granule, "length")
         return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
+
+
+def padded(sizes: Sequence[Number], strides: Sequence[Number]) -> tuple[list[Number], list[Number]]:
+    """Sizes and strides of all dimensions, innermost first; those left out run once."""
+    missing = DIMENSIONS - len(sizes)
+    return [*sizes, *[1] * missing], [*strides, *[0] * missing]
 
 
 @dataclass(frozen=True)

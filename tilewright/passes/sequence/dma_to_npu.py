@@ -22,7 +22,7 @@ from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.aiex.blockwrite_data import DataName, data_global, global_data, word_bytes
+from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
@@ -73,13 +73,12 @@ class ChannelAllocations:
     def find(self, name: SymbolRefAttr) -> AllocatedChannel | None:
         if name not in self._found:
             allocation = lookup_symbol(self.device, name)
-            self._found[name] = _channel(allocation) if isinstance(allocation, ShimDmaAllocationOp) else None
+            self._found[name] = None
+            if isinstance(allocation, ShimDmaAllocationOp):
+                tile = tile_of(allocation.tile)
+                place = tile.place if tile is not None and tile.is_placed else None
+                self._found[name] = AllocatedChannel(allocation, place)
         return self._found[name]
-
-
-def _channel(allocation: ShimDmaAllocationOp) -> AllocatedChannel:
-    tile = tile_of(allocation.tile)
-    return AllocatedChannel(allocation, tile.place if tile is not None and tile.is_placed else None)
 
 
 class MemcpyToWriteBd(RewritePattern):
@@ -93,6 +92,7 @@ class MemcpyToWriteBd(RewritePattern):
         emit = Emitter(rewriter, constants=self.constants)
         memcpy = _Memcpy(op, self.channels, emit, self.guards)
         allocation = memcpy.allocation
+        # What is known is written in one way; only a runtime pattern has a form of upstream's.
         if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
             repeat_count = memcpy.write_as_upstream()
         else:
@@ -103,6 +103,7 @@ class MemcpyToWriteBd(RewritePattern):
             allocation.channel,
             repeat_count=emit.number(repeat_count),
             bd_id=emit.constant(op.id.value.data),
+            # As upstream: a wait for data that arrives is possible without asking for a token.
             issue_token=op.issues_token or allocation.direction is DmaDirection.S2MM,
         )
         rewriter.replace(op, push)
@@ -242,6 +243,7 @@ class PushQueueToWrite32(RewritePattern):
             self.check(op, channel, emit)
         if op.issue_token and (controller_id := self.controller_id(place)) is not None:
             (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
+            # Only the id: other bits of the control register reset or pause the channel.
             (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
             control = emit.constant(model.channel_control_address(*place, direction, channel))
             emit.insert(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
@@ -262,6 +264,7 @@ class PushQueueToWrite32(RewritePattern):
             fail_op(op, text)
         checks, key = LimitChecks(op, Numbers(emit), Guards.FULL), (op.place, channel)
         checks.channel(self.model, op.place, op.dma_direction, channel)
+        # Asked for again and again: a sequence has few channels and many pushes.
         if key not in self.reached:
             self.reached[key] = self.model.accessible_bds(*key[0], channel)
         checks.descriptor_number(op.bd_id, self.reached[key])
@@ -317,23 +320,26 @@ class WriteBdToBlockWrite(RewritePattern):
     def __init__(self, device: DeviceOp, *, all_fields: bool = False):
         self.all_fields = all_fields
         globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
-        self.names = {data: DataName.of(op) for op in reversed(globals) if (data := global_data(op)) is not None}
+        contents = ((data_of_global(op), op) for op in reversed(globals))  # the first of equal ones is kept
+        self.names = {data: DataGlobalRef.of(op) for data, op in contents if data is not None}
         numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
+        # Behind all that a program or an earlier run of the pass has, so that names stay free without a lookup.
         self.next_number = max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
-        data = word_bytes(op.words(all_fields=self.all_fields))
+        data = words_to_bytes(op.words(all_fields=self.all_fields))
         if data not in self.names:
-            self.names[data] = DataName.of(self.make_global(op, data, rewriter))
+            self.names[data] = DataGlobalRef.of(self.make_global(op, data, rewriter))
         source = self.names[data].read()
         address = model.bd_address(column, row, op.field("bd_id"))
         rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
     def make_global(self, op: NpuWriteBdOp, data: bytes, rewriter: PatternRewriter) -> GlobalOp:
         sequence = parent_of_type(op, RuntimeSequenceOp)
-        created = data_global(f"{GLOBAL_PREFIX}{self.next_number}", data)
+        created = make_data_global(f"{GLOBAL_PREFIX}{self.next_number}", data)
+        # Globals stand in the device, before the sequence that reads them.
         rewriter.insert(created, InsertPoint.before(op if sequence is None else sequence))
         self.next_number += 1
         return created
@@ -348,7 +354,9 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
+        # One pattern for three instructions: it only makes addresses absolute.
         relative, channels = BufferToAddress(), ChannelAllocations(op)
+        # Upstream makes a constant wherever one is used; `opt` shows its form.
         constants = SharedConstants() if self.guards is Guards.FULL else None
         convert(
             op,

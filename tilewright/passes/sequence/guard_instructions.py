@@ -45,6 +45,7 @@ class GuardInstructionsPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+            # A list, because guards are inserted into what is being walked.
             for found in [inner for inner in sequence.walk() if isinstance(inner, GUARDED)]:
                 _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
 

@@ -42,12 +42,13 @@ class WriteRun:
     def __init__(self, op: Operation, target: WordAddress, words: list[Word], is_template: bool):
         self.ops, self.target, self.words = [op], target, words
         self._open = set(range(len(words))) if is_template else set[int]()
-        """Words of a template that may still be replaced: nobody has seen them yet."""
+        """Words of a template that may still be replaced, as nothing has read them yet."""
 
     def take(self, other: WriteRun) -> bool:
         """Whether another write belongs to these words; if so, they include it."""
         index, rest = divmod(other.target.offset - self.target.offset, WORD_BYTES)
         (word,) = other.words if len(other.words) == 1 else (None,)
+        # Words of another line stay apart, so that a location map can tell them from each other.
         is_near = other.target.base is self.target.base and rest == 0 and other.ops[0].location == self.ops[0].location
         if word is None or not is_near or not (index == len(self.words) or index in self._open):
             return False
@@ -134,6 +135,7 @@ def _join(span: WriteRun) -> None:
     templates = [op.data for op in span.ops if isinstance(op, NpuBlockWriteOp)]
     for op in span.ops:
         Rewriter.erase_op(op)
+    # The read of a template has no other use once its block write is gone.
     for data in templates:
         if isinstance(data.owner, GetGlobalOp) and not data.first_use:
             Rewriter.erase_op(data.owner)

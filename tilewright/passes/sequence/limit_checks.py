@@ -52,6 +52,7 @@ class LimitChecks:
         if value is None:
             assert isinstance(number, SSAValue)
             lowest, highest = signed_limits(number.type)
+            # A check that no value of the type can fail would only cost time, and compilers warn of it.
             if low > lowest or high < highest:
                 self.numbers.emit.insert(NpuAssertRangeOp(number, max(low, lowest), min(high, highest), subject))
         elif not low <= value <= high:
@@ -62,6 +63,7 @@ class LimitChecks:
             return
         value = known(number)
         if value is None:
+            # The divisors are powers of two: the low 32 bits decide.
             low_bits = self.numbers.value(number, i32)
             guard = NpuAssertBdDivisibleOp(low_bits, divisor, allow_unit=allow_unit, subject=subject)
             self.numbers.emit.insert(guard)
@@ -100,6 +102,7 @@ class LimitChecks:
         for dimension, size in enumerate(sizes):
             name, has_wrap = f"{_name(dimension)} size", dimension < 2
             largest = limits.largest_size(dimension)
+            # A linear run is one length without wraps, so d0 and d1 may be larger than their wrap fields.
             always_limited = dimension == ITERATION or (has_wrap and is_linear is False)
             self.within(size, 1, largest if always_limited else MAX_COUNT, name)
             if has_wrap and not isinstance(is_linear, bool) and upper_bound(size) > largest:

@@ -19,6 +19,7 @@ from tilewright.rewrite.legalization import convert
 
 def pulse_reset(emit: Emitter, place: TileId, register: int, bit: int) -> None:
     """Write twice to the register at a byte offset in a tile; its other bits keep their values."""
+    # A masked write, as the same register holds the enable bit of the core.
     for value in (bit, 0):
         address, written, mask = emit.constants(register, value, bit)
         emit.insert(NpuMaskWrite32Op(address, written, mask, *place))

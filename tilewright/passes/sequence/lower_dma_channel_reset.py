@@ -53,6 +53,7 @@ class ResetForToReset(RewritePattern):
                 "--aie-objectFifo-stateful-transform first",
             )
         endpoints = list(_endpoints(op, binding))
+        # All resets come before any lock is set: a running channel could still take or give one.
         for endpoint in endpoints:
             rewriter.insert(DmaChannelResetOp(endpoint.tile, endpoint.direction, endpoint.channel))
         for lock, value in zip(binding.locks, binding.lock_inits.get_values(), strict=True):
@@ -110,8 +111,10 @@ class LowerDmaChannelResetPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
+        # The pattern looks up a binding for each reset, and changes no symbol.
         with unchanging_symbols():
             rewrite(op, ResetForToReset())
+        # Bindings only serve this lowering, and go once nothing refers to them.
         _erase_unused_bindings(op)
         convert(op, {DmaChannelResetOp: ChannelResetToMaskWrite32()})
 

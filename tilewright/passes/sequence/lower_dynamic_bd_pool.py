@@ -51,6 +51,7 @@ class LowerDynamicBdPoolPass(Pass):
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.walk() if isinstance(child, RuntimeSequenceOp)]:
             inside = list(sequence.walk())
+            # It has been lowered before, and its tasks have numbers from the pool.
             if any(isinstance(child, DmaBdPoolPopOp) for child in inside):
                 continue
             if any(isinstance(child, CONTROL_FLOW) for child in inside):
@@ -239,6 +240,7 @@ class _PooledSequence:
     def start(self, op: DmaStartTaskOp) -> None:
         """Say which descriptor is the first, where the task is not configured in plain sight."""
         task = self.tasks.get(op.task)
+        # A task in plain sight tells its first descriptor itself when it is lowered.
         if task is None or op.configuration is not None or op.bd_id is not None:
             return
         op.operands = [op.task, task.ids[first_index(task.example)]]
@@ -256,6 +258,7 @@ class _PooledSequence:
         self.check_freed_once(op)
         build = Emitter.before(op)
         place, _, _ = channel_of(task.example)
+        # The pool is a stack: what is pushed last is taken first.
         for id in reversed(task.ids):
             build.insert(DmaBdPoolPushOp(place, id, *self.pool_of(task.example)))
         Rewriter.erase_op(op)
@@ -310,6 +313,7 @@ class _PooledSequence:
             check_alike(op, "yields tasks", "from its two branches at the same result", task, otherwise[position])
         for end, tasks in zip(ends, (then, otherwise), strict=True):
             _append_ids(end, tasks)
+        # Either branch may have given the task, so it must be started as both would be.
         for position, result in self.replace(op, {}, then).items():
             result.may_be(otherwise[position])
 

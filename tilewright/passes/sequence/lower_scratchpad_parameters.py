@@ -136,6 +136,7 @@ def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]
         or (isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp) and op.offset_state_table_idx is not None)
         for op in ops
     )
+    # Before reads are lowered: after that no core is seen to read a parameter.
     waiting = [op for op in ops if isinstance(op, CoreOp) and _must_wait(op)]
     entries = lower_reads(device, [op for op in ops if isinstance(op, ReadScratchpadParameterOp)], parameters)
     locks = [_wait_for_parameters(core) for core in waiting]

@@ -26,6 +26,7 @@ class SetLockToWrite32(RewritePattern):
         address = None if place is None else device_model(op).lock_address(*place, lock.number)
         if place is None or address is None:
             fail(op, "Tried to lower a SetLockOp on a lock whose tile is not placed; run placement first")
+        # The command processor writes the value itself: nothing acquires, so this never waits.
         register, value = Emitter(rewriter).constants(address, op.value.value.data)
         rewriter.replace(op, NpuWrite32Op(register, value, *place))
 

@@ -73,15 +73,18 @@ def start_task(
 
 def with_arguments(chain: BdChainOp, arguments: Sequence[SSAValue]) -> Region:
     """A copy of a chain in which values take the place of its arguments."""
+    # A chain may be started many times: each start is a task with descriptors of its own.
     copy = chain.body.clone()
     first = copy.first_block
     if first is not None:
+        # A list, as arguments are erased while they are replaced.
         for argument, value in zip(list(first.args), arguments, strict=True):
             argument.replace_all_uses_with(value)
             first.erase_arg(argument)
     return copy
 
 
+# mlir-aie runs its greedy driver here, which also folds and drops what is dead around the pattern.
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
 
 

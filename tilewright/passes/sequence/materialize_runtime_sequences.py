@@ -19,6 +19,7 @@ from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.aiex import DropRepeatedLoad
 from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, reaches_cycle
 
+# mlir-aie runs its greedy driver here, which also folds and drops what is dead around the pattern.
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
 
 
@@ -39,6 +40,7 @@ def _check(sequences: list[RuntimeSequenceOp]) -> None:
     for sequence in sequences:
         check_references(sequence)
         check_calls(sequence)
+    # Before inlining, which would not end on a cycle.
     acyclic: set[RuntimeSequenceOp] = set()
     for sequence in sequences:
         if reaches_cycle(sequence, acyclic):

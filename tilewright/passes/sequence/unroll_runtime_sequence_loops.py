@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -18,6 +18,7 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.limits import MOST_TURNS, MOST_UNROLLED_OPERATIONS
 from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll, unrolled_size
 
 
@@ -45,6 +46,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
         tasks = [op for op in sequence.walk() if isinstance(op, DmaConfigureTaskOp)]
         if not kept or not all(map(_can_be_pooled, tasks)):
             return set()
+        # Numbering at run time frees only what says so; numbering without control flow frees at the wait.
         for task in tasks:
             _free_awaited(task)
         return kept
@@ -86,9 +88,7 @@ def _free_awaited(task: DmaConfigureTaskOp) -> None:
     awaits = [user for user in users if isinstance(user, DmaAwaitTaskOp)]
     if awaits and not any(isinstance(user, DmaFreeTaskOp) for user in users):
         last = max(awaits, key=_position)
-        free = DmaFreeTaskOp(task.result)
-        free.location = last.location
-        Rewriter.insert_op(free, InsertPoint.after(last))
+        Emitter(InsertPoint.after(last), last.location).insert(DmaFreeTaskOp(task.result))
 
 
 def _position(op: Operation) -> int:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tilewright.device.bd import AX_CACHE, ShimBd
-from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
+from tilewright.dialects.aiex.access_pattern import ITERATION, HardwarePattern, encode
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertBdFieldOp
 from tilewright.passes.sequence.descriptor_writes import DescriptorWriter
 from tilewright.rewrite.emitter import Emitter, Number, known
 
+# Length, d0 and iteration are left to the pattern. As in mlir-aie, d0 stays as it was where that is linear.
 TEMPLATE_WORDS = (ShimBd.address_low, ShimBd.packet_id, ShimBd.burst_length, ShimBd.ax_cache, ShimBd.valid_bd)
 
 
@@ -26,11 +27,6 @@ class RuntimePattern:
 
     sizes: Sequence[Number]
     strides: Sequence[Number]
-
-    @classmethod
-    def padded(cls, sizes: Sequence[Number], strides: Sequence[Number]) -> RuntimePattern:
-        missing = DIMENSIONS - len(sizes)
-        return cls([*sizes, *[1] * missing], [*strides, *[0] * missing])
 
     @property
     def is_known_contiguous(self) -> bool:
@@ -90,6 +86,7 @@ class UpstreamDescriptorWriter(DescriptorWriter):
         wraps, steps = hardware.sizes, hardware.strides
         d0 = emit.word([(ShimBd.d0_wrap, wraps[0]), (ShimBd.d0_step, steps[0])])
         self.write_word(emit, base, ShimBd.d0_wrap.word, d0)
+        # These words also hold burst length and AxCache, which a plain write would set to 0.
         known_words = ShimBd.pack(burst_length=self.model.burst_encoding(burst_bytes), ax_cache=AX_CACHE)
         d1 = [(ShimBd.d1_wrap, wraps[1]), (ShimBd.d1_step, steps[1])]
         self.write_word(emit, base, ShimBd.d1_wrap.word, emit.word(d1, known_words[ShimBd.d1_wrap.word]))

@@ -30,7 +30,7 @@ from tilewright.passes.control.configuration.streams import configured_cascade, 
 from tilewright.passes.control.configuration.writes import TileWriter, Write
 
 OVERLAY = "is_ctrl_pkt_overlay"
-"""Attribute of connections that carry control packets; whoever sends the rest by packets loads those before."""
+"""Attribute of connections that carry control packets; they are loaded before the rest is sent by packets."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -51,8 +51,8 @@ class Configuration:
 def configuration_of(device: DeviceOp, elf_directory: Path | None = None, overlay: bool = True) -> Configuration:
     """The configuration of a device.
 
-    Cores that name an ELF file get its contents from `elf_directory`; without one, whoever loads the device loads the
-    programs too. Connections of the control packet overlay are left out on request.
+    Cores that name an ELF file get its contents from `elf_directory`; without one, what loads the device loads
+    the programs too. Connections of the control packet overlay are left out on request.
     """
     if not device.model.is_npu:
         remedy = (device, "choose an npu device; others are configured by a PDI that their own tools make")
@@ -76,6 +76,7 @@ class _Design:
             if isinstance(op, DmaBody):  # locks and buffers may be declared inside
                 for inner in op.ops:
                     self._add(inner)
+        # In the order of tiles, not of cores, as upstream walks them.
         cores = {core.tile: core for core in self.all(CoreOp)}
         self.cores = [(tile, core) for tile in device.tiles if (core := cores.get(tile.result)) is not None]
 
@@ -97,6 +98,7 @@ class _Design:
         yield from initial_locks(self.model, self.all(LockOp))
         yield from initial_buffers(self.model, self.all(BufferOp))
         slots: Slots = {}
+        # Upstream configures all DMAs of core tiles, then of mem tiles, then of shims.
         for kind in (MemOp, MemTileDmaOp, ShimDmaOp):
             for dma in self.all(kind):
                 yield from configured_dma(self.model, dma, slots)

@@ -51,6 +51,7 @@ def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[
         return
     segments = _read(core, directory / core.elf_file.data)
     yield stopped_core(tile)
+    # A DMA that runs could write into the memory that is being loaded.
     yield from reset_channels(tile, True)
     for segment in segments:
         yield from _loaded(core, tile, segment)
@@ -67,12 +68,14 @@ def _read(core: CoreOp, path: Path) -> list[ElfSegment]:
 
 
 def _loaded(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Iterator[Write]:
+    # A core sees its program memory at 0 and data memories from 0x40000 on.
     if segment.address < PROGRAM_MEMORY_BYTES:
         yield _program_memory(core, tile, segment)
         return
     while segment.data:
         side, offset = divmod(segment.address, tile.model.local_memory_bytes)
         owner = _memory_owner(core, tile, side, segment.address)
+        # A segment may go on into the memory of the next neighbour.
         here = segment.data[: tile.model.local_memory_bytes - offset]
         yield from owner.memory(offset, here)
         segment = ElfSegment(segment.address + len(here), segment.data[len(here) :])

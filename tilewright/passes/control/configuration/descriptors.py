@@ -164,7 +164,7 @@ class DescriptorReader:
                 owner = placed(buffer, buffer.tile_like)
                 window = self.model.memory_base_address(*self.place, *owner) if self._sees_windows else 0
                 return buffer_address(buffer) + (window or 0)
-            case ExternalBufferOp() as buffer:  # without an address, whoever runs the descriptor patches it
+            case ExternalBufferOp() as buffer:  # without an address, the runtime sequence patches it
                 return 0 if buffer.address is None else buffer.address.value.data
             case _:
                 fail_op(self.bd, "BDs only support BufferOp or ExternalBufferOp operands.")
@@ -184,6 +184,7 @@ class DescriptorReader:
             fields[f"d{number}_step"] = stride
             if f"d{number}_wrap" in self.layout.fields:  # the last one has none: it ends with the transfer
                 fields[f"d{number}_wrap"] = size
+        # Only what does not fit is written differently from the driver, which refuses it.
         fits = all(value in self.layout.fields[name].limits for name, value in fields.items())
         return fields if fits else self._simplified(fields, inner_first)
 
@@ -216,6 +217,7 @@ class DescriptorReader:
     def _without_single_elements(self, dimensions: Sequence[Dimension]) -> list[Dimension]:
         """Innermost first. Where elements are parts of words, runs of one are part of the runs around them."""
         inner_first = [*reversed(dimensions)]
+        # A run of one element smaller than a word cannot be counted in words.
         while self.bd.element_bytes < WORD_BYTES and len(inner_first) > 1 and inner_first[0].size == 1:
             del inner_first[0]
         if self.bd.element_bytes < WORD_BYTES and inner_first and inner_first[0].stride != 1:

@@ -91,6 +91,7 @@ def _task(tile: TileWriter, op: Operation, channel: Channel, bd: DmaBdOp, repeat
         why = f"channel {channel.number} of this tile does not reach descriptor {number}"
         remedy = "let --aie-assign-bd-ids choose the descriptor, or use another channel"
         fail_as_driver(op, "XAie_DmaChannelSetStartQueue", "XAIE_INVALID_BD_NUM", (op, why), (bd, remedy))
+    # As mlir-aie: only receiving channels of the shim give tokens here.
     gives_token = tile.model.is_shim_tile(*tile.place) and channel.direction is DmaDirection.S2MM
     queue = tile.model.registers(*tile.place).queue
     return queue.encode(start_bd_id=number, repeat_count=runs, enable_token_issue=int(gives_token))[0]

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright import txn
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex.blockwrite_data import DataName, data_global
+from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, make_data_global
 from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op
 from tilewright.dialects.memref.buffers import GlobalOp
@@ -70,6 +70,7 @@ def insert_transaction(
         made = list(_instructions(op, name_data))
         for instruction in made:
             instruction.location = located(location, device)
+        # Data goes to the start of the device, the instructions that read it into the sequence.
         if isinstance(made[0], GlobalOp):
             made[0].location = device.location
             globals.append(made.pop(0))
@@ -85,8 +86,8 @@ def located(location: LocationAttr, device: DeviceOp) -> LocationAttr:
 def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[Operation]:
     """An instruction after what it reads; a block write after its data."""
     if op.opcode == txn.Opcode.BLOCKWRITE:
-        data = data_global(name_data(), op.payload.astype("<u4").tobytes())
-        source = DataName.of(data).read()
+        data = make_data_global(name_data(), op.payload.astype("<u4").tobytes())
+        source = DataGlobalRef.of(data).read()
         yield from (data, source, NpuBlockWriteOp(source.results[0], op.address))
         return
     masked = op.opcode == txn.Opcode.MASKWRITE

@@ -28,6 +28,7 @@ def cleared_locks(tile: TileWriter) -> Iterator[Write]:
 def initial_locks(model: DeviceModel, locks: Iterable[LockOp]) -> Iterator[Write]:
     """Give locks their initial values. A lock without a number is not used by anything that is configured here."""
     for lock in locks:
+        # Without an initial value nothing is written: locks of core tiles are 0 by then.
         if lock.number is not None and lock.init is not None:
             yield _initial_value(model, lock, lock.number, lock.init.value.data)
 
@@ -72,6 +73,7 @@ def _bytes_of(value: DenseIntOrFPElementsAttr) -> bytes:
     """Elements as they lie in memory: each in as many bytes as its bits need."""
     data, element = value.data.data, value.get_element_type()
     stored, wanted = element.compile_time_size, type_bytes(element)
+    # xDSL stores elements of odd widths in more bytes than they take in memory.
     if stored == wanted:
         return data
     return b"".join(data[start : start + wanted] for start in range(0, len(data), stored))

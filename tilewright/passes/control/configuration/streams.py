@@ -65,6 +65,7 @@ class _Switch:
     def circuit(self, op: ConnectOp) -> Iterator[Write]:
         at = replace(self.tile, location=op.location)
         source, dest = self._slave(op, op.source), self._master(op, op.dest)
+        # A circuit needs both ends: the master selects the slave, the slave is enabled.
         yield at.write(self.masters[dest], MasterPort.encode(master_enable=1, configuration=source)[0])
         yield at.write(self.slaves[source], SlavePort.encode(slave_enable=1)[0])
 
@@ -77,6 +78,7 @@ class _Switch:
             master_enable=1,
             packet_enable=1,
             drop_header=int(not self._keeps_header(op)),
+            # Several amsels of one arbiter may lead to the same port.
             msel_mask=sum(1 << msel for msel in {amsel.msel.value.data for amsel in amsels}),
             arbiter=amsels[0].arbiter,
         )
@@ -91,6 +93,7 @@ class _Switch:
             fail_as_driver(op, call, "XAIE_ERR_STREAM_PORT", (op, why), (rules[NUM_SLAVE_SLOTS], remedy))
         at, port = replace(self.tile, location=op.location), self._slave(op, op.source)
         for slot, rule in enumerate(rules):
+            # The driver enables the port again for each rule.
             yield at.write(self.slaves[port], SlavePort.encode(slave_enable=1, packet_enable=1)[0])
             yield at.write(self.slots[port] + WORD_BYTES * slot, _slot_word(rule))
 

@@ -46,6 +46,7 @@ class TileWriter:
         head = min(-offset % WORD_BYTES, len(data))
         tail = (len(data) - head) % WORD_BYTES
         middle = data[head : len(data) - tail]
+        # Memories are written in words; bytes of a word beside the data keep their values.
         if head:
             yield self._part_of_word(offset, data[:head])
         if middle:

@@ -36,6 +36,7 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
 from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
 from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
+from tilewright.rewrite.emitter import Emitter
 
 HEADER = "aie/Runtime/TxnEncoding.h"
 STANDARD_HEADERS = ("cstdint", "vector", "optional")
@@ -65,13 +66,13 @@ class ConvertAIEXToEmitCPass(Pass):
         pairs = [(device.sym_name.data, op.sym_name.data) for device, op in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
         with unchanging_symbols():
-            made = [self._convert(*parts) for parts in zip(sequences, owners, styles, strict=True)]
+            # A sequence with an error has no functions; all are converted, so that all errors are reported.
+            made = [
+                SequenceConversion(*parts, fold_ddr_offsets=self.fold_ddr_addr_offset).run()
+                for parts in zip(sequences, owners, styles, strict=True)
+            ]
         if all(made):
             _replace_contents(op, [function for functions in made for function in functions], style)
-
-    def _convert(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style) -> Sequence[FuncOp]:
-        """The functions for a sequence; none if there was an error."""
-        return SequenceConversion(sequence, device, style, fold_ddr_offsets=self.fold_ddr_addr_offset).run()
 
 
 def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
@@ -121,6 +122,7 @@ class SequenceConversion:
 
     def run(self) -> Sequence[FuncOp]:
         """The functions; none if there is something that C++ code cannot do, which is reported."""
+        # Outside of every loop: a pool that is made anew would give out descriptors that are in flight.
         self._declare_pools()
         self.frame.begin()
         self.instructions.counter = self.frame.counter
@@ -134,6 +136,7 @@ class SequenceConversion:
             simplify(self.frame.function)
             drop_contradictions(self.frame.function)
         erase_unused(self.frame.function)
+        # After unused code is gone, which may have been the only use of an argument.
         self._use_arguments()
         return self.frame.functions()
 
@@ -154,12 +157,13 @@ class SequenceConversion:
     def _lower(self, op: Operation) -> None:
         """Lower one operation. What cannot be is reported and skipped, so that all of it is."""
         self.builder.location = op.location
+        # It depends on something that has been reported: one error is enough.
         if self.failed and any(not self.builder.knows(value) for value in op.operands):
             return
         try:
             if self.instructions.lower(op) or lower_arithmetic(self.builder, op) or self.control.lower(op):
                 return
-            if not isinstance(op, memref.GetGlobalOp):
+            if not isinstance(op, memref.GetGlobalOp):  # its words are read where a block write uses them
                 self._refuse(op)
         except DiagnosedError as error:
             self.failed = True
@@ -176,18 +180,15 @@ class SequenceConversion:
     def _use_arguments(self) -> None:
         """Say that an argument is not used, or the compiler would."""
         block = self.frame.function.body.block
-        assert block.first_op is not None
         for argument in block.args:
             if argument.first_use is None:
-                op = VerbatimOp("(void){};", [argument])
-                op.location = self.sequence.location
-                block.insert_op_before(op, block.first_op)
+                Emitter.at_start(block, self.sequence.location).insert(VerbatimOp("(void){};", [argument]))
 
 
 def erase_unused(function: FuncOp) -> None:
-    """Erase what computes a value that nobody uses, and variables that are only assigned to."""
+    """Erase what computes a value that is not used, and variables that are only assigned to."""
     changed = True
-    while changed:
+    while changed:  # erasing a use may leave what it used without one
         changed = _erase_unused_in(function.body.block)
 
 
@@ -196,7 +197,7 @@ def _erase_unused_in(block: Block) -> bool:
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for nested in region.blocks:
-                if not isinstance(op, ExpressionOp):
+                if not isinstance(op, ExpressionOp):  # which is one text: its parts go with it
                     changed |= _erase_unused_in(nested)
         if isinstance(op, VariableOp) and (doomed := _only_kept(op)) is not None:
             for user in doomed:
@@ -233,9 +234,7 @@ def simplify(function: FuncOp) -> None:
         if isinstance(op, CastOp) and (simpler := _simpler_cast(op)) is not None:
             value = simpler.results[0] if isinstance(simpler, Operation) else simpler
             if isinstance(simpler, Operation):
-                simpler.location = op.location
-                assert op.parent is not None
-                op.parent.insert_op_before(simpler, op)
+                Emitter.before(op).insert(simpler)
             value.name_hint = value.name_hint or op.dest.name_hint
             op.dest.replace_all_uses_with(value)
             Rewriter.erase_op(op)
@@ -245,11 +244,8 @@ def drop_contradictions(function: FuncOp) -> None:
     """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
     for op in list(function.walk()):
         if isinstance(op, LogicalAndOp) and _contradicts_itself(op):
-            never = ConstantOp(IntegerAttr(0, i1), i1)
-            never.location = op.location
-            assert op.parent is not None
-            op.parent.insert_op_before(never, op)
-            op.result.replace_all_uses_with(never.result)
+            never = Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1))
+            op.result.replace_all_uses_with(never)
             Rewriter.erase_op(op)
 
 
@@ -288,6 +284,7 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
     if not isinstance(inner, CastOp) or not is_integral(inner.source.type):
         return None
     start, through = inner.source, source.type
+    # Through a narrower type the outer cast would see other bits; a bool loses all but one.
     if width_of(through) == 1 or width_of(target) > width_of(through):
         return None
     if start.type != target:
@@ -301,6 +298,7 @@ def _constant(number: int, type: Attribute) -> Operation | None:
         case IntegerType():
             return ConstantOp(IntegerAttr(number, type), type)
         case _:
+            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
             return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
 
 

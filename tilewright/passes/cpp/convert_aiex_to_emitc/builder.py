@@ -104,6 +104,7 @@ class Builder:
     def __init__(self, block: Block, style: Style):
         self.block = block
         self.style = style
+        # Of the operation that is being lowered: what is made for it is written at the same place.
         self.location: LocationAttr = UNKNOWN_LOC
         self._values: dict[SSAValue, SSAValue] = {}
 

@@ -117,6 +117,7 @@ class ControlFlow:
     def _lower_switch(self, op: scf.IndexSwitchOp) -> None:
         builder = self.builder
         cases = op.cases.get_values()
+        # `index` is unsigned in C++: negative cases are compared as ptrdiff_t.
         argument = builder[op.arg] if all(case >= 0 for case in cases) else builder.cast(builder[op.arg], DIFFERENCE)
         variables = self._variables(op, op.results)
 
@@ -202,6 +203,7 @@ class _Range:
     def _fits(self, with_sign: bool) -> bool:
         """Whether the loop of the program is a C++ loop as it is: nothing can overflow."""
         lower, upper, step = known(self.lower), known(self.upper), known(self.step)
+        # Counting by one never steps over the end, which itself is a number of the type.
         if step == 1 and with_sign and self.source_type != SIZE:
             return True
         if lower is None or upper is None or step is None:
@@ -230,6 +232,7 @@ class _Range:
         if first is not None and first >= 0:
             self.upper = builder.value(operators.ConditionalOp(runs, self.upper, self.lower))
             return
+        # Negative starts: count the distance from 0 without sign, and add the start to the induction variable.
         self.offset = self.lower
         distance = builder.value(operators.SubOp(self.upper, self.lower))
         self.lower = builder.constant(0, self.type)

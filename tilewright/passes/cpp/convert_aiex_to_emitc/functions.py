@@ -112,7 +112,7 @@ class DividedFunction(Frame):
         return self.function.body.block.args[1:]
 
     def begin(self) -> None:
-        pass
+        pass  # `txn_build` counts the operations in its first run
 
     def finish(self, count: int) -> None:
         self.builder.emit(ReturnOp(self.builder.constant(1, i1)))
@@ -127,6 +127,7 @@ class DividedFunction(Frame):
         arguments = making.body.block.args
         call = f"{self.function.sym_name.data}(txn{', {}' * len(arguments)})"
         if arguments:
+            # An open brace is doubled where `{}` stands for an argument.
             builder.emit(VerbatimOp(f"const auto append = [&](auto &txn) {{{{ return {call}; }};", arguments))
         else:
             builder.emit(VerbatimOp(f"const auto append = [](auto &txn) {{ return {call}; }};"))

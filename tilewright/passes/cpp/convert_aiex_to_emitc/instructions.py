@@ -64,6 +64,7 @@ class Instructions:
         """Where operations are counted at run time; None if their number is known."""
         self.count = 0
         self._taken = 0
+        # By block, for a name is in scope only there.
         self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
         self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
 
@@ -253,6 +254,7 @@ def _number(attr: IntegerAttr | None) -> int:
 
 def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
     name = pool_name(op, to.model)
+    # The header's pool has room for all ids of a tile, and would not notice one too many of a smaller pool.
     to.builder.statement(f"if ({name}.head >= {len(op.numbers(to.model))}) {to.style.refuse}")
     pool = to.builder.value(LiteralOp(name, POOL))
     to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
@@ -275,7 +277,7 @@ def _assert_divisible(to: Instructions, op: guards.NpuAssertBdDivisibleOp) -> No
     if op.allow_unit is not None:
         to.refuse_if(op, f"{{}} != 1 && {{}} % {divisor} != 0", value, value)
         return
-    if to.style.readable and divisor & divisor - 1 == 0:
+    if to.style.readable and divisor & divisor - 1 == 0:  # a power of two looks at low bits only
         value = _before_casts(value, divisor)
     to.refuse_if(op, f"{{}} % {divisor} != 0", value)
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
@@ -27,6 +27,7 @@ from tilewright.passes.sequence.limit_checks import Guards
 from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
+from tilewright.rewrite.folding.regions import terminator
 from tilewright.rewrite.legalization import convert
 
 
@@ -110,11 +111,11 @@ def _carried_values(value: SSAValue) -> Sequence[SSAValue]:
     assert isinstance(value, OpResult)
     match value.op:
         case scf.IfOp() as op:
-            return [_end(region).operands[value.index] for region in (op.true_region, op.false_region)]
+            return [terminator(region).operands[value.index] for region in (op.true_region, op.false_region)]
         case scf.ForOp() as op:
-            return [op.iter_args[value.index], _end(op.body).operands[value.index]]
+            return [op.iter_args[value.index], terminator(op.body).operands[value.index]]
         case scf.WhileOp() as op:
-            return [_end(op.before_region).operands[1 + value.index]]
+            return [terminator(op.before_region).operands[1 + value.index]]
         case _:
             return ()
 
@@ -123,19 +124,13 @@ def _received_values(argument: BlockArgument) -> Sequence[SSAValue]:
     match argument.block.parent_op():
         case scf.ForOp() as op if argument.index > 0:
             carried = argument.index - 1
-            return [op.iter_args[carried], _end(op.body).operands[carried]]
+            return [op.iter_args[carried], terminator(op.body).operands[carried]]
         case scf.WhileOp() as op if argument.block is op.before_region.block:
-            return [op.arguments[argument.index], _end(op.after_region).operands[argument.index]]
+            return [op.arguments[argument.index], terminator(op.after_region).operands[argument.index]]
         case scf.WhileOp() as op:
-            return [_end(op.before_region).operands[1 + argument.index]]
+            return [terminator(op.before_region).operands[1 + argument.index]]
         case _:
             return ()
-
-
-def _end(region: Region) -> Operation:
-    end = region.block.last_op
-    assert end is not None
-    return end
 
 
 LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
@@ -158,6 +153,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
                 "is a chain of descriptors that are numbered at run time",
                 (op, "the option guards=full of this pass has it lowered"),
             )
+        # The body goes away with the task, and what descriptors are computed from is in it.
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following = link_descriptors(op, descriptors)
@@ -181,13 +177,14 @@ class DmaTasksToNpuPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         constants = SharedConstants() if self.guards is Guards.FULL else None
         convert(op, {DmaStartTaskOp: StartTaskToPushQueue(constants), DmaAwaitTaskOp: AwaitTaskToSync(constants)})
-        # Branches and loops may still hand on tasks that nobody awaits any more.
+        # Branches and loops may still hand on tasks that are not awaited any more.
         if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
             rewrite_with(
                 op,
                 lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
                 Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
             )
+        # Last, since a configuration can go only when no start or wait refers to it.
         convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants)}, add_error=False)
 
 

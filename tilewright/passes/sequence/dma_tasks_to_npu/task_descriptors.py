@@ -38,6 +38,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     check_bounds,
     check_offset,
     offset_in_bytes,
+    padded,
     transfer_of,
 )
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
@@ -77,6 +78,7 @@ class TaskDescriptor:
         elif not 0 <= (known(self.bd_id) or 0) <= self.model.num_bds(*self.place):
             fail_op(self.bd, TOO_LARGE_BD_ID)
         fields = _template_fields(self.task, self.bd, following, self.place)
+        # Known descriptors are the same words in both modes; upstream's runtime form is another sequence of writes.
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
             transfer = self._write_fields(fields)
             self._write_address(transfer)
@@ -197,7 +199,7 @@ class TaskDescriptor:
             descriptor.write_template(emit, descriptor_words(self.model, {**fields, **place}))
         length = emit.number(self._explicit_length())
         granules = emit.divide(emit.multiply(length, limits.element_bits), limits.granule_bits)
-        pattern = RuntimePattern.padded(sizes, strides)
+        pattern = RuntimePattern(*padded(sizes, strides))
         descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
 
     def _write_address(self, transfer: DmaTransfer | None) -> None:
@@ -261,6 +263,7 @@ class TaskDescriptor:
             return
         field = CoreBd.address if self.model.is_core_tile(*self.place) else MemTileBd.address
         self.checks.within(address, 0, WORD_BYTES * field.limits[-1], "address of the transfer")
+        # The field counts words; in a core tile's descriptor it does not begin at bit 0.
         words = self.numbers.multiply(self.numbers.divide(address, WORD_BYTES), 1 << field.lo)
         emit.insert(NpuMaskWrite32Op(target, emit.number(words), emit.constant(field.mask)))
 

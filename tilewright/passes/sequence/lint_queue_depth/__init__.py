@@ -37,7 +37,7 @@ class LintQueueDepthPass(Pass):
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
             walk = SequenceWalk(op)
-            walk.run(sequence)
+            walk.walk(sequence.body)
             for finding in findings(walk.hazards):
                 self._report(op, finding, walk)
 
@@ -63,14 +63,11 @@ class SequenceWalk:
     """Collects the hazards of one sequence."""
 
     def __init__(self, device: DeviceOp):
-        self.events = LintContext(device)
+        self.context = LintContext(device)
         self.hazards: list[Hazard[Operation]] = []
         self.open_loops: dict[Operation, tuple[Operation, ...]] = {}
         """By the place of a hazard: loops around it that must run more than once, which is not known to happen."""
         self._open: list[Operation] = []
-
-    def run(self, sequence: RuntimeSequenceOp) -> None:
-        self.walk(sequence.body)
 
     def walk(self, region: Region) -> None:
         for block in region.blocks:
@@ -83,25 +80,17 @@ class SequenceWalk:
             control(self, op)
             return
         if (effect := EFFECTS.get(type(op))) is not None:
-            for hazard in self.events.apply(op, effect):
+            for hazard in self.context.apply(op, effect):
                 self.hazards.append(hazard)
                 self.open_loops.setdefault(hazard.origin, tuple(self._open))
         for region in op.regions:
             self.walk(region)
 
-    @property
-    def state(self) -> LintState:
-        return self.events.state
-
-    @state.setter
-    def state(self, state: LintState) -> None:
-        self.events.state = state
-
     def read(self, values: Sequence[SSAValue]) -> list[Handles]:
-        return [self.events.handles(value) for value in values]
+        return [self.context.handles(value) for value in values]
 
     def bind(self, targets: Sequence[SSAValue], handles: Sequence[Handles]) -> None:
-        self.state.handles.update(zip(targets, handles, strict=False))
+        self.context.state.handles.update(zip(targets, handles, strict=False))
 
     def visit_for(self, op: scf.ForOp) -> None:
         count = trip_count(op.lb, op.ub, op.step, is_unsigned="unsignedCmp" in op.properties)
@@ -135,26 +124,28 @@ class SequenceWalk:
         self, op: Operation, round: Callable[[list[Handles]], list[Handles]], carried: list[Handles], count: int | None
     ) -> list[Handles]:
         """Run a loop `count` times, or any number of times. Gives what it hands on at its end."""
-        seen, ends = set[Hashable](), [(self.state.copy(), carried)]
+        seen, ends = set[Hashable](), [(self.context.state.copy(), carried)]
         for number in range(MAX_ROUNDS if count is None else min(count, MAX_ROUNDS)):
-            key = self.state.key(), tuple(carried)
+            key = self.context.state.key(), tuple(carried)
+            # The state repeats, so further rounds bring nothing new.
             if key in seen:
                 break
             seen.add(key)
             open_before = [*self._open]
+            # From the second round on a hazard depends on how often the loop runs, which notes say then.
             self._open += [op] if count is None and number > 0 else []
             carried = round(carried)
             self._open = open_before
-            ends.append((self.state.copy(), carried))
+            ends.append((self.context.state.copy(), carried))
         if count is not None:
             return carried
         return self._meet(ends)
 
     def _meet(self, ends: Sequence[tuple[LintState, list[Handles]]]) -> list[Handles]:
         """Go on with whatever may be at the ends of several ways."""
-        self.state, handed_on = ends[0][0], list(ends[0][1])
+        self.context.state, handed_on = ends[0][0], list(ends[0][1])
         for state, handles in ends[1:]:
-            self.state = self.state.join(state)
+            self.context.state = self.context.state.join(state)
             handed_on = [a | b for a, b in zip(handed_on, handles, strict=True)]
         return handed_on
 
@@ -163,21 +154,18 @@ class SequenceWalk:
         regions = op.regions if condition is None else [op.regions[0 if condition else 1]]
         self._branch(op, regions)
 
-    def visit_switch(self, op: scf.IndexSwitchOp) -> None:
-        self._branch(op, op.regions)
-
     def _branch(self, op: Operation, regions: Sequence[Region]) -> None:
-        start, ends = self.state, list[tuple[LintState, list[Handles]]]()
+        start, ends = self.context.state, list[tuple[LintState, list[Handles]]]()
         for region in regions:
-            self.state = start.copy()
+            self.context.state = start.copy()
             self.walk(region)
-            ends.append((self.state, self.read(terminator(region).operands) if region.blocks else []))
+            ends.append((self.context.state, self.read(terminator(region).operands) if region.blocks else []))
         self.bind(op.results, self._meet(ends))
 
 
 _CONTROL: dict[type[Operation], Callable[[SequenceWalk, Any], None]] = {
     scf.ForOp: SequenceWalk.visit_for,
     scf.IfOp: SequenceWalk.visit_if,
-    scf.IndexSwitchOp: SequenceWalk.visit_switch,
+    scf.IndexSwitchOp: lambda walk, op: walk._branch(op, op.regions),
     scf.WhileOp: SequenceWalk.visit_while,
 }

@@ -14,7 +14,7 @@ from tilewright.device.hazards import BdName, Hazard, HazardReader
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
-from tilewright.dialects.aie.interfaces import TileElement
+from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import constant_value, lookup_symbol, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import bd_chains, control, firmware, instructions, memcpy, queue, tasks, write_bd
@@ -65,7 +65,9 @@ class LintContext:
         """The shim channel of a name."""
         if name not in self._channels:
             found = lookup_symbol(self.device, name)
-            self._channels[name] = _channel_of(found) if isinstance(found, ShimDmaAllocationOp) else None
+            self._channels[name] = None
+            if isinstance(found, ShimDmaAllocationOp):
+                self._channels[name] = _dma_channel(tile_of(found.tile), found.direction, found.channel)
         return self._channels[name]
 
     def task(self, value: SSAValue) -> Operation | None:
@@ -76,22 +78,15 @@ class LintContext:
     def task_channel(self, op: Operation | None) -> ChannelId | None:
         match op:
             case tasks.DmaConfigureTaskOp() | bd_chains.DmaStartBdChainOp():
-                return _placed_channel(op, op.dma_direction, op.channel.value.data)
+                return _dma_channel(op.tile_like, op.dma_direction, op.channel.value.data)
             case tasks.DmaConfigureTaskForOp() | bd_chains.DmaStartBdChainForOp():
                 return self.channel(op.alloc)
             case _:
                 return None
 
 
-def _channel_of(allocation: ShimDmaAllocationOp) -> ChannelId | None:
-    tile = tile_of(allocation.tile)
-    if tile is None or tile.place is None or not tile.is_placed:
-        return None
-    return ChannelId(tile.place, allocation.direction, allocation.channel)
-
-
-def _placed_channel(op: TileElement, direction: DmaDirection, channel: int) -> ChannelId | None:
-    tile = op.tile_like
+def _dma_channel(tile: TileLike | None, direction: DmaDirection, channel: int) -> ChannelId | None:
+    """None before placement: nothing is known then of what shares the queue."""
     if tile is None or tile.place is None or not tile.is_placed:
         return None
     return ChannelId(tile.place, direction, channel)
@@ -149,6 +144,7 @@ def _update(on: LintContext, op: firmware.NpuUpdateFromScratchpadOp) -> Hazards:
 def _sync(on: LintContext, op: instructions.NpuSyncOp) -> Hazards:
     column, row, direction, channel, columns, rows = map(constant_value, op.operands)
     if column is None or row is None or direction is None or channel is None or columns is None or rows is None:
+        # It waits for something, which makes overruns less likely, but not for what.
         on.reader.state.pace(op)
     else:
         on.reader.wait(op, column=column, row=row, direction=direction, channel=channel, columns=columns, rows=rows)
@@ -172,6 +168,7 @@ def _memcpy(on: LintContext, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
     bd = op.id.value.data
     yield from on.reader.state.write(channel.tile, frozenset({bd}), op)
     on.reader.state.link(channel.tile, bd, None)
+    # As the lowering of the transfer does.
     issues_token = op.issues_token or channel.direction is DmaDirection.S2MM
     yield from on.reader.push(op, channel, frozenset({bd}), issues_token)
 
@@ -190,6 +187,7 @@ def _reset(on: LintContext, op: control.DmaChannelResetOp) -> Hazards:
 
 
 def _load(on: LintContext, op: Operation) -> Hazards:
+    # Loading a device resets its DMAs, with all queues and descriptors.
     on.reader.forget()
     yield from ()
 
@@ -242,6 +240,7 @@ def _start(on: LintContext, op: tasks.DmaStartTaskOp) -> Hazards:
         return
     names = _descriptor_names(on, task)
     first = on.bds(op.bd_id) if op.bd_id is not None else names.get(task.first_descriptor, frozenset())
+    # Numbers from a pool tell the first descriptor only; the chain behind it is linked at run time.
     others = frozenset[BdName]() if op.bd_id is not None else first.union(*names.values())
     yield from on.reader.push(op, channel, first, task.issues_token, others)
 

@@ -173,6 +173,7 @@ def _and(a: Bits, b: Bits) -> Bits:
 
 
 def _shift_left(a: Bits, b: Bits) -> Bits:
+    # A shift by an unknown number: any bit may be anything.
     if b.known == 0:
         return UNKNOWN
     return Bits(a.value << b.value, a.known << b.value | (1 << b.value) - 1)
