@@ -21,7 +21,6 @@ from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
-from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
@@ -51,7 +50,7 @@ def perfetto_json(record: RunRecord) -> str:
 class _Writer:
     def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = part_ids_of(record.model.name).parts
+        self.parts = record.parts
         self.begins = operation_times(record)[0]
         self.about = cache(self._about)
 
