@@ -118,6 +118,7 @@ class Runner:
             return self._run(program, scratchpad, watch)
         except (Hang, Stopped):  # between two turns: what is in flight goes on in the next run
             raise
+        # Interrupts and faults too: a turn that is cut off cannot be taken up.
         except BaseException:
             self.is_spent = True
             raise

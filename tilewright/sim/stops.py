@@ -49,6 +49,7 @@ def state(
 ) -> Diagnostic:
     """How far a run has come."""
     number, total = controller.executed, len(stream.operations)
+    # The operation that is under way has not been counted yet.
     at = locations[number] if number < len(locations) else controller.location
     found = Diagnostic(Severity.ERROR, text, at)
     if number < total:
