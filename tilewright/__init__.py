@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tilewright.ir.run_errors import Fault as Fault
     from tilewright.ir.run_errors import Hang as Hang
     from tilewright.run_result import RunResult as RunResult
-    from tilewright.sim.stops import Interrupted as Interrupted
-    from tilewright.sim.stops import Stopped as Stopped
+    from tilewright.sim.runs import Interrupted as Interrupted
+    from tilewright.sim.runs import Stopped as Stopped
     from tilewright.simulation import BareDevice as BareDevice
     from tilewright.simulation import LoadedDevice as LoadedDevice
 
@@ -57,11 +57,11 @@ _HOMES = {
     "Error": "tilewright.errors:Error",
     "Fault": "tilewright.ir.run_errors:Fault",
     "Hang": "tilewright.ir.run_errors:Hang",
-    "Interrupted": "tilewright.sim.stops:Interrupted",
+    "Interrupted": "tilewright.sim.runs:Interrupted",
     "LoadedDevice": "tilewright.simulation:LoadedDevice",
     "RangeError": "tilewright.codegen.range_error:RangeError",
     "RunResult": "tilewright.run_result:RunResult",
-    "Stopped": "tilewright.sim.stops:Stopped",
+    "Stopped": "tilewright.sim.runs:Stopped",
     "air": "tilewright.air",
     "compile": "tilewright.design:compile_source",
     "designs": "tilewright.designs",

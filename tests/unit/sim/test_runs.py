@@ -15,9 +15,8 @@ from tilewright.device.enums import DeviceName
 from tilewright.device.registers import ChannelStatus
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.models import Model
-from tilewright.sim.runs import Progress
+from tilewright.sim.runs import Interrupted, Progress, Stopped
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
-from tilewright.sim.stops import Interrupted, Stopped
 from tilewright.simulation import BareDevice
 from tilewright.txn.containers import PatchKind
 
