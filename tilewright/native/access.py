@@ -330,6 +330,7 @@ def _nothing(lowering: Lowering, op: Operation) -> None:
 
 def _atomic_rmw(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
+    # Nothing else touches a core's memory between two of its waits, so there is no more to being atomic here.
     builder, value = lowering.builder, lowering[op.value]
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
     lowering[op.result] = old = load(builder, pointer, op.value.type)

@@ -175,7 +175,8 @@ class Coroutine(Lowering):
 
 
 def outline(lowering: Lowering, op: Operation) -> None:
-    """Translate an operation that does not wait to a call."""
+    """Translate an operation that does not wait to a call of a function, which gets what it uses as arguments."""
+    # Numbers that are known become part of the function.
     used = {value: lowering.values[value] for value in _used(op) if value in lowering.values}
     passed = _unknown_parts(used.values())
     name = lowering.unit.module.get_unique_name("loop")

@@ -206,4 +206,6 @@ _AARCH64 = {
     286: Relocator(_in_page(3), _bits(10, 12)),  # R_AARCH64_LDST64_ABS_LO12_NC
     299: Relocator(_in_page(4), _bits(10, 12)),  # R_AARCH64_LDST128_ABS_LO12_NC
 }
+# The position-independent ones that LLVM uses: "System V ABI, AMD64 Architecture Processor Supplement", table 4.9, and
+# "ELF for the Arm 64-bit Architecture", section 5.7. S is the symbol's address, A the addend, P the place's address.
 RELOCATORS: Mapping[int, Mapping[int, Relocator]] = {EM_X86_64: _X86_64, EM_AARCH64: _AARCH64}

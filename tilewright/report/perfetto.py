@@ -129,6 +129,7 @@ class _Writer:
                 times = {"ts": start / 1000, "dur": (end - start) / 1000}
                 slice = {"ph": "X", **self._track(task.part), "name": f"task BD {task.bd}", "cat": "task", **times}
                 known = {name: value for name, value in vars(task).items() if value is not None}
+                # Before a span that is as long: viewers nest slices in the order in which they come.
                 yield Timed(start, start - end - 1, _dumped(slice | {"args": known}))
 
     def _flows(self) -> Iterator[Timed]:
@@ -138,6 +139,7 @@ class _Writer:
             for step, (part, cycle) in enumerate(steps if len(steps) > 1 else ()):
                 kind = "s" if step == 0 else "f" if step == len(steps) - 1 else "t"
                 flow: Entry = {"ph": kind, "id": number, "name": "task", "cat": "flow", **self._track(part)}
+                # Binds to the slice around, not to the next one that begins.
                 binding = {"bp": "e"} if step else {}
                 yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
 

@@ -163,6 +163,7 @@ def cover(spans: Spans, width: int, bins: int) -> Column:
     for sign, at in ((1, spans.start), (-1, spans.end)):
         index, rest = np.divmod(at, width)
         np.add.at(marks, index, sign * (width - rest))
+        # From the next bin on all of it counts, until the end takes it away again.
         np.add.at(whole, index + 1, sign * width)
     covered = marks + np.cumsum(whole)
     return covered[:bins].astype(np.int64)

@@ -50,7 +50,7 @@ SUSPENDING = frozenset(
 """Operations that wait; a loop of unknown length pauses."""
 LONG_WORK = 1 << 26
 """A nest of loops that runs more often than this pauses too."""
-DEFAULT_CYCLES = 1
+DEFAULT_CYCLES = 1  # of an operation that is not in COSTS
 DECLARED = "tilewright.cycles"
 """Attribute of a `func.func`: how many cycles a call takes on the device, however the body is written here."""
 
@@ -303,6 +303,7 @@ def _free(names: Iterable[str], source: str = "no instruction: resolved by the c
     return dict.fromkeys(names, OperationCost(0, source))
 
 
+# An estimate, since the vendor's scheduler is not public. What only names a value or a place in memory takes no time.
 COSTS: Mapping[str, OperationCost] = {
     **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
     **_free(("builtin.unrealized_conversion_cast",)),
