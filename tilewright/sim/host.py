@@ -165,7 +165,7 @@ def _words(data: Bytes) -> Words:
 
 
 class HostPort:
-    """The way to host memory, which all shim channels share: bursts are served in the order in which they are asked for."""
+    """The way to host memory, which all shim channels share: bursts are served in the order that they are asked for."""
 
     def __init__(self, timing: Timing):
         self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
