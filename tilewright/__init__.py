@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import CompileError as CompileError
     from tilewright.ir.run_errors import Fault as Fault
     from tilewright.ir.run_errors import Hang as Hang
-    from tilewright.sim.stops import Interrupted as Interrupted
-    from tilewright.sim.stops import Stopped as Stopped
+    from tilewright.sim.runs import Interrupted as Interrupted
+    from tilewright.sim.runs import Stopped as Stopped
 
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 __all__ = [
@@ -57,11 +57,11 @@ _HOMES = {
     "Error": "tilewright.errors:Error",
     "Fault": "tilewright.ir.run_errors:Fault",
     "Hang": "tilewright.ir.run_errors:Hang",
-    "Interrupted": "tilewright.sim.stops:Interrupted",
+    "Interrupted": "tilewright.sim.runs:Interrupted",
     "LoadedDevice": "tilewright.driver.loaded_device:LoadedDevice",
     "RangeError": "tilewright.codegen.native_sequence:RangeError",
     "RunResult": "tilewright.driver.run_result:RunResult",
-    "Stopped": "tilewright.sim.stops:Stopped",
+    "Stopped": "tilewright.sim.runs:Stopped",
     "air": "tilewright.air",
     "compile": "tilewright.driver.compiled_design:compile_source",
     "designs": "tilewright.designs",

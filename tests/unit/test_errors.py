@@ -17,7 +17,7 @@ import tilewright as tw
 from tilewright.errors import UnknownNameError
 from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.sim.faults import FaultKind
-from tilewright.sim.stops import Interrupted, Stopped
+from tilewright.sim.runs import Interrupted, Stopped
 
 AT = FileLineColLoc(StringAttr("design.mlir"), IntAttr(3), IntAttr(7))
 LINE = Diagnostic(Severity.ERROR, "it is wrong", AT)

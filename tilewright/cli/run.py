@@ -99,7 +99,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
     from tilewright.errors import MissingResultsWarning
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.run_errors import Unfinished
-    from tilewright.sim.stops import Interrupted
+    from tilewright.sim.runs import Interrupted
 
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.policy.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
@@ -132,7 +132,7 @@ def _how(error: Exception) -> tuple[str, str | None]:
     """What ended a run, and which hazard it was."""
     from tilewright.ir.run_errors import Fault, Hang
     from tilewright.sim.faults import FaultKind
-    from tilewright.sim.stops import Stopped
+    from tilewright.sim.runs import Stopped
 
     match error:
         case Fault():

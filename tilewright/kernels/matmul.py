@@ -80,6 +80,7 @@ def known_dims(call: Call) -> Dims:
 
 def _integer_sum(a: Array, b: Array, c: Array) -> Array:
     """Exact: products of 16 bits and their sums have a place in a double. What does not fit into c wraps."""
+    # Floats, since NumPy multiplies integer matrices without BLAS.
     exact = np.float32 if a.dtype.itemsize == 1 and a.shape[1] <= _EXACT_BYTES else np.float64
     products = a.astype(exact) @ b.astype(exact)
     return wrapped(products.astype(np.int64), c.dtype) + c
@@ -88,6 +89,7 @@ def _integer_sum(a: Array, b: Array, c: Array) -> Array:
 def _float_sum(a: Array, b: Array, c: Array, step: int) -> Array:
     """Add `step` products at a time to an f32; within a step nothing is lost."""
     total = c.astype(np.float32)
+    # Products of bf16 and short sums of them are exact in a double.
     a, b = a.astype(np.float64), b.astype(np.float64)
     for first in range(0, a.shape[1], step):
         total += a[:, first : first + step] @ b[first : first + step]

@@ -92,6 +92,7 @@ class CompiledFunctions:
         for name, function in self._ordered():
             _FunctionCompiler(module, declarations, self.state, function).compile()
             if name not in self._entries:
+                # LLVM may then inline it everywhere and drop it.
                 declarations[name].linkage = "internal"
         return module
 
@@ -117,6 +118,7 @@ class CompiledFunctions:
         named = [(module, name, value) for module in modules for name, value in vars(sys.modules[module]).items()]
         numbers = [(module, name, int(value)) for module, name, value in named if isinstance(value, int)]
         enums = [(module, name, _members(value)) for module, name, value in named if isinstance(value, type)]
+        # The text covers the functions themselves; numbers and enums are what they import.
         texts = [Path(str(sys.modules[module].__file__)).read_bytes() for module in modules]
         names = [name for name, _ in self._ordered()]
         return sha256(repr((self.state.layout(), names, numbers, enums, texts, host_key())).encode()).hexdigest()
@@ -183,6 +185,7 @@ class _FunctionCompiler:
 
     def _local(self, name: str) -> ir.Value:
         if name not in self.locals:
+            # LLVM makes registers only of variables of the entry block.
             with self.builder.goto_entry_block():
                 self.locals[name] = self.builder.alloca(I64, name=name)
         return self.locals[name]
@@ -329,6 +332,7 @@ class _FunctionCompiler:
                 owner == self.state_name
             ):
                 column = self.builder.load(self._slot(node, name, True), typ=POINTER)
+                # Columns are replaced only while Python runs: within a call their addresses stay the same.
                 column.set_metadata("invariant.load", self.module.add_metadata([]))
                 return self.builder.gep(column, [self._value(index)], source_etype=I64)
             case _:

@@ -82,6 +82,7 @@ class Coroutine(Lowering):
         """Room for the frame, which vectors can make want more alignment than `malloc` gives."""
         builder, size, alignment = self.builder, self._call("llvm.coro.size.i64"), self._call("llvm.coro.align.i64")
         mask = builder.sub(alignment, index(1))
+        # C asks that the size be a multiple of the alignment.
         rounded = builder.and_(builder.add(size, mask), builder.xor(mask, index(-1)))
         return self._call("aligned_alloc", alignment, rounded)
 
@@ -131,6 +132,7 @@ class Coroutine(Lowering):
 
     def _suspend(self, resumed: ir.Block, final: bool) -> None:
         state = self._call("llvm.coro.suspend", NO_TOKEN, ir.Constant(I1, int(final)))
+        # The default is the way out to the caller, as LLVM's coroutines have it.
         switch = self.builder.switch(state, self.out)
         switch.add_case(RESUMED, resumed)
         switch.add_case(DESTROYED, self.cleanup)
@@ -150,6 +152,7 @@ class Coroutine(Lowering):
         self.at(self.over)
         self._hand_over_cycles()
         never = self.new_block("never")
+        # A final suspension: resuming it is not defined, only destroying.
         self._suspend(never, final=True)
         self.at(never)
         self.builder.unreachable()
@@ -172,11 +175,13 @@ class Coroutine(Lowering):
 
 
 def outline(lowering: Lowering, op: Operation) -> None:
-    """Translate an operation that does not wait to a call."""
+    """Translate an operation that does not wait to a call of a function, which gets what it uses as arguments."""
+    # Numbers that are known become part of the function.
     used = {value: lowering.values[value] for value in _used(op) if value in lowering.values}
     passed = _unknown_parts(used.values())
     name = lowering.unit.module.get_unique_name("loop")
     body = FunctionLowering(lowering.unit, op, name, op.result_types, [part.type for part in passed])
+    # Inlined, its values would be in the coroutine's frame after all.
     body.function.attributes.add("noinline")
     _tell_apart(lowering, body, passed)
     inside = dict(zip(passed, body.arguments, strict=True))
@@ -190,6 +195,7 @@ def outline(lowering: Lowering, op: Operation) -> None:
 def _known_function(lowering: Lowering, body: FunctionLowering) -> ir.Function:
     """The function, or one that is the same and has been there before, as unrolled loops bring them."""
     function, unit = body.function, lowering.unit
+    # Without its name, so that two loops with the same text are one.
     text = str(function).replace(function.get_reference(), "", 1)
     found = unit.loops.setdefault(text, function)
     if found is not function:

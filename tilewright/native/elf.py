@@ -25,7 +25,6 @@ EM_X86_64, EM_AARCH64 = 62, 183
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_DYNSYM = 1, 2, 3, 4, 5, 6, 11
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 KEPT_FLAGS = SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR
-STB_GLOBAL = 1
 PT_LOAD, PT_DYNAMIC, PT_GNU_STACK, PT_GNU_RELRO = 1, 2, 0x6474E551, 0x6474E552
 PF_X, PF_W, PF_R = 1, 2, 4
 DT_NULL, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME = 0, 4, 5, 6, 10, 11, 14
@@ -207,4 +206,6 @@ _AARCH64 = {
     286: Relocator(_in_page(3), _bits(10, 12)),  # R_AARCH64_LDST64_ABS_LO12_NC
     299: Relocator(_in_page(4), _bits(10, 12)),  # R_AARCH64_LDST128_ABS_LO12_NC
 }
+# The position-independent ones that LLVM uses: "System V ABI, AMD64 Architecture Processor Supplement", table 4.9, and
+# "ELF for the Arm 64-bit Architecture", section 5.7. S is the symbol's address, A the addend, P the place's address.
 RELOCATORS: Mapping[int, Mapping[int, Relocator]] = {EM_X86_64: _X86_64, EM_AARCH64: _AARCH64}

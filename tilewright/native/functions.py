@@ -156,6 +156,7 @@ def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> l
     if callee not in unit.functions:
         name = unit.module.get_unique_name("function")
         body = FunctionLowering(unit, callee, name, type.outputs, types_of_parts(type.inputs))
+        # Before its body is built: calls of itself in there find it.
         unit.functions[callee] = body.function
         arguments_here = rebuild_all(type.inputs, body.arguments)
         body.finish(type.outputs, body.lower_region(callee.body, arguments_here, type.outputs))
@@ -174,6 +175,7 @@ def run(
     on, off = lowering.new_block("on"), lowering.new_block("trap")
     builder.cbranch(builder.icmp_signed(">=", cycles, index(0)), on, off)
     lowering.at(off)
+    # The callee has said why in the context; only the way out is left.
     lowering.leave_again()
     lowering.at(on)
     builder.store(builder.add(builder.load(lowering.cycles, typ=I64), cycles), lowering.cycles)

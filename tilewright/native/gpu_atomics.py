@@ -19,7 +19,7 @@ from tilewright.dialects.memref.types import memref_type
 from tilewright.native.access import element_pointer
 from tilewright.native.arithmetic import combine_floats, combine_integers
 from tilewright.native.gpu_instructions import size_of
-from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.gpu_kernel import KernelLowering, kernel_of
 from tilewright.native.gpu_machine import GLOBAL_POINTER
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.pointers import HANDLERS as POINTER_HANDLERS
@@ -114,11 +114,6 @@ def _address(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = lowering.builder.ptrtoint(lowering.memref(op.operands[0]).base, I64)
 
 
-def _machine(lowering: Lowering) -> KernelLowering:
-    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
-    return lowering
-
-
 def _ordering(op: Operation, name: str = "ordering") -> str:
     found = op.properties.get(name)
     number = found.value.data if isinstance(found, IntegerAttr) else 0
@@ -142,7 +137,7 @@ def _check_width(type: ir.Type) -> None:
 
 
 def _load(lowering: Lowering, op: Operation) -> None:
-    kernel, type = _machine(lowering), value_type(op.results[0].type)
+    kernel, type = kernel_of(lowering), value_type(op.results[0].type)
     pointer = sharpened(kernel, lowering[op.operands[0]])
     ordering = _ordering(op)
     if op in kernel.waiting.loads or "volatile_" in op.properties:
@@ -155,7 +150,7 @@ def _load(lowering: Lowering, op: Operation) -> None:
 
 
 def _store(lowering: Lowering, op: Operation) -> None:
-    kernel, value = _machine(lowering), lowering[op.operands[0]]
+    kernel, value = kernel_of(lowering), lowering[op.operands[0]]
     pointer = sharpened(kernel, lowering[op.operands[1]])
     ordering = _ordering(op)
     if "volatile_" in op.properties:
@@ -170,7 +165,7 @@ def _store(lowering: Lowering, op: Operation) -> None:
 def _update(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
     kind = LlvmKind(op.bin_op.value.data).name.removeprefix("_")
-    machine, operands = _machine(lowering).machine, (lowering[op.ptr], lowering[op.val])
+    machine, operands = kernel_of(lowering).machine, (lowering[op.ptr], lowering[op.val])
     _check_width(operands[1].type)
     lowering[op.res] = machine.update(lowering.builder, kind, *operands, _ordering(op), _scope(op))
 
@@ -179,7 +174,7 @@ def _exchange(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicCmpXchgOp)
     operands = lowering[op.ptr], lowering[op.cmp], lowering[op.val]
     orderings = _ordering(op, "success_ordering"), _ordering(op, "failure_ordering")
-    machine = _machine(lowering).machine
+    machine = kernel_of(lowering).machine
     _check_width(operands[2].type)
     lowering[op.res] = machine.exchange(lowering.builder, operands, orderings, _scope(op))
 
@@ -187,7 +182,7 @@ def _exchange(lowering: Lowering, op: Operation) -> None:
 def _fence(lowering: Lowering, op: Operation) -> None:
     """One of a wave makes its lanes wait for each other, which on some machines takes more than an order."""
     assert isinstance(op, FenceOp)
-    kernel = _machine(lowering)
+    kernel = kernel_of(lowering)
     if _scope(op) == WAVE:
         kernel.machine.wave_fence(kernel, _ordering(op))
     else:
@@ -202,7 +197,7 @@ def _memref_update(lowering: Lowering, op: Operation) -> None:
     kind = KINDS.get(op.update)
     if kind is not None:
         _check_width(value.type)
-        machine = _machine(lowering).machine
+        machine = kernel_of(lowering).machine
         lowering[op.result] = machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
         return
     combine = combine_floats if isinstance(op.value.type, AnyFloat) else None
@@ -232,7 +227,7 @@ def _in_a_loop(
     lowering: Lowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
 ) -> tuple[ir.Value, ir.Value]:
     """Compute and try to exchange until no other thread came in between; gives the old and the new value."""
-    machine, builder = _machine(lowering).machine, lowering.builder
+    machine, builder = kernel_of(lowering).machine, lowering.builder
     width = type.width if isinstance(type, ir.IntType) else 8 * size_of(type)
     word = WORDS.get(width)
     if word is None:

@@ -230,6 +230,12 @@ class KernelLowering(Lowering):
         return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
 
 
+def kernel_of(lowering: Lowering) -> KernelLowering:
+    """The kernel that an operation of GPUs is in; handlers are typed for any lowering."""
+    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
+    return lowering
+
+
 def whole_offset(type: MemRefType) -> int | None:
     """Where the elements of a memref begin, if its type says so."""
     form = strided_form(type)

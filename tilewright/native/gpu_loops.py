@@ -34,6 +34,7 @@ class NaturalLoop:
 
 def mark_short_loops(function: ir.Function) -> None:
     """Tell LLVM to unroll the loops of which it is known that they go round a few times, inner ones first."""
+    # A loop has fewer blocks than those around it, so inner ones come first.
     loops = sorted(_loops(function), key=lambda loop: len(loop.blocks))
     for loop in loops:
         rounds = loop.rounds
@@ -124,6 +125,7 @@ def _step(phi: PhiInstr, latch: ir.Block) -> int | None:
     again = [value for value, block in phi.incomings if block is latch]
     if len(again) != 1:
         return None
+    # The selection that `loops._next_index` makes against overflow.
     following = again[0].operands[1] if isinstance(again[0], SelectInstr) else again[0]
     if not isinstance(following, Instruction) or following.opname != "add" or following.operands[0] is not phi:
         return None

@@ -93,8 +93,10 @@ class NvptxMachine(GpuMachine):
         wave = builder.lshr(number, i32(self.wave_size.bit_length() - 1))
         behind = builder.sub(thread_count(lowering), builder.mul(wave, i32(self.wave_size)))
         whole = builder.icmp_unsigned(">=", behind, i32(self.wave_size))
+        # A barrier's count is in whole warps.
         rounded = builder.and_(builder.add(behind, i32(WARP - 1)), i32(-WARP))
         count = builder.select(whole, i32(self.wave_size), rounded)
+        # Number 0 belongs to the block's own barrier.
         barrier = builder.add(wave, i32(1))
         lowering.most_waves = NAMED_BARRIERS
         call(lowering, "llvm.nvvm.barrier.cta.sync.count", ir.VoidType(), barrier, count)
@@ -146,10 +148,12 @@ class NvptxMachine(GpuMachine):
     ) -> ir.Value:
         """As PTX: LLVM 22 forgets the ordering and the scope of `atomicrmw` here."""
         if kind == "sub":
+            # PTX has no atomic subtraction.
             kind, value = "add", builder.sub(ir.Constant(value.type, 0), value)
         if kind not in UPDATES or str(value.type) not in REGISTER_KINDS or value.type == ir.IntType(16):
             raise Untranslatable(f"PTX has no update '{kind}' of {value.type}")
         if ordering == "seq_cst":
+            # `atom` has no sequentially consistent form: a fence before acquire and release is one.
             self.fence(builder, ordering, scope)
             ordering = "acq_rel"
         name, number = UPDATES[kind]

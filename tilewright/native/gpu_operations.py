@@ -20,7 +20,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import visible
 from tilewright.native import aggregates, gpu_atomics, pointers
 from tilewright.native.access import element_pointer
-from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering
+from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering, kernel_of
 from tilewright.native.gpu_machine import DIMENSIONS, as_index, block_size, call, i32, thread_count, thread_number
 from tilewright.native.gpu_math import HANDLERS as MATH_HANDLERS
 from tilewright.native.lowering import Handler, Lowering
@@ -52,18 +52,13 @@ INTRINSICS = {
 """Instructions that only AMD's GPUs have."""
 
 
-def _kernel(lowering: Lowering) -> KernelLowering:
-    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
-    return lowering
-
-
 def _dimension(op: Operation) -> str:
     return str(cast(DimensionAttr, op.properties["dimension"]).data)
 
 
 def _register(what: str) -> Handler:
     def lower(lowering: Lowering, op: Operation) -> None:
-        kernel = _kernel(lowering)
+        kernel = kernel_of(lowering)
         if what == "threads":
             value = block_size(kernel, _dimension(op))
         else:
@@ -75,7 +70,7 @@ def _register(what: str) -> Handler:
 
 
 def _global_id(lowering: Lowering, op: Operation) -> None:
-    kernel, builder = _kernel(lowering), lowering.builder
+    kernel, builder = kernel_of(lowering), lowering.builder
     block, thread = (
         as_index(builder, kernel.machine.register(kernel, what, _dimension(op))) for what in ("block", "thread")
     )
@@ -84,29 +79,29 @@ def _global_id(lowering: Lowering, op: Operation) -> None:
 
 
 def _lane_id(lowering: Lowering, op: Operation) -> None:
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     lowering[op.results[0]] = as_index(lowering.builder, kernel.machine.lane(kernel))
 
 
 def _wave_size(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = index(_kernel(lowering).machine.wave_size)
+    lowering[op.results[0]] = index(kernel_of(lowering).machine.wave_size)
 
 
 def _wave_id(lowering: Lowering, op: Operation) -> None:
-    kernel, builder = _kernel(lowering), lowering.builder
+    kernel, builder = kernel_of(lowering), lowering.builder
     size = i32(kernel.machine.wave_size)
     lowering[op.results[0]] = as_index(builder, builder.udiv(thread_number(kernel), size))
 
 
 def _wave_count(lowering: Lowering, op: Operation) -> None:
-    kernel, builder = _kernel(lowering), lowering.builder
+    kernel, builder = kernel_of(lowering), lowering.builder
     size = kernel.machine.wave_size
     threads = builder.add(thread_count(kernel), i32(size - 1))
     lowering[op.results[0]] = as_index(builder, builder.udiv(threads, i32(size)))
 
 
 def _barrier(lowering: Lowering, op: Operation) -> None:
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     kernel.machine.barrier(kernel)
 
 
@@ -135,7 +130,7 @@ def _llvm_private(lowering: Lowering, op: Operation) -> None:
 def _load(lowering: Lowering, op: Operation) -> None:
     """A load that waits for others is done again each time."""
     assert isinstance(op, memref.LoadOp)
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     if op not in kernel.waiting.loads:
         OPERATIONS[op.name](lowering, op)
         return
@@ -152,19 +147,19 @@ def _alignment(op: Operation) -> int | None:
 
 def _vector_load(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.LoadOp)
-    with _kernel(lowering).promised(_alignment(op)):
+    with kernel_of(lowering).promised(_alignment(op)):
         lowering[op.result] = load_rows(lowering, op, op.base, op.indices, op.result.type)
 
 
 def _vector_store(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
-    with _kernel(lowering).promised(_alignment(op)):
+    with kernel_of(lowering).promised(_alignment(op)):
         store_rows(lowering, op, op.vector, op.base, op.indices)
 
 
 def _inline_assembly(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.InlineAsmOp)
-    machine = _kernel(lowering).machine
+    machine = kernel_of(lowering).machine
     if not machine.ASSEMBLY_OPERANDS:
         raise Untranslatable(f"LLVM has no assembler here for {machine.chip}; use llvm.call_intrinsic")
     for constraint in filter(None, op.constraints.data.split(",")):
@@ -185,7 +180,7 @@ def _intrinsic(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, llvm.CallIntrinsicOp)
     values = [lowering[operand] for operand in op.operands]
     result = value_type(op.results[0].type) if op.results else ir.VoidType()
-    name, machine = op.intrin.data, _kernel(lowering).machine
+    name, machine = op.intrin.data, kernel_of(lowering).machine
     prefix, _, rest = name.partition(".")
     if prefix != "llvm" or (rest.split(".")[0] in FOREIGN_INTRINSICS - {machine.INTRINSICS}):
         raise Untranslatable(f"'{visible(name)}' is no intrinsic of {machine.chip}")
@@ -199,7 +194,7 @@ def _intrinsic(lowering: Lowering, op: Operation) -> None:
 
 def _dynamic_shared(lowering: Lowering, op: Operation) -> None:
     """The memory of the block that a launch asks for, behind that of the kernel's own buffers."""
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     own = kernel.shared_bytes if kernel.is_asked_for else 0
     place = lowering.builder.gep(kernel.dynamic_shared(), [i32(own)], source_etype=I8)
     base = lowering.builder.addrspacecast(place, POINTER)
@@ -209,8 +204,7 @@ def _dynamic_shared(lowering: Lowering, op: Operation) -> None:
 def _shuffle(lowering: Lowering, op: Operation) -> None:
     """The value of another lane of the same group; its own if there is no such lane in the group."""
     assert isinstance(op, ShuffleOp)
-    assert isinstance(lowering, KernelLowering), "lanes are those of kernels"
-    kernel, builder = lowering, lowering.builder
+    kernel, builder = kernel_of(lowering), lowering.builder
     machine, lane = kernel.machine, kernel.machine.lane(kernel)
     written, offset = lowering[op.width], lowering[op.offset]
     width = _clamped(builder, written, machine.wave_size)
@@ -266,7 +260,7 @@ def _bits(type: ir.Type) -> int:
 
 def _vendor_register(what: str, dimension: str) -> Handler:
     def lower(lowering: Lowering, op: Operation) -> None:
-        lowering[op.results[0]] = _read(_kernel(lowering), what, dimension)
+        lowering[op.results[0]] = _read(kernel_of(lowering), what, dimension)
 
     return lower
 
@@ -279,23 +273,23 @@ def _all_threads(dimension: str) -> Handler:
     """The threads of the whole grid in a dimension, which is what AMD calls its size."""
 
     def lower(lowering: Lowering, op: Operation) -> None:
-        blocks, threads = (_read(_kernel(lowering), what, dimension) for what in ("blocks", "threads"))
+        blocks, threads = (_read(kernel_of(lowering), what, dimension) for what in ("blocks", "threads"))
         lowering[op.results[0]] = lowering.builder.mul(blocks, threads)
 
     return lower
 
 
 def _lane(lowering: Lowering, op: Operation) -> None:
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     lowering[op.results[0]] = kernel.machine.lane(kernel)
 
 
 def _vendor_wave_size(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = i32(_kernel(lowering).machine.wave_size)
+    lowering[op.results[0]] = i32(kernel_of(lowering).machine.wave_size)
 
 
 def _amd_instruction(lowering: Lowering, op: Operation) -> None:
-    kernel = _kernel(lowering)
+    kernel = kernel_of(lowering)
     if kernel.machine.target.vendor is not Vendor.AMD:
         raise Untranslatable(f"{kernel.machine.chip} has no such instruction; use gpu.shuffle or gpu.lane_id")
     values = [lowering[operand] for operand in op.operands]

@@ -60,6 +60,7 @@ def _next_index(builder: ir.IRBuilder, variable: ir.Value, high: ir.Value, step:
     following = builder.add(variable, step)
     if number_of(step) == 1:
         return following
+    # Unsigned: the distance of two signed bounds may not fit into a signed number.
     more = builder.icmp_unsigned(">", builder.sub(high, variable), step)
     return builder.select(more, following, high)
 
@@ -75,6 +76,7 @@ def positive_step(lowering: Lowering, op: Operation, step: ir.Value) -> None:
 def _for(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     positive_step(lowering, op, lowering[op.step])
+    # Delay loops: LLVM would remove them, and with them the cycles that they take.
     if op.body.block.first_op is op.body.block.last_op and not op.results:
         _pass_time(lowering, lowering[op.lb], lowering[op.ub], lowering[op.step])
         return

@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from tilewright.dialects import cf
 from tilewright.native import (
+    access,
     affine_maps,
     arithmetic,
     casts,
@@ -15,7 +16,6 @@ from tilewright.native import (
     gathers,
     loops,
     math_functions,
-    memrefs,
     vector_memory,
     vectors,
     views,
@@ -39,7 +39,7 @@ OPERATIONS: Mapping[str, Handler] = {
     **arithmetic.HANDLERS,
     **casts.HANDLERS,
     **math_functions.HANDLERS,
-    **memrefs.HANDLERS,
+    **access.HANDLERS,
     **views.HANDLERS,
     **affine_maps.HANDLERS,
     **vectors.HANDLERS,

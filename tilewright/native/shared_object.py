@@ -131,6 +131,7 @@ class _Library:
                 section.offset, section.address = offset, offset + skipped
                 offset += len(section.data)
             segment.end = offset
+            # Segments with other rights begin on another page in memory, but not in the file.
             skipped += self.page
         return offset
 
@@ -229,6 +230,7 @@ def _hash_table(names: Sequence[str]) -> bytearray:
     buckets, chain = [0] * max(1, len(names)), [0] * (1 + len(names))
     for number, name in enumerate(names, 1):
         bucket = _hash(name) % len(buckets)
+        # Number 0 ends a chain: it is the table's empty first symbol.
         chain[number], buckets[bucket] = buckets[bucket], number
     words = [len(buckets), len(chain), *buckets, *chain]
     return bytearray().join(word.to_bytes(4, "little") for word in words)
@@ -244,6 +246,8 @@ def _hash(name: str) -> int:
 
 
 def define_memory_functions(module: ir.Module) -> None:
+    """`memcpy` and `memset`, which LLVM calls for long copies: a library that needs no other one brings its own."""
+    # LLVM knows not to make calls of a function out of the loop in the function of that very name.
     copy = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER, I64]), "memcpy")
     for pointer in copy.args[:2]:
         pointer.add_attribute("noalias")

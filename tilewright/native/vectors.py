@@ -275,6 +275,7 @@ def _dimensions(map: AffineMap) -> list[int]:
 
 
 def _contract(lowering: Lowering, op: Operation) -> None:
+    """Whole vectors of the result's shape are multiplied and added, a pair for each point of the summed dimensions."""
     assert isinstance(op, compute.ContractionOp)
     builder, type = lowering.builder, element_type(op.result.type)
     dims = [_dimensions(map.data) for map in op.indexing_maps]

@@ -149,9 +149,7 @@ class ArrayPicture:
 
     def _idle_columns(self) -> frozenset[int]:
         """Columns that no stream goes through and no part of which did anything."""
-        active = (
-            self.part_ids.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist()
-        )
+        active = (self.record.parts[number].tile for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist())
         used = {*active, *self.record.names.stops, *(connection.tile for connection in self.record.connections)}
         return frozenset(range(self.model.columns)) - {tile.column for tile in used if tile is not None}
 
@@ -185,7 +183,7 @@ class ArrayPicture:
         return element("g", bar, *labels)
 
     def _host_bytes(self, direction: DmaDirection) -> int:
-        found = ((number, self.part_ids.parts[number]) for number in self.moved)
+        found = ((number, self.record.parts[number]) for number in self.moved)
         return sum(
             self.moved[number]
             for number, part in found
@@ -333,7 +331,7 @@ class ArrayPicture:
         headings += [Heading("mostly for"), Heading("bytes", True)]
         rows = list[list[str]]()
         for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist():
-            part, total = self.part_ids.parts[number], max(self.shares.total, 1)
+            part, total = self.record.parts[number], max(self.shares.total, 1)
             waits = self.shares.waiting(number)
             cause = LOOKS[Phase(WAITS[int(self.shares.cycles[number, WAITS].argmax())])].cause if waits else ""
             place = tile_name(self.model, part.tile) if part.tile else ""

@@ -29,7 +29,7 @@ from tilewright.report.spans import Spans, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
 from tilewright.report.timeline import cover
 from tilewright.report.tracks import full_name
-from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 
 MOST_TRACKS = 18
@@ -81,7 +81,7 @@ def _notes(record: RunRecord) -> Iterator[Markup]:
 
 def _timeline(record: RunRecord) -> Markup:
     """What parts were at over time: tall bars work, low ones wait."""
-    spans, parts = spans_of(record), part_ids_of(record.model.name).parts
+    spans, parts = spans_of(record), record.parts
     active: list[int] = np.unique(spans.part).tolist()
     shown = sorted(active, key=lambda number: _rank(parts[number]))[:MOST_TRACKS]
     paths, names = dict[Phase, list[str]](), list[Markup]()

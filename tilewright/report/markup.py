@@ -87,6 +87,9 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
+# Cards are for notebooks: each brings its style, which follows the notebook's theme, and needs no more.
+
+
 def card(title: Content, *contents: Content) -> str:
     """A box with a heading, with the style of all that can be in it."""
     colours = template("colours.css").split("*/", 1)[-1]

@@ -23,7 +23,7 @@ from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
 from tilewright.report.tracks import file_name, full_lock_name, full_name
 from tilewright.report.traffic import HostTraffic, host_uses
 from tilewright.report.wait_picture import WaitPicture
-from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 
 MOST_STEPS = 1000
@@ -75,7 +75,6 @@ class _Page:
         self.spans: Spans = spans_of(record)
         self.shares: Shares = shares_of(record, self.spans)
         self.tasks = tasks_of(record)
-        self.part_ids = part_ids_of(record.model.name)
         self.steps = list(steps_of(record, MOST_STEPS))
 
     @cached_property
@@ -148,7 +147,7 @@ class _Page:
         contents = [message]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
-            streams = {w.name for w in self.record.waits if self.part_ids.parts[w.part].kind is PartKind.STREAM}
+            streams = {w.name for w in self.record.waits if self.record.parts[w.part].kind is PartKind.STREAM}
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
             contents += [figure, disclosure("The same as a table, with everybody who waits", picture.table())]
@@ -208,7 +207,7 @@ class _Page:
             part, start, end = int(waits.part[index]), int(waits.start[index]), int(waits.end[index])
             look, lock = LOOKS[Phase(int(waits.phase[index]))], int(waits.detail[index])
             cause = full_lock_name(self.record, lock) if look.label == LOOKS[Phase.LOCK].label else look.cause
-            name = full_name(self.record.model, self.part_ids.parts[part])
+            name = full_name(self.record.model, self.record.parts[part])
             go = element("button", "show", type="button", data_track=tracks[part], data_from=start, data_to=end)
             rows.append([name, cause, f"{start:,}", f"{end - start:,}", go])
         headings = [Heading("who"), Heading("waits for"), Heading("from cycle", True)]
@@ -234,7 +233,7 @@ class _Page:
         rows = list[list[str]]()
         for argument in self.record.arguments:
             use = self.uses.get(argument.number, HostTraffic(0, 0, ()))
-            over = ", ".join(full_name(self.record.model, self.part_ids.parts[part]) for part in use.channels)
+            over = ", ".join(full_name(self.record.model, self.record.parts[part]) for part in use.channels)
             numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
             rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
         lead = "What the sequence was given, where the array saw it, and what became of it."
@@ -310,7 +309,7 @@ class Stalls:
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
         self.groups = dict[str, list[int]]()
-        parts = part_ids_of(record.model.name).parts
+        parts = record.parts
         for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist():
             self.groups.setdefault(self._kind(parts[number]), []).append(number)
 

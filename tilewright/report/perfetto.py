@@ -21,7 +21,6 @@ from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
 from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
-from tilewright.sim.parts import part_ids_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
@@ -51,7 +50,7 @@ def perfetto_json(record: RunRecord) -> str:
 class _Writer:
     def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = part_ids_of(record.model.name).parts
+        self.parts = record.parts
         self.begins = operation_times(record)[0]
         self.about = cache(self._about)
 
@@ -130,6 +129,7 @@ class _Writer:
                 times = {"ts": start / 1000, "dur": (end - start) / 1000}
                 slice = {"ph": "X", **self._track(task.part), "name": f"task BD {task.bd}", "cat": "task", **times}
                 known = {name: value for name, value in vars(task).items() if value is not None}
+                # Before a span that is as long: viewers nest slices in the order in which they come.
                 yield Timed(start, start - end - 1, _dumped(slice | {"args": known}))
 
     def _flows(self) -> Iterator[Timed]:
@@ -139,6 +139,7 @@ class _Writer:
             for step, (part, cycle) in enumerate(steps if len(steps) > 1 else ()):
                 kind = "s" if step == 0 else "f" if step == len(steps) - 1 else "t"
                 flow: Entry = {"ph": kind, "id": number, "name": "task", "cat": "flow", **self._track(part)}
+                # Binds to the slice around, not to the next one that begins.
                 binding = {"bp": "e"} if step else {}
                 yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
 

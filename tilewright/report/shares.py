@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tilewright.device import TileType
 from tilewright.report.phases import BUSY, WAITS, Phase
 from tilewright.report.spans import Column, Spans, peers_of, sends
-from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.parts import PartKind
 from tilewright.sim.record import RunRecord
 
 
@@ -38,7 +38,7 @@ class CoresBusy(NamedTuple):
 
 
 def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     active = np.flatnonzero(shares.cycles.sum(axis=1)).tolist()
     cores = [number for number in active if parts[number].kind is PartKind.CORE]
     share = float(np.mean([shares.busy(number) for number in cores])) if cores else 0.0
@@ -46,9 +46,10 @@ def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
 
 
 def shares_of(record: RunRecord, spans: Spans) -> Shares:
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
     moving = spans.phase == Phase.MOVE
+    # One word a cycle is full speed: a transfer with fewer words than cycles waited in between.
     used = np.where(moving & (spans.words > 0), np.minimum(spans.words, spans.cycles), spans.cycles)
     np.add.at(cycles, (spans.part, spans.phase), used)
     slack = spans.cycles - used
@@ -66,7 +67,7 @@ def _host_slack(record: RunRecord, spans: Spans, slack: Column) -> Column:
     rest is host memory's.
     """
     found, peers = np.zeros(len(spans), dtype=np.int64), peers_of(record)
-    for number, part in enumerate(part_ids_of(record.model.name).parts):
+    for number, part in enumerate(record.parts):
         if part.kind is PartKind.CHANNEL and part.tile and record.model.tile_type(*part.tile) is TileType.ShimNOCTile:
             mine = np.flatnonzero((spans.part == number) & (slack > 0))
             away = [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]

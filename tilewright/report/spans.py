@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
 from tilewright.report.phases import Phase
-from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.switch import PortName
 from tilewright.sim.trace import TraceEvent
@@ -75,9 +75,11 @@ class Spans:
 def spans_of(record: RunRecord) -> Spans:
     """Everything that parts were at, idle spans left out."""
     rows = record.trace[np.isin(record.trace[:, 1], list(AFTER))]
+    # Stable: the rows of a part stay in the order of time.
     rows = rows[np.argsort(rows[:, 2], kind="stable")]
     time, event, part = rows[:, 0], rows[:, 1], rows[:, 2]
     last = np.append(part[1:] != part[:-1], True) if len(part) else np.empty(0, dtype=np.bool_)
+    # A span lasts until its part's next row; the last one until the run ends.
     end = np.where(last, record.cycles, np.append(time[1:], record.cycles)[: len(time)])
     phase = np.zeros(max(TraceEvent) + 1, dtype=np.int64)
     phase[list(AFTER)] = list(AFTER.values())
@@ -94,11 +96,12 @@ def _moved_words(event: Column, words: Column) -> Column:
 
 def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     """Say more exactly what parts were at where that depends on who they are."""
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     phase = spans.phase.copy()
     is_core = np.array([part.kind is PartKind.CORE for part in parts], dtype=np.bool_)[spans.part]
     is_sender = np.array([sends(part) for part in parts], dtype=np.bool_)[spans.part]
     phase[is_core & (rows[:, 1] == TraceEvent.LOCK_GO)] = Phase.COMPUTE
+    # Before its first word a sender waits for room, a receiver for words.
     phase[is_sender & (rows[:, 1] == TraceEvent.MOVE)] = Phase.ROOM
     for index in np.flatnonzero(rows[:, 1] == TraceEvent.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
@@ -134,10 +137,11 @@ def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -
 
 def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     """Channels that are in the middle of a descriptor in the end: what went over their port is more than what ended."""
-    parts, words = part_ids_of(record.model.name).parts, spans.words.copy()
+    parts, words = record.parts, spans.words.copy()
     ended = record.trace[record.trace[:, 1] == TraceEvent.BD_END]
     for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
         number = int(spans.part[index])
+        # Ports count words of the whole run, ended descriptors only theirs.
         before = int(ended[ended[:, 2] == number, 4].sum())
         words[index] = max(port_words(record, parts[number]) - before, 0)
     return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
@@ -149,6 +153,7 @@ def port_words(record: RunRecord, part: ArrayPart) -> int:
     if port is None or not sends(part):
         return record.carried.get(port, 0) if port else 0
     targets = [(c.tile, c.target) for c in record.connections if (c.tile, c.source) == port]
+    # Where other streams join a target its count is higher; the way of its own has the least.
     return min((record.carried.get(target, 0) for target in targets), default=0)
 
 
@@ -162,6 +167,7 @@ def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Colum
     if not cut.any():
         return spans
     order = np.repeat(np.arange(len(spans)), 1 + cut)
+    # A span that is cut stands twice in `order`; these are its halves.
     second = np.append(False, order[1:] == order[:-1])
     first = np.append(order[1:] == order[:-1], False)
     middle = spans.start[order] + cycles
@@ -194,7 +200,7 @@ def sends(part: ArrayPart) -> bool:
 
 def peers_of(record: RunRecord) -> Mapping[int, set[int]]:
     """For each channel the channels that it sends to or gets words from."""
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     senders = {port: n for n, part in enumerate(parts) if sends(part) and (port := port_of(record, part))}
     receivers = {port: n for n, part in enumerate(parts) if not sends(part) and (port := port_of(record, part))}
     targets = defaultdict[Port, list[Port]](list)

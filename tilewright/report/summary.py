@@ -15,7 +15,7 @@ from tilewright.report.shares import Shares, shares_of
 from tilewright.report.spans import spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
-from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]]:
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 

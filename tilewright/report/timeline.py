@@ -27,7 +27,7 @@ from tilewright.report.tracks import (
     part_name,
     tile_name,
 )
-from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
+from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 
@@ -61,7 +61,7 @@ def timeline_of(record: RunRecord, spans: Spans, tasks: list[TaskSpan]) -> Timel
 class _Builder:
     def __init__(self, record: RunRecord, spans: Spans):
         self.record, self.spans = record, spans
-        self.parts = part_ids_of(record.model.name).parts
+        self.parts = record.parts
         self.counts = np.bincount(spans.part, minlength=len(self.parts))
         self.limit = self._longest_exact()
         self.bins = self._count_bins()
@@ -163,6 +163,7 @@ def cover(spans: Spans, width: int, bins: int) -> Column:
     for sign, at in ((1, spans.start), (-1, spans.end)):
         index, rest = np.divmod(at, width)
         np.add.at(marks, index, sign * (width - rest))
+        # From the next bin on all of it counts, until the end takes it away again.
         np.add.at(whole, index + 1, sign * width)
     covered = marks + np.cumsum(whole)
     return covered[:bins].astype(np.int64)

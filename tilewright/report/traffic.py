@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.device import DmaDirection, TileId, TileType
 from tilewright.report.spans import Column, port_words
 from tilewright.report.tasks import operation_times
-from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.parts import PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import WORD_BYTES, Opcode
@@ -42,7 +42,7 @@ def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
     last = {row[2]: row for row in begun}
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     for part, (cycle, event, _, bd, _) in last.items():
         if event == TraceEvent.BD:
             ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == TraceEvent.BD_END), 4].sum())
@@ -69,7 +69,7 @@ class _Patch:
 
 def host_uses(record: RunRecord) -> Mapping[int, HostTraffic]:
     """How the array used each argument, as the addresses that the controller put into descriptors tell."""
-    patches, parts = _patches(record), part_ids_of(record.model.name).parts
+    patches, parts = _patches(record), record.parts
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
     for part, bd, cycle, words in (*_host_transfers(record), *open_transfers(record)):
         tile, detail = parts[part].tile, parts[part].detail
@@ -105,7 +105,7 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
 
 def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
-    parts = part_ids_of(record.model.name).parts
+    parts = record.parts
     is_host = np.array(
         [
             part.kind is PartKind.CHANNEL

@@ -163,6 +163,7 @@ class Controller:
             while not self.tokens[source]:
                 reason = partial("the controller waits for a token of {}".format, source)
                 yield Wait(self.arrived, reason, source, self)
+            # Tokens that came before the wait count: the controller keeps them.
             self.tokens[source] -= 1
             self.awaited[source] += 1
             yield self.machine.timing.token
@@ -184,6 +185,7 @@ class Controller:
         address = buffer.address + offset
         low, high = op.address, op.address + WORD_BYTES
         self.machine.write(low, address & WORD_MASK, self.location)
+        # The upper word has other fields above the address.
         kept = self.machine.read(high, self.location) & ~ShimBd.address_high.mask
         self.machine.write(high, kept | address >> WORD_BITS & ShimBd.address_high.mask, self.location)
         yield from ()
@@ -197,6 +199,7 @@ class Controller:
             note = self.location, "load one that is in the design"
             self.machine.policy.fault(FaultKind.UNKNOWN_OPERATION, text, self, note)
             return
+        # The streams that tokens come out of are new after this, so `listen` follows.
         self.machine.reset()
         self.awaited.clear()
         self.listen()

@@ -85,6 +85,7 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
                 port.record(TraceEvent.CORE_END)
                 return
             if code == IDLE:
+                # A signal that is never fired: only the explanation of a hang looks at this wait.
                 yield Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)
             elif code != PAUSED:
                 yield from activation.serve(code)
@@ -154,6 +155,7 @@ class Activation:
 
     def destroy(self) -> None:
         if self._handle is not None:
+            # LLVM allocated the frame: Python's collector does not know of it.
             self.code.destroy(self._handle)
             del _RUNNING[self._handle]
             self._handle = None

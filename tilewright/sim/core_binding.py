@@ -75,6 +75,7 @@ class TileCorePort:
 
     def put_cascade(self, data: bytes, location: LocationAttr) -> Process[None]:
         to_east = CascadeControl.output.get([self._cascade_word()])
+        # Cascades go east or south, and come from the west or the north.
         step = (1, 0) if to_east else (0, -1)
         target = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(self.tile.place, target)
@@ -86,6 +87,7 @@ class TileCorePort:
         source = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(source, self.tile.place)
         data = yield from link.get(CoreAsker(self.tile.place, location))
+        # The wire is as wide as the accumulator, whatever type each side gives it.
         return data[:size_bytes].ljust(size_bytes, b"\0")
 
     def _cascade_word(self) -> int:

@@ -50,7 +50,7 @@ SUSPENDING = frozenset(
 """Operations that wait; a loop of unknown length pauses."""
 LONG_WORK = 1 << 26
 """A nest of loops that runs more often than this pauses too."""
-DEFAULT_CYCLES = 1
+DEFAULT_CYCLES = 1  # of an operation that is not in COSTS
 DECLARED = "tilewright.cycles"
 """Attribute of a `func.func`: how many cycles a call takes on the device, however the body is written here."""
 
@@ -90,6 +90,7 @@ _modules: WeakValueDictionary[str, NativeModule] = WeakValueDictionary()
 def _compiled(module: ir.Module) -> NativeModule:
     """Machine code; cores that differ only in their buffers and locks share it."""
     text = str(module)
+    # By text, since llvmlite's modules have no equality.
     found = _modules.get(text)
     if found is None:
         found = _modules[text] = NativeModule(module)
@@ -106,6 +107,7 @@ class _Suspension:
 
     def __call__(self, op: Operation) -> bool:
         if op not in self._known:
+            # Recursion ends here: a function that calls itself waits only if something else in it does.
             self._known[op] = False
             self._known[op] = self._find(op)
         return self._known[op]
@@ -125,6 +127,7 @@ class _Suspension:
     def _work(self, op: Operation) -> int:
         """How often the innermost part of a nest of loops runs, as far as that is known."""
         if op not in self._works:
+            # As above, for functions that call themselves.
             self._works[op] = 1
             inside = [callee_of(op)] if isinstance(op, CallOp) else _inside(op)
             self._works[op] = max(map(self._work, inside), default=1) * (self._ranges.trips(op) or 1)
@@ -158,6 +161,7 @@ class _Builder(Coroutine):
         buffers = [buffer for buffer in self.unit.buffers if isinstance(buffer, BufferOp)]
         for buffer in buffers:
             self[buffer.buffer] = memref = _buffer(self, buffer, memref_type(buffer.buffer))
+            # LLVM may then reorder accesses to it with those to other buffers.
             if not any(_overlap(buffer, other) for other in buffers):
                 self.unit.apart.add(memref.base)
         self.lower_region(core.body)
@@ -299,6 +303,7 @@ def _free(names: Iterable[str], source: str = "no instruction: resolved by the c
     return dict.fromkeys(names, OperationCost(0, source))
 
 
+# An estimate, since the vendor's scheduler is not public. What only names a value or a place in memory takes no time.
 COSTS: Mapping[str, OperationCost] = {
     **_free(("arith.constant", "index.constant", "index.bool.constant", "arith.index_cast", "arith.index_castui")),
     **_free(("builtin.unrealized_conversion_cast",)),

@@ -79,6 +79,7 @@ class KernelCall:
         arguments = [read() for read in self._arguments]
         if wants_core(self.kernel):
             arguments.insert(0, CallingCore(self.caller.port, self.op.location))
+        # Once for a place in the program: signatures take longer than most kernels.
         if not self._is_checked:
             _check_arguments(self.kernel, self.op, arguments)
             self._is_checked = True
@@ -179,6 +180,7 @@ def _reader(caller: Caller, op: CallOp, type: Attribute, slots: Iterator[int]) -
     """Reads one argument out of the context."""
     if not is_ranked(type):
         return partial(number_from, caller.context, next(slots), type)
+    # Base, limit and offset, then a size and a stride for each dimension.
     places = [next(slots) for _ in range(3 + 2 * type.get_num_dims())]
     return _ViewReader(caller, op, Struct(f"<{len(places)}q"), places[0], type).read
 

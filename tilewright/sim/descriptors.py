@@ -81,6 +81,7 @@ class BufferDescriptor:
             last += (min(dimension.wrap or left, left) - 1) * dimension.step
             if dimension.wrap == 0:
                 break
+            # Rounded up: the last row of a pattern may be cut short by the length.
             left = -(-left // (dimension.pad_before + dimension.wrap + dimension.pad_after))
         return start, start + WORD_BYTES * (last + 1)
 
@@ -164,6 +165,7 @@ def word_offsets(dimensions: tuple[BdDimension, ...], end: int, first: int = 0) 
             offsets += left * dimension.step
             break
         left, digit = np.divmod(left, dimension.pad_before + dimension.wrap + dimension.pad_after)
+        # Digits below 0 or from `wrap` on are padding.
         digit -= dimension.pad_before
         in_memory &= (digit >= 0) & (digit < dimension.wrap)
         offsets += digit * dimension.step

@@ -154,6 +154,7 @@ class Channel:
 
     def clear(self) -> None:
         """Forget all tasks."""
+        # Tokens of forgotten tasks never come, so the count of those to wait for forgets them too.
         dropped = sum(task.token for task in (*self.queue, *filter(None, [self.running])))
         del self.with_token[len(self.with_token) - dropped :]
         self.queue.clear()
@@ -192,6 +193,7 @@ class Channel:
         self._record(TraceEvent.PUSH, task.start_bd, task.runs)
         if self.running is not None and len(self.queue) == 1:
             self._look_ahead()
+        # Last: what is woken sees the task in the queue.
         self.arrived.fire()
 
     def _look_ahead(self) -> None:
@@ -280,6 +282,7 @@ class Channel:
             at: int | None = task.start_bd
             while at is not None:
                 following = self.tile.descriptor(at).next
+                # Each run of the task loads its whole chain again.
                 again = frozenset(self.chain(task.start_bd)) if left else frozenset[int]()
                 self._to_load = again if following is None else again | frozenset(self.chain(following))
                 at = yield from self._run_descriptor(at, loaded)
@@ -302,6 +305,7 @@ class Channel:
             return None
         if loaded is None:
             tile.count_iteration(bd, descriptor.next_iteration)
+        # Loading takes its cycles even where no lock is waited for.
         yield tile.timing.descriptor
         if descriptor.acquire is not None:
             yield from self._acquire(self._lock(descriptor.acquire), descriptor.acquire.value)
@@ -352,6 +356,7 @@ class Channel:
         """Host memory is asked as soon as a task is in the queue, so only the first of several waits for all of it."""
         cost = self.tile.start_cost(self.direction)
         if cost and self.running is not None:
+            # From the push, not from now: the latency of queued tasks overlaps with the running one.
             left = self.running.pushed + cost - self.tile.engine.now
             if left > 0:
                 yield left
@@ -365,11 +370,13 @@ class Channel:
         last = before + len(words)
         for index, word in enumerate(chain(header, _integers(words))):
             yield from self._take_turn(index - before - 1, len(words))
+            # Without TLAST the words of the next descriptor belong to the same packet.
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
 
     def _receive(self, count: int) -> Process[Words]:
         inlet = yield from self.tile.inlet(self)
+        # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
         words = np.empty(count, dtype=np.uint32)
         for index in range(count):
             yield from self._take_turn(index, count)
@@ -383,6 +390,7 @@ class Channel:
     def _take_turn(self, at: int, count: int) -> Process[None]:
         """Host memory is shared: each burst of words waits until there is room for it."""
         if self._bursts is not None and at >= 0 and at % self._bursts.words == 0 and at < count:
+            # Reserved even if there is no wait: the next channel's burst begins after this one.
             wait = self._bursts.reserve(self.tile.engine.now, count - at)
             if wait:
                 yield wait

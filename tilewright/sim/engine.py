@@ -41,6 +41,7 @@ class Signal:
     def fire(self) -> None:
         """Let all who wait look again, in this cycle."""
         if self.waiting:
+            # An actor that still has to wait adds itself again, so the list is emptied first.
             waiting, self.waiting = self.waiting, []
             for actor in waiting:
                 actor.resume()
@@ -92,6 +93,7 @@ class Actor:
         """Go on to the next wait."""
         if self.done:
             return
+        # Only turns that do nothing but look count towards PATIENCE.
         self.engine.count_look(self.looks)
         self.looks = False
         try:
@@ -146,6 +148,7 @@ class Engine:
     def schedule(self, at: int, actor: Actor) -> None:
         """Give an actor its turn in a cycle; it has no other turn then."""
         self._asked += 1
+        # Rank before the order of asking: it is what makes both models give turns alike.
         heappush(self._queue, (at, actor.rank, self._asked, actor))
 
     def start(self, name: str, process: Process[Any], tile: TileId | None = None, rank: int = 0) -> Actor:
@@ -159,6 +162,7 @@ class Engine:
         """Work until `until` holds or the last cycle is over, which is true in the end, or until none can move."""
         queue, self._looks = self._queue, 0
         while not until():
+            # A stopped actor stays in the heap: finding it there would cost more than passing over it.
             while queue and queue[0][-1].done:
                 heappop(queue)
             if not queue or self._looks > PATIENCE:

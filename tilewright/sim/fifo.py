@@ -52,9 +52,11 @@ class Fifo:
 
     def push(self, beat: Beat) -> None:
         if self._start is not None:
+            # Readers start with the first word: most ports of an array never see one, and a process for each is slow.
             start, self._start = self._start, None
             start()
         self._passed += 1
+        # The latency is paid once on entry; words behind it keep one cycle apart by `pass_on`.
         self._beats.append((self.engine.now + self.latency, beat))
         self.changed.fire()
 

@@ -67,6 +67,7 @@ def _follow(graph: WaitGraph, first: Actor) -> Iterator[Note]:
             yield edge.location, f"most likely cause: {edge.text}"
             return
         names = [actor.name for actor in chain]
+        # By name: the fast model makes new actors for each look at it.
         if edge.actor.name in names:
             yield _circle(chain[names.index(edge.actor.name) :])
             return

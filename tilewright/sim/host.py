@@ -59,6 +59,7 @@ class HostMemory:
 
     def add(self, number: int, name: str, data: Bytes) -> MappedBuffer:
         """Map the bytes that are a sequence's argument of that number; results are written into them."""
+        # Far apart, so that running over the end of one argument cannot look like an access to the next.
         start = self.buffers[-1].end if self.buffers else FIRST_ADDRESS - SPACING
         address = FIRST_ADDRESS + -(-(start + 1 - FIRST_ADDRESS) // SPACING) * SPACING
         buffer = self.arguments[number] = MappedBuffer(name, address, data)
@@ -126,6 +127,7 @@ class HostMemory:
             note = place_of(asker), "put the address of an argument into the descriptor before the task is pushed"
             self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
             return None
+        # Bytes after the last whole word cannot be moved.
         if low < buffer.address or high > buffer.end // WORD_BYTES * WORD_BYTES:
             self.policy.fault(
                 FaultKind.OUTSIDE_MEMORY,
@@ -163,7 +165,7 @@ def _words(data: Bytes) -> Words:
 
 
 class HostPort:
-    """When host memory is free for the next burst. Bursts are served in the order in which they are asked for."""
+    """The way to host memory, which all shim channels share: bursts are served in the order that they are asked for."""
 
     def __init__(self, timing: Timing):
         self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
@@ -192,6 +194,7 @@ class Bursts:
         count = min(left, self.words)
         begin = max(self.port.reserve(now, count), self.free_at)
         self.free_at = begin + count * self.word_cost
+        # Rounded up: a word moves in the cycle after its fraction.
         return -(-begin // FRACTION) - now
 
 

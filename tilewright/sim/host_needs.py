@@ -130,6 +130,7 @@ class _Reader:
         if role is None:
             return
         if role.effect is RegisterEffect.DESCRIPTOR:
+            # A descriptor that changes may reach further when it is pushed again.
             self._pushed.clear()
         self.registers[address] = value
         if role.effect is RegisterEffect.QUEUE:
@@ -147,6 +148,7 @@ class _Reader:
         self.write(op.address + WORD_BYTES, high & ~HIGH_BITS | address >> WORD_BITS & HIGH_BITS)
 
     def _push(self, place: TileId, start_bd: int, direction: DmaDirection | None) -> None:
+        # Sequences push the same chain thousands of times.
         if (place, start_bd, direction) in self._pushed:
             return
         self._pushed.add((place, start_bd, direction))

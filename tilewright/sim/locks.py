@@ -104,6 +104,7 @@ class Lock:
 
     def _become(self, value: int) -> None:
         self._store(value)
+        # Before the signal: rows of those who go on because of it come after this one.
         self.trace.record(TraceEvent.LOCK, 0, self.index, value)
         self.changed.fire()
 

@@ -68,6 +68,7 @@ class Machine:
         self.tiles = {place: Tile(self, place) for place in self.model.tiles}
         for place, tile in self.tiles.items():
             if place in before:
+                # A reset of the array leaves its memories as they are.
                 tile.memory = before[place].memory
             self._start(tile)
 
@@ -169,6 +170,7 @@ class Machine:
 
     def report_unknown(self, name: str, location: LocationAttr) -> None:
         """Say once that a register means nothing here."""
+        # Designs write thousands of such registers; one remark for each is enough.
         if name not in self._unknown:
             self._unknown.add(name)
             self.policy.fault(
@@ -218,6 +220,7 @@ class Machine:
         A partition does not begin with the first column of the chip, so there is one west of it, which no design owns.
         """
         if place.column == -1 and self.model.is_virtualized and place not in self._beyond:
+            # It has locks and memory, but is in no table: no stream and no address leads to it.
             self._beyond[place] = Tile(self, TileId(0, place.row))
         return self.tiles.get(place) or self._beyond.get(place)
 
@@ -254,6 +257,7 @@ def serve_control_port(tile: Tile, fifo: Fifo) -> Process[None]:
     """
     while True:
         word, last = yield from fifo.take(fifo)
+        # The packet header is only there if the master port keeps it.
         if not tile.switch.drops_header(fifo) and not last:
             word, last = yield from fifo.take(fifo)
         fields = ControlHeader.decode([word])

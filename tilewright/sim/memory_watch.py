@@ -100,6 +100,7 @@ class MemoryWatch:
         access = TransferAccess.of(mover, make_addresses)
         if access is None:
             return
+        # Readers matter when they begin, writers when they end: that is when the model touches memory.
         if not access.writes:
             self._check(access, [other for other in self._meeting(access) if other.writes])
         self._open[mover] = access
@@ -139,6 +140,7 @@ class MemoryWatch:
     def _check(self, access: TransferAccess, others: list[TransferAccess]) -> None:
         for other in others:
             contested = other.contested
+            # By word: ranges of strided transfers overlap without one word in common.
             shared = contested[np.isin(contested, access.addresses) & (contested != PAD)]
             if len(shared):
                 self._report(access, other, int(shared.min()))

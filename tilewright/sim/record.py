@@ -15,7 +15,7 @@ from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
-from tilewright.sim.parts import PartKind
+from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
 from tilewright.sim.switch import PortName
 from tilewright.sim.trace import Printed, Rows, TraceEvent
 from tilewright.txn.stream import Stream
@@ -92,6 +92,11 @@ class RunRecord:
         return f"<RunRecord: {self.cycles:,} cycles on {self.model}, {len(self.trace):,} events>"
 
     @property
+    def parts(self) -> list[ArrayPart]:
+        """The parts of the array, by the number that rows of the trace have."""
+        return part_ids_of(self.model.name).parts
+
+    @property
     def clock_hz(self) -> float:
         return self.timing.clock_hz
 
@@ -119,6 +124,7 @@ def record_run(
 ) -> RunRecord:
     """Read off a machine what a run on it did; `is_stuck` if no part can move any more."""
     rows = machine.trace.since(0)
+    # A device that is loaded once counts cycles over all its runs.
     rows[:, 0] -= beginning.cycle
     arguments = [HostArgument(n, b.name, b.address, len(b.data)) for n, b in machine.host.arguments.items()]
     return RunRecord(
@@ -177,6 +183,7 @@ def _descriptors(machine: Machine, rows: Rows) -> dict[tuple[TileId, int], Locat
     """The sources of the descriptors that were run."""
     found = dict[tuple[TileId, int], LocationAttr]()
     begun = rows[rows[:, 1] == TraceEvent.BD]
+    # Part and BD as one number: `np.unique` on rows is much slower.
     numbers: list[int] = np.unique(begun[:, 2] * MOST_BDS + begun[:, 3]).tolist()
     for part, bd in (divmod(number, MOST_BDS) for number in numbers):
         actor = machine.part_ids.parts[part]

@@ -1,4 +1,4 @@
-"""Runs: a device is loaded, then streams are carried out on it, until they end or hang."""
+"""Runs: a device is loaded, then streams are carried out on it, until they end, hang, or are stopped."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from operator import index
 from time import perf_counter
-from typing import NamedTuple, SupportsIndex, TypeAlias
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection
-from tilewright.errors import ArgumentError, MissingResultsWarning
+from tilewright.errors import ArgumentError, MissingResultsWarning, restored
 from tilewright.ir.diagnostics import Diagnostic, Severity, Where, place
 from tilewright.ir.run_errors import Hang, Unfinished
 from tilewright.sim.controller import Controller, Images, TokenSource
@@ -27,7 +27,6 @@ from tilewright.sim.host_needs import awaited_words
 from tilewright.sim.machine import Machine
 from tilewright.sim.record import RunRecord, begin_record, record_run
 from tilewright.sim.scratchpad import Scratchpad
-from tilewright.sim.stops import Interrupted, Stopped, state
 from tilewright.support.tracebacks import user_stack_level
 from tilewright.txn.stream import Stream
 
@@ -38,6 +37,9 @@ REMEDIES = {
     DmaDirection.S2MM: "wait for it before the sequence ends, so that all its words are there",
     DmaDirection.MM2S: "nobody has taken the rest: send only what is taken, or wait for it",
 }
+Note: TypeAlias = "tuple[LocationAttr, str]"
+MOST_NOTES = 40
+"""Of what is busy so much is told; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Runner:
             return self._run(program, scratchpad, watch)
         except (Hang, Stopped):  # between two turns: what is in flight goes on in the next run
             raise
+        # Interrupts and faults too: a turn that is cut off cannot be taken up.
         except BaseException:
             self.is_spent = True
             raise
@@ -290,3 +293,59 @@ def _arguments(machine: Machine, channel: Channel, task: QueuedTask) -> Iterator
         if (buffer := machine.host.at(descriptor.base)) is not None:
             yield buffer.name
         at = descriptor.next
+
+
+class Stopped(Unfinished):
+    """The run took more cycles than it was given; the notes say what everybody was doing."""
+
+    def __init__(self, state: Diagnostic):
+        super().__init__([state])
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody interrupted the run; `diagnostics` say what everybody was doing. The next run loads it afresh."""
+
+    record: RunRecord | None = None
+
+    def __init__(self, state: Diagnostic):
+        self.diagnostics = [state]
+        super().__init__(str(state))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (type(self), self.args, self.__dict__)
+
+
+def state(
+    text: str, machine: Machine, controller: Controller, actor: Actor, stream: Stream, locations: Sequence[LocationAttr]
+) -> Diagnostic:
+    """How far a run has come."""
+    number, total = controller.executed, len(stream.operations)
+    # The operation that is under way has not been counted yet.
+    at = locations[number] if number < len(locations) else controller.location
+    found = Diagnostic(Severity.ERROR, text, at)
+    if number < total:
+        doing = actor.wait.reason() if actor.wait else f"the controller carries out {stream.operations[number].name}"
+        found.note(at, f"operation {number} of {total}: {doing}")
+    busy = list(_busy(machine))
+    for at, note in busy[:MOST_NOTES]:
+        found.note(at, note)
+    if len(busy) > MOST_NOTES:
+        found.note(UNKNOWN_LOC, f"and {len(busy) - MOST_NOTES} more are busy")
+    return found
+
+
+def _busy(machine: Machine) -> Iterator[Note]:
+    """What channels and cores do that have something to do."""
+    actors = {actor.name: actor for actor in machine.engine.actors if not actor.done}
+    for channel in machine.channels():
+        if not channel.is_idle:
+            so_far = f"{channel.transfer} moves words, {channel.moved} so far"
+            moves = so_far if channel.transfer else f"{channel} takes up a task"
+            yield place_of(channel), _doing(actors.get(str(channel)), moves)
+    for tile in machine.tiles.values():
+        if (core := actors.get(f"the core of {tile}")) is not None:
+            yield place_of(core.wait.by if core.wait else None), _doing(core, f"the core of {tile} computes")
+
+
+def _doing(actor: Actor | None, otherwise: str) -> str:
+    return actor.wait.reason() if actor is not None and actor.wait is not None else otherwise

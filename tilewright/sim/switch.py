@@ -119,6 +119,7 @@ class Slave:
         for fifo in way.fifos:
             fifo.push(beat)
         if way.packet is not None and way.packet.arbiter is not None:
+            # Later words of a packet have no header: they follow the first one until TLAST.
             self._packet = None if beat.last else way.packet
             if beat.last:
                 way.packet.arbiter.give()
@@ -136,12 +137,14 @@ class Slave:
         if route is None or route.arbiter is None:
             self.complain(word, asker)
             return Way((), None)
+        # The header asks for the arbiter, before there is room: a packet that waits for room holds it.
         if not route.arbiter.grants(self):
             return route.arbiter.wait(asker)
         return self._room(route, route, True, asker)
 
     def _room(self, route: SwitchRoute, packet: SwitchRoute | None, is_header: bool, asker: object) -> Way | Wait:
         fifos = tuple(target.fifo for target in route.targets if not (is_header and target.drops_header))
+        # Broadcast is all or nothing: a word leaves only when every target has room.
         full = next((fifo for fifo in fifos if fifo.is_full), None)
         return Way(fifos, packet) if full is None else full.full_wait(asker)
 
@@ -226,6 +229,7 @@ class Switch:
         packet = PacketHeader.id.get([header])
         for slot in range(NUM_SLAVE_SLOTS):
             rule = SlaveSlot.decode([self._slot(slave.number, slot)])
+            # The first rule that matches wins, in the order of the slots.
             if rule["enable"] and (packet ^ rule["id"]) & rule["mask"] == 0:
                 return SwitchRoute(tuple(self._selected(rule["arbit"], rule["msel"])), self.arbiters[rule["arbit"]])
         return None
@@ -261,6 +265,7 @@ class Switch:
     def _selected(self, arbiter: int, msel: int) -> Iterator[SwitchTarget]:
         for fifo, word in self._enabled_masters():
             master = PacketMasterPort.decode([word])
+            # A master listens to one arbiter, and to those of its four msels whose bit is set.
             if master["packet_enable"] and master["arbiter"] == arbiter and master["msel_mask"] >> msel & 1:
                 yield SwitchTarget(fifo, bool(master["drop_header"]))
 

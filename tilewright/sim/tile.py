@@ -120,6 +120,7 @@ class Tile:
         is_descriptor = role.effect is RegisterEffect.DESCRIPTOR
         if is_descriptor:
             self.machine.descriptor_touched(self, role.number)
+            # Writing the same value changes nothing for the task in flight.
             if value != self._registers.get(offset, 0):
                 self._check_unused(role.number, location)
         self._registers[offset] = value
@@ -187,6 +188,7 @@ class Tile:
         if window is None or not window <= offset < window + (len(self.locks) << layout.lock_id.lo):
             return None
         fields = layout.decode([offset - window])
+        # An acquire takes away whichever sign the request has.
         change = fields["change"] if not fields["acquire"] else -abs(fields["change"])
         return int(self.locks[fields["lock_id"]].try_change(change, "the controller"))
 
@@ -196,6 +198,7 @@ class Tile:
 
     def _status(self, channel: Channel) -> int:
         transfer = channel.transfer
+        # 2 is `running` of the status field; what it stalls on is not told apart.
         state = 0 if channel.is_idle else 2
         return ChannelStatus.pack(
             status=state,
@@ -319,6 +322,7 @@ class Tile:
         start = self.model.tile_address(*self.place, 0)
         if self.type is TileType.MemTile:
             step = self.model.tile_address(1, 0, 0)
+            # A mem tile's DMA sees three memories in a row: west, its own, east.
             window = addresses // len(self.memory)
             start = start + (window - 1) * step - window * len(self.memory)
         return np.where(addresses == PAD, PAD, addresses + start)
@@ -436,6 +440,7 @@ class Tile:
     def _control_core(self, value: int, location: LocationAttr) -> None:
         fields = CoreControl.decode([value])
         enabled = bool(fields["enable"]) and not fields["reset"]
+        # Loading code alone is no fault: designs may load cores that they never start.
         if enabled and not self.core_enabled and self.program is None and self._has_code:
             self.policy.fault(
                 FaultKind.PROGRAM_MEMORY,
@@ -443,6 +448,7 @@ class Tile:
                 At(location),
                 (location, "run the design that the code was made from, or bind a kernel to this core"),
             )
+        # Writing the same state again must not start the program anew.
         if enabled != self.core_enabled:
             self.core_enabled = enabled
             self.machine.core_enabled(self)

@@ -93,6 +93,7 @@ class Trace:
         """Forget what is over; what still goes on is written down again, as of now."""
         self.ends_at = None
         rows = standing(self.since(0))
+        # As of now, since cycles before the run are not in its record.
         rows[:, 0] = self._engine.now
         self.replace(rows)
 
@@ -139,6 +140,7 @@ def _queued(event: Indices, part: Indices) -> Indices:
     order = pushes[np.argsort(part[pushes], kind="stable")]
     channels = part[order]
     starts = np.flatnonzero(np.diff(channels, prepend=-1))
+    # The place of each push among those of its channel.
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     taken = begun[np.minimum(channels, len(begun) - 1)] * (channels < len(begun))
     return order[rank >= taken]

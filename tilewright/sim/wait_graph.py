@@ -197,6 +197,7 @@ def _reader(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
             return _end_reader(graph, actor, fifo, shared)
         if not isinstance(carrier.wait.of, Fifo):
             return Blocker(carrier, "it goes no further")
+        # Streams in between that are full themselves explain nothing.
         fifo = carrier.wait.of
 
 

@@ -16,9 +16,8 @@ from tilewright.device.registers import ChannelStatus
 from tilewright.driver.loaded_device import BareDevice
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.models import Model
-from tilewright.sim.runs import Progress
+from tilewright.sim.runs import Interrupted, Progress, Stopped
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
-from tilewright.sim.stops import Interrupted, Stopped
 from tilewright.txn.containers import PatchKind
 
 READ_STATUS = 0x1D228

@@ -22,6 +22,7 @@ from tilewright.sim.fast.state import (
 def schedule(s: FastState, part: int, at: int) -> int:
     """Give a part its turn in a cycle that is not over."""
     s.part_due[part] = at
+    # The wheel has a slot for each of the next cycles; most turns are in the next one.
     if at - s.now < WHEEL:
         mark(s, part, at)
     else:
@@ -68,6 +69,7 @@ def drop_stale(s: FastState) -> int:
     for entry in range(count):
         part = s.far_part[entry]
         at = s.far_time[entry]
+        # A part that was given another turn since is in the heap with a stale one.
         if s.part_due[part] == at:
             s.part_due[part] = NONE
             sift_in(s, part, at)
@@ -107,6 +109,7 @@ def marked_now(s: FastState) -> int:
         if words != 0:
             word = group * WORD_BITS + lowest_bit(words)
             bits = s.wheel[slot * s.wheel_words + word]
+            # Clears the lowest bit: the part with the lowest number has the first turn, as in the plain model.
             left = bits & (bits - 1)
             s.wheel[slot * s.wheel_words + word] = left
             if left == 0:
@@ -153,6 +156,7 @@ def next_part(s: FastState) -> int:
             found = advance(s)
             if found < 0:
                 return found
+        # A mark whose part is due at another cycle is stale: taking marks back would cost more.
         elif s.part_due[part] == s.now:
             s.part_due[part] = NONE
             return part
@@ -161,6 +165,7 @@ def next_part(s: FastState) -> int:
 @native.entry
 def wait_for(s: FastState, part: int, signal: int, why: int) -> int:
     """Let a part have its turn when a signal is fired."""
+    # A part waits for one signal at a time.
     if s.part_signal[part] != NONE:
         unschedule(s, part)
     s.part_wait[part] = why

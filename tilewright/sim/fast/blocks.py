@@ -162,6 +162,7 @@ class FastSlave(Slave):
     def pass_on(self, beat: Beat, asker: object, taken: Callable[[], None] | None = None) -> Process[None]:
         """What processes of Python send goes the same way; `taken` is for streams, which are none."""
         engine, part = self.engine, self.engine.acting
+        # Native code returns for what only Python knows, then tries the same word again.
         while True:
             code = engine.pass_on(part, self.index, beat.word, int(beat.last))
             if code == Exit.ROUTE:
@@ -235,6 +236,7 @@ class FastChannel(Channel):
     @property
     def moved(self) -> int:
         has_header = self.direction is DmaDirection.MM2S and self.number_of(BdField.HEADER) != NONE
+        # Words in blocks are moved ahead of time; those of later cycles do not count yet.
         at = int(self.engine.state.channel_at[self.index]) - self.engine.moves_ahead(self.index)
         return max(at - has_header, 0)
 
@@ -280,6 +282,7 @@ class FastChannel(Channel):
         super()._look_ahead()
 
     def make_room(self, words: int) -> None:
+        # Never tiny: most channels then need no more room for the whole run.
         grown = np.zeros(max(words, 1024), dtype=np.uint32)
         grown[: len(self.words)] = self.words
         self.words = grown

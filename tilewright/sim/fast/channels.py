@@ -43,6 +43,7 @@ def step_channel(s: FastState, part: int) -> int:
 @native
 def one_step(s: FastState, part: int, channel: int) -> int:
     step = s.channel_step[channel]
+    # The two steps that every word takes come first.
     if step == ChannelStep.SEND:
         return send(s, part, channel)
     if step == ChannelStep.RECEIVE:
@@ -80,6 +81,7 @@ def load_descriptor(s: FastState, part: int, channel: int) -> int:
         return Exit.DESCRIPTOR
     s.channel_at[channel] = 0
     s.channel_loaded[channel] = 0
+    # Tells one execution of a descriptor from the next: see `FastChannel.keep_location`.
     s.channel_begun[channel] += 1
     record(s, TraceEvent.BD, part, number, 0)
     if was_loaded == 0:
@@ -255,6 +257,7 @@ def send(s: FastState, part: int, channel: int) -> int:
     if take_turn(s, part, channel, at - before):
         return Exit.GO_ON
     if s.channel_tree[channel] == 0 and s.blocks != 0:
+        # Python finds out, once until a switch is written.
         if s.channel_kind[channel] == TreeKind.UNKNOWN:
             return Exit.TREE
         if s.channel_kind[channel] == TreeKind.TREE:
@@ -285,6 +288,7 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     begin = max(start, s.channel_free_at[channel])
     s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
     s.channel_reserved[channel] = at + count
+    # Rounded up, as `Bursts.reserve` does.
     turn = (begin + FRACTION - 1) // FRACTION
     if turn == s.now:
         return 0

@@ -43,10 +43,10 @@ class FastEngine(Engine):
         self.before_run: Callable[[], None]
         self.before_settling: Callable[[int], None]
         self._go = self.native(loop.go)
-        self._schedule = self.native(agenda.schedule)
-        self._wait_for = self.native(agenda.wait_for)
+        self.schedule_part = self.native(agenda.schedule)
+        self.wait_for = self.native(agenda.wait_for)
         self.fire = self.native(agenda.fire)
-        self._forget = self.native(agenda.forget)
+        self.forget = self.native(agenda.forget)
         self.record = self.native(agenda.record)
         self.push_beat = self.native(streams.push_beat)
         self.pop_beat = self.native(streams.pop_beat)
@@ -76,16 +76,7 @@ class FastEngine(Engine):
         self.state.part_kind[actor.rank] = TurnKind.PYTHON
         self.state.part_looks[actor.rank] = int(actor.looks)
         self.by_part[actor.rank] = actor
-        self._schedule(actor.rank, at)
-
-    def schedule_part(self, part: int, at: int) -> None:
-        self._schedule(part, at)
-
-    def wait_for(self, part: int, signal: int, why: int) -> None:
-        self._wait_for(part, signal, why)
-
-    def forget(self, part: int) -> None:
-        self._forget(part)
+        self.schedule_part(actor.rank, at)
 
     def pass_on(self, part: int, slave: int, word: int, last: int) -> int:
         return self._pass_on(part, slave, word, last, NONE)
@@ -101,6 +92,7 @@ class FastEngine(Engine):
         try:
             return self._run(until)
         finally:
+            # Blocks were switched off if the run came to a stop: the next one may use them again.
             self.state.blocks = blocks
             self.settle()
 
@@ -108,6 +100,7 @@ class FastEngine(Engine):
         first = NONE
         while not until():
             code = self._go(first)
+            # Words in blocks are known ahead of time: bring them back to the last cycle.
             if code == Exit.LATER:
                 self._end_cycle_by_words()
                 return True
@@ -193,6 +186,7 @@ class FastTrace(Trace):
             self.drain()
             rows = np.concatenate(self._full)
             time = rows[:, 0]
+            # Sorting two million rows takes longer than looking.
             is_ordered = bool((time[1:] >= time[:-1]).all())
             self._full = [rows if is_ordered else rows[np.argsort(time, kind="stable")]]
         return self._full[0][first:].copy()

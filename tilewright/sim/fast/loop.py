@@ -151,6 +151,7 @@ def go(s: FastState, first: int) -> int:
         if s.trace_count >= s.trace_limit:
             return Exit.TRACE
         if s.events >= s.breath:
+            # So that Ctrl-C and progress reports get through while only native code runs.
             s.breath = s.events + BREATH
             return Exit.BREATHE
         part = next_part(s)

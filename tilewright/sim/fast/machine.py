@@ -146,6 +146,7 @@ class FastMachine(Machine):
         """Let no part have a turn, and nothing be known."""
         state = self.state
         for name in state.columns():
+            # These are large, and written before they are read.
             if name not in ("trace_rows", "tree_words", "node_times"):
                 state.array(name)[:] = 0
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
@@ -165,6 +166,7 @@ class FastMachine(Machine):
             return
         state.tile_adjacent[number] = self.model.adjacent_mem_tile_channels
         size = len(tile.memory)
+        # Region 0 is the tile's own memory, which all its channels reach.
         for region, window in enumerate((1, 0, 2)):
             other = self.tiles.get(TileId(tile.place.column + window - 1, tile.place.row))
             if other is not None:
@@ -178,6 +180,7 @@ class FastMachine(Machine):
     def _tell_host(self) -> None:
         """Write down where host buffers are that may be written; before a run, since they do not change during one."""
         state = self.state
+        # Others are left to Python, which complains where one is written.
         buffers = [buffer for buffer in self.host.buffers if buffer.is_writeable][:HOST_BUFFERS]
         for region, buffer in enumerate(buffers, state.host_first):
             self._put_region(region, buffer.address, buffer.data)
@@ -216,6 +219,7 @@ class FastMachine(Machine):
         first, self._stops = self._stops, self._stops + count
         if self._stops > len(self.state.stop_kind):
             for name in ("stop_kind", "stop_lock", "stop_slot"):
+                # Twice as many, so that growing does not happen for each core.
                 grown = np.zeros(2 * self._stops, dtype=np.int64)
                 grown[:first] = self.state.array(name)[:first]
                 self.state.replace(name, grown)
@@ -316,6 +320,7 @@ class FastMachine(Machine):
         number = self.numbering.first_bd[tile.place] + bd
         if self.state.bd_known[number]:
             tile.set_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))
+            # Native code asks for the descriptor again when it comes to it.
             self.state.bd_known[number] = 0
 
     def register_written(self, tile: Tile, role: RegisterRole) -> None:

@@ -69,6 +69,7 @@ class Numbering:
         words = -(-parts // WORD_BITS)
         groups = -(-words // WORD_BITS)
         depth = max(timing.local_depth, timing.external_depth)
+        # A power of two, so that places in the ring are masked, not divided.
         ring = 1 << (depth - 1).bit_length()
         sizes = {
             "wheel": WHEEL * words,

@@ -258,6 +258,7 @@ class Services:
         if not isinstance(outcome, int):
             return self._serve(part, activation.ended(outcome, code - FIRST_WAIT))
         self.state.core_step[int(self.state.part_index[part])] = CoreStep.SERVED
+        # A kernel that takes no time does not cost a turn, as in the plain model.
         if outcome == 0:
             return part
         self.engine.schedule_part(part, self.state.now + outcome)

@@ -67,6 +67,7 @@ def pass_on(s: FastState, part: int, slave: int, word: int, last: int, fifo: int
     rule = s.slave_open[slave]
     is_header = 0
     if rule == NONE:
+        # Routes are read from registers when a word needs one, not when registers are written.
         if s.slave_known[slave] == 0:
             s.exit_value = slave
             return Exit.ROUTE
@@ -94,6 +95,7 @@ def pass_on(s: FastState, part: int, slave: int, word: int, last: int, fifo: int
             if s.fifo_count[other] >= s.fifo_depth[other]:
                 wait_for(s, part, s.signal_fifo + other, WaitKind.FULL)
                 return Exit.GO_ON
+    # Only now is it known that the word can go everywhere.
     if fifo != NONE:
         pop_beat(s, fifo)
     for target in range(targets, targets + count):

@@ -71,6 +71,7 @@ class Views:
                 return channel.home.mux_wait(channel)
             case WaitKind.TASK:
                 return machine.channel_of(part).idle_wait()
+            # A core in a polling loop waits for no signal: it has a turn, and looks again.
             case _ if state.part_looks[part] and part in machine.services.activations:
                 activation = machine.services.activations[part]
                 return core_port(activation).look_wait(activation.core)
