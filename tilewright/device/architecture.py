@@ -79,7 +79,6 @@ MAX_PACKET_TYPE = PacketHeader.type.limits[-1]
 NUM_ARBITERS = 6
 NUM_MSELS = 4
 NUM_SLAVE_SLOTS = 4  # packet rules per slave port
-ITERATION_WRAP_BITS = 6
 TASK_QUEUE_DEPTH = 4  # tasks a DMA channel's queue holds (AM020); a push to a full queue is dropped
 MAX_TASK_REPEAT = 256  # runs of one task: an 8-bit field that holds runs - 1
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.opcodes import WORD_BYTES, OperationLayout, opcode_name
+from tilewright.device.layout import WORD_BYTES
+from tilewright.txn.opcodes import OperationLayout, opcode_name
 from tilewright.txn.stream import Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 HEADER_WORDS = 4

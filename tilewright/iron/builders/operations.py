@@ -190,10 +190,6 @@ def _bind(
         refuse(f"'{op_class.name}': {error}", (None, f"its arguments are {signature}"))
 
 
-Builder = Callable[..., Any]
-TypeLike = Attribute | type
-
-
 def region_op(
     make: Callable[..., ViewT], terminator: Callable[[], object] | None = None, *, name: str = ""
 ) -> Callable[..., Callable[[Callable[..., Any]], ViewT]]:

@@ -7,12 +7,12 @@ from typing import Any, cast
 from xdsl.ir import Region
 
 from tilewright.device import Arch, DeviceModel, DeviceName, TileType, model
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import core as core_ops
 from tilewright.dialects.aie import tiles as ops
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder, region_op
-from tilewright.iron.builders.scalars import INDEX
 
 AIEDevice = DeviceName
 AIETileType = TileType
