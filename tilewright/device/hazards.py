@@ -357,7 +357,7 @@ class HazardReader(Generic[O]):
         """Wait for a token of the same channel in one tile, or in all of a rectangle."""
         for x in range(column, min(column + max(columns, 1), self.model.columns)):
             for y in range(row, min(row + max(rows, 1), self.model.rows)):
-                if direction in tuple(DmaDirection):
+                if direction in tuple(DmaDirection):  # words can say anything
                     self.state.wait(ChannelId(TileId(x, y), DmaDirection(direction), channel), origin)
 
     def forget(self) -> None:

@@ -144,7 +144,7 @@ class Program:
                 found[fifo] = None
                 links = [end.endpoint for end in fifo.ends() if isinstance(end.endpoint, ObjectFifoLink)]
                 open += [end.fifo for link in links for end in (*link.sources, *link.targets)]
-        return sorted(found, key=lambda fifo: fifo.name)
+        return sorted(found, key=lambda fifo: fifo.name)  # a fixed order, upstream's
 
     def _tiles(self, fifos: Sequence[ObjectFifo]) -> Iterator[Tile]:
         """All tiles, in the order of those who use them."""

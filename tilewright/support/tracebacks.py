@@ -89,6 +89,7 @@ def _users(trace: TracebackType | None) -> TracebackType | None:
         trace = trace.tb_next
     kept: TracebackType | None = None
     for frame in reversed(frames):
+        # tracebacks are linked from the outermost call inwards
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return kept
 

@@ -73,6 +73,7 @@ def for_(
             if insert_yield and not is_terminated(body):
                 _check_yield(op, types)
                 yield_([])
+    # a loop that is left early is closed by the garbage collector, where nothing can be raised
     except GeneratorExit:
         errors.append(_left_early(op))
 

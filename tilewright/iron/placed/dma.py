@@ -103,6 +103,7 @@ def dma_start(
         loc=loc,
         ip=ip,
     )
+    # upstream gives the two blocks, for `with` to build in
     first, then = op.successors
     return ContextManagedBlock(first), ContextManagedBlock(then)
 

@@ -176,7 +176,7 @@ def shim_dma_single_bd_task(
 def _repetition(outermost: Any) -> dict[str, Any]:
     """The outermost size as the number of times that the task runs again."""
     if is_integer(outermost):
-        return {"repeat_count": max(0, int(outermost) - 1)}
+        return {"repeat_count": max(0, int(outermost) - 1)}  # runs beyond the first; a size that is left out is 0
     return {"repeat_count_val": ScalarValue(as_integer(outermost, i32)) - 1}
 
 

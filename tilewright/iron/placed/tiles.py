@@ -53,6 +53,7 @@ class Core(OpView):
         dynamic_objfifo_lowering: bool | None = None,
         stack_size: int | None = None,
     ):
+        # upstream has moved this argument, and says so in these words
         if link_with is not None:
             refuse(
                 "Core() no longer accepts link_with. Set link_with= on each external_func() declaration instead; the "
