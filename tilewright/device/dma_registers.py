@@ -90,7 +90,7 @@ def descriptors_between(model: DeviceModel, address: int, end: int) -> Iterator[
 def _descriptor_area(device: DeviceName, tile_type: TileType) -> tuple[int, int]:
     model = DEVICES[device]
     bds = _table(model, tile_type).bds
-    return bds[0], bds[model.resources(tile_type).bds]
+    return bds[0], bds[model.resources(tile_type).bds]  # up to where one more would be
 
 
 @cache

@@ -41,6 +41,7 @@ def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
     if found is None:
         return {}
     layout, word = found
+    # a bit of the register says which of two layouts it has
     if layout is MasterPort and MasterPort.packet_enable.get([value]):
         layout = PacketMasterPort
     words = [0] * layout.words
