@@ -105,7 +105,7 @@ def _from_disk(key: str) -> Design | None:
         return None
     try:
         design = design_from_text(data.decode(), str(_ON_DISK.path(key)))
-    except (UnicodeDecodeError, DiagnosedError):
+    except (UnicodeDecodeError, DiagnosedError):  # a damaged file is made again
         return None
     statistics.from_disk += 1
     return design

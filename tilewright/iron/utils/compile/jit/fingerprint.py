@@ -58,7 +58,7 @@ def fingerprint(*values: Any) -> str | None:
 
 def _parts(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
     """Bytes that differ if values do; `around` are the objects that this one is inside of."""
-    if id(value) in around:
+    if id(value) in around:  # functions refer to themselves, and lists may
         yield b"itself"
         return
     yield f"{type(value).__module__}.{type(value).__qualname__}:".encode()
