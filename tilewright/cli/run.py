@@ -165,7 +165,7 @@ def _parameters(args: Namespace) -> Any:
         return args.timing
     try:
         given = read_parameters(read_text(args.timing))
-        timing_with(Arch.AIE2, given)
+        timing_with(Arch.AIE2, given)  # checks the parameters; the device is not known yet
     except TimingError as error:
         raise InputError(f"{args.timing}: {error}") from error
     return given
@@ -208,6 +208,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
+    # results are written in place, so these arrays are also what is saved
     buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
     return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))

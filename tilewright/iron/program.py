@@ -85,6 +85,7 @@ class Program:
             for parameter in self._parameters():
                 parameter.resolve()
             self._build_device(name)
+            # those that only the sequence uses are known now
             for parameter in self.runtime.parameters:
                 parameter.resolve()
         ctx.module.verify()

@@ -67,6 +67,7 @@ def _convert(constraint: AttrConstraint, value: Any) -> Attribute | None:
     if isinstance(constraint, IntConstraint):
         return integer_attr(int(value), constraint.type) if is_integer(value) else None
     bases = constraint.get_bases() or set[type[Attribute]]()
+    # a definition may allow several kinds of attributes: the first one that the value can be
     for base, make in _CONVERTERS.items():
         if base in bases and (made := make(value)) is not None:
             return made
@@ -185,7 +186,7 @@ def _guess(value: Any) -> Attribute | None:
     if is_boolean(value):
         return BoolAttr.from_bool(bool(value))
     if is_integer(value):
-        return IntegerAttr(int(value), i32 if -(1 << 31) <= value < 1 << 32 else i64)
+        return IntegerAttr(int(value), i32 if -(1 << 31) <= value < 1 << 32 else i64)  # a 32-bit word, signed or not
     if is_list(value):
         parts = [_guess(part) for part in value]
         return None if None in parts else ArrayAttr(cast("list[Attribute]", parts))
