@@ -89,6 +89,7 @@ def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
 @cache
 def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
     model = DEVICES[device]
+    # our names go before the vendor's
     return dict(_other_registers(model, tile_type)) | dict(_registers(model, tile_type))
 
 
@@ -155,5 +156,5 @@ def _other_registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[
     memories = [range(base, base + size) for _, base, size in _areas(model, tile_type)]
     for module in modules_of(tile_type):
         for offset, name in registers_of(module).items():
-            if not any(offset in memory for memory in memories):
+            if not any(offset in memory for memory in memories):  # the vendor's list has memories as registers
                 yield offset, f"{module}.{name}"
