@@ -39,7 +39,7 @@ PART_FLAGS = {
         ("all", "only-expected"),
     ),
 }
-"""About inputs that are programs one after the other; `program_parts` does what they ask for."""
+"""About inputs that are programs one after the other; `programs` does what they ask for."""
 
 
 class Given(NamedTuple):

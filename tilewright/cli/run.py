@@ -70,7 +70,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    add_file_arguments(parser)
+    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
     parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
 
 
@@ -298,11 +299,6 @@ def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
     from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))
-
-
-def add_file_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
 
 
 def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) -> None:

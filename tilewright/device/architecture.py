@@ -6,7 +6,7 @@ Source, unless a line says otherwise: AIETargetModel.h and AIETargetModel.cpp of
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from .enums import Arch, Side, TileType
+from .enums import Arch, DmaDirection, Side, TileType
 from .packets import PacketHeader
 from .stream_switch import AIE1_SWITCHES, AIE2_SWITCHES, StreamSwitch
 
@@ -36,6 +36,9 @@ class TileResources:
     def max_step(self) -> int:
         """The register holds step - 1."""
         return 1 << self.step_bits
+
+    def channels(self, direction: DmaDirection) -> int:
+        return self.s2mm_channels if direction is DmaDirection.S2MM else self.mm2s_channels
 
 
 @dataclass(frozen=True)

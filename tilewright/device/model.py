@@ -114,8 +114,7 @@ class DeviceModel:
         return self.tile_resources(column, row).bds
 
     def num_dma_channels(self, column: int, row: int, direction: DmaDirection) -> int:
-        tile = self.tile_resources(column, row)
-        return tile.s2mm_channels if direction is DmaDirection.S2MM else tile.mm2s_channels
+        return self.tile_resources(column, row).channels(direction)
 
     def is_bd_channel_accessible(self, column: int, row: int, bd_id: int, channel: int) -> bool:
         """Even channels of a mem tile reach the lower half of its descriptors, odd ones the upper half."""

@@ -116,8 +116,7 @@ def _registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, s
         for word in range(resources.bd_words):
             yield registers.bds[bd] + 4 * word, f"DMA.BD{bd}.word{word}"
     for direction in DmaDirection:
-        channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
-        for channel in range(channels):
+        for channel in range(resources.channels(direction)):
             place = f"DMA.{direction.name}{channel}"
             yield registers.control(direction)[channel], f"{place}.control"
             yield registers.task_queue(direction)[channel], f"{place}.queue"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -138,15 +139,7 @@ def _array_of(array: Any, element: Callable[[Any], Attribute | None]) -> Callabl
     return convert
 
 
-def _dimension(value: Any) -> Attribute | None:
-    return _struct(BDDimLayoutAttr, value)
-
-
-def _padding(value: Any) -> Attribute | None:
-    return _struct(BDPadLayoutAttr, value)
-
-
-dimensions = _array_of(BDDimLayoutArrayAttr, _dimension)
+dimensions = _array_of(BDDimLayoutArrayAttr, partial(_struct, BDDimLayoutAttr))
 
 
 def _event(value: Any) -> Attribute | None:
@@ -170,10 +163,10 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Attribute | None]] = {
     IntegerAttr: _flag,
     UnitAttr: lambda value: UnitAttr() if value else None,
     PacketInfoAttr: packet,
-    BDIterationAttr: lambda value: _struct(BDIterationAttr, value),
+    BDIterationAttr: partial(_struct, BDIterationAttr),
     BDDimLayoutArrayAttr: dimensions,
     BDDimLayoutArrayArrayAttr: _array_of(BDDimLayoutArrayArrayAttr, dimensions),
-    BDPadLayoutArrayAttr: _array_of(BDPadLayoutArrayAttr, _padding),
+    BDPadLayoutArrayAttr: _array_of(BDPadLayoutArrayAttr, partial(_struct, BDPadLayoutAttr)),
     ObjectFifoType: _fifo_type,
     TraceEventAttr: _event,
     DenseArrayBase: _dense,
