@@ -30,8 +30,6 @@ BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
 """Those that each bundle has."""
 RUNTIME_MODULES = (
     "errors",
-    "file_names",
-    "outputs",
     "device/gpu_targets",
     "gpu/run_options",
     "gpu/bundle/arguments",
@@ -65,9 +63,10 @@ RUNTIME_MODULES = (
     "native/elf",
     "native/kernel_facts",
     "native/relocations",
+    "support/output_files",
 )
 """What runs a bundle: parts of this package that need NumPy and nothing else."""
-PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/"
+PACKAGES = "", "device/", "gpu/", "gpu/bundle/", "gpu/host/", "native/", "support/"
 """Where they are; these say nothing by themselves in a bundle."""
 RUNNER_TEXT = """\
 # Runs this bundle: python3 run.py --help. Needs Python 3.11 or later, NumPy and the GPU's driver.
