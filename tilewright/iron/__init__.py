@@ -3,11 +3,11 @@
 A program has a device, workers on its cores, ObjectFifos between them, and a runtime sequence that moves the host's
 data; `tilewright.compile(program)` compiles it. `dialects` has the operations one by one, for programs that place
 everything themselves.
-
-Programs for mlir-aie only change their import lines. So `compile`, `dialects`, `extras`, `helpers`, `hostruntime`, `ir`
-and `utils` mirror upstream's paths, and many modules there only name what stands elsewhere: operations are built in
-`builders`, and the low-level style is in `placed`.
 """
+
+# Programs for mlir-aie only change their import lines. So `compile`, `dialects`, `extras`, `helpers`, `hostruntime`,
+# `ir` and `utils` mirror upstream's paths, and many modules there only name what stands elsewhere: operations are built
+# in `builders`, and the low-level style is in `placed`.
 
 from __future__ import annotations
 
