@@ -331,7 +331,7 @@ def _be_a_rank(program: AirProgram, args: Namespace) -> int:
     report = run_mpi_rank(job, mpi, os.environ.get(BY_MESSAGES) == "1")
     if report.status:
         _explain(report, mpi.COMM_WORLD.size, program)
-        abort(mpi, 1)
+        abort(mpi, 1)  # the other ranks would wait for this one
     elif args.out is not None:
         save_buffers(Path(args.out), job.program.entry, AirRunResult([report], "", 0.0))
     return report.status

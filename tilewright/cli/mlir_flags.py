@@ -39,7 +39,7 @@ PART_FLAGS = {
         ("all", "only-expected"),
     ),
 }
-"""About inputs that are programs one after the other; `program_parts` does what they ask for."""
+"""About inputs that are programs one after the other; `programs` does what they ask for."""
 
 
 class Given(NamedTuple):
@@ -69,6 +69,7 @@ class CommandLine:
             elif name in self.flags:
                 names.append(name)
                 self._set(arguments, name, value if equals else None, pending)
+            # drop-in for MLIR's tools, whose printing flags we need not have
             elif not take_other(name, value) and not name.startswith("mlir-"):
                 unknown.append(argument)
         self._complain(inputs, unknown)
@@ -85,6 +86,7 @@ class CommandLine:
             setattr(arguments, flag.field, flag.implied)
         elif isinstance(flag.implied, bool):
             setattr(arguments, flag.field, False)
+        # `--flag=false` takes back what this flag set, not what another one did
         elif getattr(arguments, flag.field) == flag.implied:
             setattr(arguments, flag.field, getattr(type(arguments)(), flag.field))
 

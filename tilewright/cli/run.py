@@ -70,7 +70,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
     parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    add_file_arguments(parser)
+    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
     parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
 
 
@@ -165,7 +166,7 @@ def _parameters(args: Namespace) -> Any:
         return args.timing
     try:
         given = read_parameters(read_text(args.timing))
-        timing_with(Arch.AIE2, given)
+        timing_with(Arch.AIE2, given)  # checks the parameters; the device is not known yet
     except TimingError as error:
         raise InputError(f"{args.timing}: {error}") from error
     return given
@@ -208,6 +209,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
+    # results are written in place, so these arrays are also what is saved
     buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
     given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
     return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))
@@ -297,11 +299,6 @@ def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
     from tilewright.support.output_files import array_files
 
     write_folder(directory, array_files(buffers))
-
-
-def add_file_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
 
 
 def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) -> None:

@@ -92,7 +92,7 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
 @contextmanager
 def progress_line() -> Generator[Callable[[Now], None] | None]:
     """Something to call with progress, where somebody looks at stderr; it is gone in the end."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty():  # a log has no use for a line that changes
         yield None
         return
     from rich.console import Console

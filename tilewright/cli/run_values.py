@@ -126,7 +126,7 @@ def read_array(path: str) -> Array:
     import numpy as np
 
     try:
-        return np.ascontiguousarray(np.load(path, allow_pickle=False))
+        return np.ascontiguousarray(np.load(path, allow_pickle=False))  # pickles could run code
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from error
 
@@ -154,7 +154,7 @@ def typed_arguments(
     if missing:
         raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
     numbers = {name: 0 if value is None else value for name, value in given.items()}
-    found = cache(lambda: needs(numbers))
+    found = cache(lambda: needs(numbers))  # makes the whole stream, and only buffers of open size ask
     return [
         typed_buffer(name, specs.get(name, "zeros"), type, lambda number=number: found().get(number, 0))
         if name in buffers
@@ -218,7 +218,7 @@ def load_kernel(name: str, where: str) -> Callable[..., Any]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except BROKEN_FILE as error:
+    except BROKEN_FILE as error:  # whatever else it raises is shown as it is
         raise InputError(f"kernel file '{path}' cannot be run: {type(error).__name__}: {error}") from error
     found = getattr(module, function or name, None)
     if not callable(found):

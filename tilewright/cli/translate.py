@@ -63,7 +63,7 @@ def _write(arguments: TranslateArguments, results: list[Output]) -> None:
         return
     data = b"".join(result for result in results if isinstance(result, bytes))
     if arguments.output == "-":
-        sys.stdout.flush()
+        sys.stdout.flush()  # text that was printed goes first
         sys.stdout.buffer.write(data)
     else:
         write_atomically(Path(arguments.output), data)

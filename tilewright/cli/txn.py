@@ -118,7 +118,7 @@ def _assembled(name: str, section: str | None) -> Stream:
     try:
         return _decode(data, name, section)
     except TxnError as error:
-        if error.offset != 0 or section is not None:
+        if error.offset != 0 or section is not None:  # damaged further on, so it is no text
             raise
     try:
         return assemble(data.decode(errors="surrogateescape"))

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.txn import Opcode, Operation
-from tilewright.txn.opcodes import WORD_BYTES
 
 IDENTIFICATION, VERSION = 0x004F4443, 0x200  # the text "CDO", 2.0
 HEADER_REST = 4  # words of the header after the first, which says so

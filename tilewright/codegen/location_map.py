@@ -11,10 +11,10 @@ from xdsl.ir import Attribute
 
 from tilewright.codegen.static_words import StreamEntry
 from tilewright.device import DeviceModel
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_names import name_address
 from tilewright.device.vendor_registers import vendor_name
 from tilewright.ir.diagnostics import place
-from tilewright.txn.opcodes import WORD_BYTES
 
 VERSION = 1
 

@@ -14,6 +14,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
 from tilewright.device import TileId
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
@@ -21,7 +22,6 @@ from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.body import Body, Handler
 from tilewright.native.types import llvm_type
 from tilewright.txn.codec import header_words
-from tilewright.txn.opcodes import WORD_BYTES
 
 MOST_GUARDS = 200
 MOST_PENDING = 256  # words; LLVM takes more than twice as long for a block that is twice as long

@@ -9,11 +9,12 @@ from xdsl.ir import Operation
 
 from tilewright.codegen.interpreter import TO_BINARY, EmittedWords, Interpreter, Refused
 from tilewright.codegen.txn_words import VERSION, TxnEmitter
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
 from tilewright.txn.codec import header_words
-from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode
+from tilewright.txn.opcodes import LAYOUTS, Opcode
 
 HEADER_WORDS = 4
 

@@ -15,14 +15,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tilewright.device import DeviceModel
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects import memref
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.ir.diagnostics import fail_op
-from tilewright.txn.opcodes import LAYOUTS, WORD_BYTES, Opcode, address_offset
+from tilewright.txn.opcodes import LAYOUTS, Opcode, address_offset
 from tilewright.txn.stream import Header
 
 # The version of the format that mlir-aie writes; others are only read.

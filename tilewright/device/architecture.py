@@ -6,7 +6,7 @@ Source, unless a line says otherwise: AIETargetModel.h and AIETargetModel.cpp of
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from .enums import Arch, Side, TileType
+from .enums import Arch, DmaDirection, Side, TileType
 from .packets import PacketHeader
 from .stream_switch import AIE1_SWITCHES, AIE2_SWITCHES, StreamSwitch
 
@@ -36,6 +36,9 @@ class TileResources:
     def max_step(self) -> int:
         """The register holds step - 1."""
         return 1 << self.step_bits
+
+    def channels(self, direction: DmaDirection) -> int:
+        return self.s2mm_channels if direction is DmaDirection.S2MM else self.mm2s_channels
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,6 @@ MAX_PACKET_TYPE = PacketHeader.type.limits[-1]
 NUM_ARBITERS = 6
 NUM_MSELS = 4
 NUM_SLAVE_SLOTS = 4  # packet rules per slave port
-ITERATION_WRAP_BITS = 6
 TASK_QUEUE_DEPTH = 4  # tasks a DMA channel's queue holds (AM020); a push to a full queue is dropped
 MAX_TASK_REPEAT = 256  # runs of one task: an 8-bit field that holds runs - 1
 

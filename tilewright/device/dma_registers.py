@@ -90,7 +90,7 @@ def descriptors_between(model: DeviceModel, address: int, end: int) -> Iterator[
 def _descriptor_area(device: DeviceName, tile_type: TileType) -> tuple[int, int]:
     model = DEVICES[device]
     bds = _table(model, tile_type).bds
-    return bds[0], bds[model.resources(tile_type).bds]
+    return bds[0], bds[model.resources(tile_type).bds]  # up to where one more would be
 
 
 @cache
@@ -112,9 +112,8 @@ def _registers(
             ChannelRegisterRole.QUEUE: registers.task_queue(direction),
             ChannelRegisterRole.STATUS: registers.status(direction),
         }
-        channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
         for role, bank in banks.items():
-            found |= {bank[n]: (direction, n, role) for n in range(channels) if bank is not None}
+            found |= {bank[n]: (direction, n, role) for n in range(resources.channels(direction)) if bank is not None}
     return found
 
 

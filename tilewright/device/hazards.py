@@ -135,7 +135,7 @@ def findings(hazards: Iterable[Hazard[O]]) -> list[Finding[O]]:
     seen: set[Hashable] = set()
     for hazard in hazards:
         kind = hazard.rule, hazard.channel, hazard.paced_by is None
-        if (kind, hazard.origin) in seen:
+        if (kind, hazard.origin) in seen:  # a loop is gone through more than once
             continue
         seen.add((kind, hazard.origin))
         if kind in found:
@@ -167,6 +167,7 @@ class InFlight(Generic[O]):
         """Queue a task that starts with descriptor `bd`."""
         waiting = self.queues.get(channel, ())
         chain = task.descriptors | self._chain(channel.tile, bd)
+        # what may be dropped is told once: from here on it is as if the oldest task were done
         self.queues[channel] = (*waiting, replace(task, descriptors=chain))[-TASK_QUEUE_DEPTH:]
         if len(waiting) < TASK_QUEUE_DEPTH:
             return None
@@ -174,7 +175,7 @@ class InFlight(Generic[O]):
 
     def _chain(self, tile: TileId, bd: BdName | None) -> frozenset[BdName]:
         chain, at = set[BdName](), bd
-        while at is not None and at not in chain:
+        while at is not None and at not in chain:  # descriptors may go round in a circle
             chain.add(at)
             at = self.following.get((tile, at))
         return frozenset(chain)
@@ -202,6 +203,7 @@ class InFlight(Generic[O]):
     def pace(self, origin: O, channel: ChannelId | None = None) -> None:
         """Note a wait that says nothing about the tasks of channels other than `channel`."""
         for other, tasks in self.queues.items():
+            # the first wait after a push counts, and the last task is paced after those before it
             if other != channel and tasks[-1].paced_by is None:
                 self.queues[other] = tuple(_paced(task, origin) for task in tasks)
 
@@ -294,7 +296,7 @@ class HazardReader(Generic[O]):
         match dma_register(self.model, address):
             case ChannelRegister(channel, ChannelRegisterRole.QUEUE):
                 queue = self.model.registers(*channel.tile).queue
-                issues_token = word.get(queue.enable_token_issue) != 0
+                issues_token = word.get(queue.enable_token_issue) != 0  # where it is not known, it may
                 bd = word.get(queue.start_bd_id)
                 yield from self.push(origin, channel, names if bd is None else frozenset({bd}), issues_token)
             case ChannelRegister(channel, ChannelRegisterRole.CONTROL) if self._resets(channel, word):
@@ -357,7 +359,7 @@ class HazardReader(Generic[O]):
         """Wait for a token of the same channel in one tile, or in all of a rectangle."""
         for x in range(column, min(column + max(columns, 1), self.model.columns)):
             for y in range(row, min(row + max(rows, 1), self.model.rows)):
-                if direction in tuple(DmaDirection):
+                if direction in tuple(DmaDirection):  # words can say anything
                     self.state.wait(ChannelId(TileId(x, y), DmaDirection(direction), channel), origin)
 
     def forget(self) -> None:

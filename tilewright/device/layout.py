@@ -24,7 +24,7 @@ class Field:
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "name", name)  # it is frozen
 
     @cached_property
     def width(self) -> int:
@@ -50,7 +50,7 @@ class Field:
     def get(self, words: Sequence[int]) -> int:
         """The value held in the words of a layout."""
         raw = (words[self.word] & self.mask) >> self.lo
-        if self.signed and raw >> self.width - 1:
+        if self.signed and raw >> self.width - 1:  # the sign bit
             raw -= 1 << self.width
         return raw + self.bias
 

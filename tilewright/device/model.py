@@ -114,8 +114,7 @@ class DeviceModel:
         return self.tile_resources(column, row).bds
 
     def num_dma_channels(self, column: int, row: int, direction: DmaDirection) -> int:
-        tile = self.tile_resources(column, row)
-        return tile.s2mm_channels if direction is DmaDirection.S2MM else tile.mm2s_channels
+        return self.tile_resources(column, row).channels(direction)
 
     def is_bd_channel_accessible(self, column: int, row: int, bd_id: int, channel: int) -> bool:
         """Even channels of a mem tile reach the lower half of its descriptors, odd ones the upper half."""
@@ -194,6 +193,7 @@ class DeviceModel:
             return Side.North
         if step == (0, -1):
             return Side.South
+        # on AIE1 the memory of a tile lies to its core's west in every other row
         internal_is_west = self.architecture.lanes_alternate and row % 2 == 0
         if internal_is_west:
             return {(0, 0): Side.West, (1, 0): Side.East}.get(step)
@@ -204,6 +204,7 @@ class DeviceModel:
         steps = ((0, 0), (-1, 0), (1, 0), (0, 1), (0, -1))
         for tile in (TileId(column + right, row + up) for right, up in steps):
             if self.memory_side(column, row, *tile) is side and self.is_valid_tile(*tile):
+                # a core does not see the memory of a mem tile
                 hidden = side is Side.South and not self.is_core_tile(*tile)
                 return None if hidden else tile
         return None
@@ -303,6 +304,7 @@ class DeviceModel:
         """The inverse of `tile_address`: whose register is it, and at which offset."""
         shift = self.architecture
         column = address >> shift.column_shift & 0xFF
+        # rows have the bits below the columns
         row = address >> shift.row_shift & ((1 << (shift.column_shift - shift.row_shift)) - 1)
         return TileId(column, row), address & ((1 << shift.row_shift) - 1)
 

@@ -41,6 +41,7 @@ def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
     if found is None:
         return {}
     layout, word = found
+    # a bit of the register says which of two layouts it has
     if layout is MasterPort and MasterPort.packet_enable.get([value]):
         layout = PacketMasterPort
     words = [0] * layout.words
@@ -63,7 +64,7 @@ def _layouts(device: DeviceName, tile_type: TileType) -> dict[int, tuple[type[La
         for bd in range(resources.bds):
             table |= {registers.bds[bd] + 4 * word: (layout, word) for word in range(layout.words)}
     for direction in DmaDirection:
-        for channel in range(model.num_dma_channels(*model.representative_tile(tile_type), direction)):
+        for channel in range(resources.channels(direction)):
             table[registers.control(direction)[channel]] = registers.channel_control, 0
             table[registers.task_queue(direction)[channel]] = registers.queue, 0
             if status := registers.status(direction):

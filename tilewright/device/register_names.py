@@ -89,6 +89,7 @@ def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
 @cache
 def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
     model = DEVICES[device]
+    # our names go before the vendor's
     return dict(_other_registers(model, tile_type)) | dict(_registers(model, tile_type))
 
 
@@ -115,8 +116,7 @@ def _registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, s
         for word in range(resources.bd_words):
             yield registers.bds[bd] + 4 * word, f"DMA.BD{bd}.word{word}"
     for direction in DmaDirection:
-        channels = resources.s2mm_channels if direction is DmaDirection.S2MM else resources.mm2s_channels
-        for channel in range(channels):
+        for channel in range(resources.channels(direction)):
             place = f"DMA.{direction.name}{channel}"
             yield registers.control(direction)[channel], f"{place}.control"
             yield registers.task_queue(direction)[channel], f"{place}.queue"
@@ -155,5 +155,5 @@ def _other_registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[
     memories = [range(base, base + size) for _, base, size in _areas(model, tile_type)]
     for module in modules_of(tile_type):
         for offset, name in registers_of(module).items():
-            if not any(offset in memory for memory in memories):
+            if not any(offset in memory for memory in memories):  # the vendor's list has memories as registers
                 yield offset, f"{module}.{name}"

@@ -21,6 +21,7 @@ from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import scf
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
@@ -34,7 +35,6 @@ from tilewright.errors import ArgumentError
 from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.support.output_files import FileNames, is_file_name, write_files
 from tilewright.support.tracebacks import at_user_line
-from tilewright.txn.opcodes import WORD_BYTES
 
 FORMAT = 1
 PROGRAM, MANIFEST = "design.mlir", "design.json"

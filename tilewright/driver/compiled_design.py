@@ -81,18 +81,20 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         _check_count(module)
         _lower_host_code(ctx, module)
         _keep_argument_names(module)
+        # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
         if is_whole:
             _check_sequences(module)
         return Design(module)
     except DiagnosedError as error:
-        error.sources.update(source.texts)
+        error.sources.update(source.texts)  # so that diagnostics can quote the line
         raise
 
 
 def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
     """Functions of AIR programs become sequences of the device that they use."""
+    # dialects are loaded when a program uses them, so this tells without a walk
     if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
         from tilewright.passes.host_programs import lower_host_programs
 
@@ -165,7 +167,7 @@ class Design:
         self._operations = _by_public_name(_sequences(module))
         self._compiled: dict[str, NativeSequence] = {}
         self._programs: dict[CoreOp, CoreProgram] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # several threads may ask one design for words
 
     def __reduce__(self) -> tuple[Callable[[str, str], Design], tuple[str, str]]:
         """Pickle as the text of the lowered design, which has locations, without native code."""
@@ -328,7 +330,7 @@ class Design:
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
-        module = self.module.clone()
+        module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
         for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):

@@ -32,6 +32,7 @@ def configuration_stream(device: DeviceOp) -> ConfigurationStream:
     from tilewright.passes.control.configuration import configuration_of
     from tilewright.passes.control.configuration.instructions import as_transaction
 
+    # the configuration that CDO files have, too
     writes = list(as_transaction(configuration_of(device).writes))
     stream = txn.Stream.of(TxnEmitter(device).header, [write.operation for write in writes])
     return ConfigurationStream(txn.encode(stream), [write.location for write in writes])

@@ -66,14 +66,14 @@ class SimulatedDevice:
 
     def __init__(self, make_machine: Callable[[], Machine]):
         self._make_machine = make_machine
-        self._use = threading.Lock()
+        self._use = threading.Lock()  # a run in another thread, or inside a kernel of this one, is refused
         self._begin()
 
     def _begin(self) -> None:
         """Have a machine that is loaded afresh. Its memory goes with this object: it has parts that know each other."""
         self.runner = self.load(self._make_machine())
         self._close = finalize(self, self.runner.machine.close)
-        self._close.atexit = False
+        self._close.atexit = False  # at the end of the process its memory goes anyway
 
     def load(self, machine: Machine) -> Runner:
         """Bring a machine from reset to where runs begin."""
@@ -128,6 +128,7 @@ class LoadedDevice(SimulatedDevice):
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
         prepare = partial(_prepare, machine, self.design, self.kernels)
+        # a sequence may load the image of another device of the design, by its number
         images = {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops}
         runner = Runner(machine, images)
         image = prepare(self._device)
@@ -181,6 +182,7 @@ class LoadedDevice(SimulatedDevice):
     def _program(self, op: RuntimeSequenceOp, sequence: str | None, scalars: Mapping[int, int]) -> LocatedStream:
         """What a sequence does for these scalars, by number; the last one is kept for runs that follow."""
         key = op, tuple(scalars.items())
+        # many runs with the same scalars are the usual case
         if self._last is None or self._last[0] != key:
             names, parameters = op.argument_names, op.body.block.args
             stream = decode(self.design.words(sequence, {names[n]: value for n, value in scalars.items()}))

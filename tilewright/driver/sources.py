@@ -68,7 +68,7 @@ class BuiltSource:
     module: ModuleOp
 
     def read(self, ctx: Context) -> ModuleOp:
-        return self.module.clone()
+        return self.module.clone()  # compiling it again has to start from the same
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -86,6 +86,7 @@ def source_of(given: Compilable) -> Source:
     """The source in what a user hands over; a string with a line break or a brace is text itself."""
     if isinstance(given, TextSource | BuiltSource):
         return given
+    # a path has neither as a rule, a program at least one
     if isinstance(given, str) and ("\n" in given or "{" in given):
         return TextSource(given, "<text>")
     if not isinstance(given, str | PathLike):

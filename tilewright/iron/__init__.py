@@ -5,6 +5,10 @@ data; `tilewright.compile(program)` compiles it. `dialects` has the operations o
 everything themselves.
 """
 
+# Programs for mlir-aie only change their import lines. So `compile`, `dialects`, `extras`, `helpers`, `hostruntime`,
+# `ir` and `utils` mirror upstream's paths, and many modules there only name what stands elsewhere: operations are built
+# in `builders`, and the low-level style is in `placed`.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

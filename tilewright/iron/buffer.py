@@ -17,6 +17,7 @@ from tilewright.support.tracebacks import user_facing
 if TYPE_CHECKING:
     from tilewright.iron.worker import Worker
 
+# names are unique in a process, as upstream's are
 _numbers = count()
 
 
@@ -58,7 +59,7 @@ class Buffer(Emitted[Any]):
         self.use_write_rtp = use_write_rtp
         self._address = address
         self._tile = tile
-        self._is_pinned = tile is not None
+        self._is_pinned = tile is not None  # kept apart: a worker may give it a tile later
         self._owner: Worker | None = None
 
     @property

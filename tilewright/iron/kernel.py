@@ -86,6 +86,7 @@ class BaseKernel(Emitted[FuncOp]):
             if not isinstance(wanted, MemRefType) and isinstance(given, int | float | np.number):
                 return cast(Any, given)
             self._refuse_argument(number, wanted, repr(given))
+        # `call` turns an index into the integer that is wanted
         if given.type == wanted or (isinstance(given.type, IndexType) and isinstance(wanted, IntegerType)):
             return given
         if _is_flat_version(wanted, given.type):
@@ -103,6 +104,7 @@ class BaseKernel(Emitted[FuncOp]):
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
         """Declare it, once for all kernels of this name."""
         resolution = current_resolution()
+        # a program has one declaration for a name, however many objects stand for it
         known = resolution.built.setdefault(("kernel", self.name), self)
         if known is self:
             super().resolve(loc, ip)
@@ -230,6 +232,7 @@ class ExternalFunction(Kernel):
 
     def _declaration(self) -> Declaration:
         """What the simulator has to know to compile it."""
+        # a run may have another working folder
         file = None if self.source_file is None else str(Path(self.source_file).absolute())
         flags = [*self.compile_flags, *(f"-I{folder}" for folder in self.include_dirs)]
         symbol = None if self.original_name == self.name else self.original_name
@@ -248,7 +251,7 @@ class ExternalFunction(Kernel):
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else str(path)
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.name)  # cheap, where equality reads the source
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExternalFunction) and other.content_digest() == self.content_digest()

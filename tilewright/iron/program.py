@@ -85,6 +85,7 @@ class Program:
             for parameter in self._parameters():
                 parameter.resolve()
             self._build_device(name)
+            # those that only the sequence uses are known now
             for parameter in self.runtime.parameters:
                 parameter.resolve()
         ctx.module.verify()
@@ -144,7 +145,7 @@ class Program:
                 found[fifo] = None
                 links = [end.endpoint for end in fifo.ends() if isinstance(end.endpoint, ObjectFifoLink)]
                 open += [end.fifo for link in links for end in (*link.sources, *link.targets)]
-        return sorted(found, key=lambda fifo: fifo.name)
+        return sorted(found, key=lambda fifo: fifo.name)  # a fixed order, upstream's
 
     def _tiles(self, fifos: Sequence[ObjectFifo]) -> Iterator[Tile]:
         """All tiles, in the order of those who use them."""

@@ -70,6 +70,7 @@ def resolving() -> Generator[Resolution]:
         _resolution.reset(token)
 
 
+# weak: a module that is gone takes what was built in it along
 _by_module = WeakKeyDictionary[Operation, Resolution]()
 """What parts have become in modules that are built without a `Program`."""
 

@@ -51,7 +51,7 @@ def load_script(path: Path, entry: str | None = None) -> Source:
     if len(programs) == 1:
         with _explaining(path):
             return built(next(iter(programs.values())))
-    if not programs and len(modules) == 1:
+    if not programs and len(modules) == 1:  # scripts of upstream print their module and keep it nowhere
         return built(modules[0])
     _fail_to_choose(path, programs, len(modules))
 
@@ -108,7 +108,9 @@ def _importing_from(folder: Path, name: str, module: ModuleType) -> Generator[No
     """Let a script find the files beside it, and see no arguments but its own name."""
     path, arguments, before = sys.path[:], sys.argv, sys.modules.get(name)
     sys.path.insert(0, str(folder))
+    # scripts of designs read their command line
     sys.argv = [str(module.__file__)]
+    # dataclasses and pickling look a module up by its name
     sys.modules[name] = module
     try:
         yield
@@ -129,7 +131,7 @@ def _explaining(path: Path) -> Generator[None]:
         parts = [part for diagnostic in error.diagnostics for part in (diagnostic, *diagnostic.notes)]
         error.sources.update(texts_of(part.location for part in parts))
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # scripts with wrong arguments exit
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line, column = (frames[-1].lineno or 1, (frames[-1].colno or 0) + 1) if frames else (1, 1)
         where = _at(path, line, column)

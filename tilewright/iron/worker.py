@@ -152,6 +152,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
             if end not in released and file is not None:
                 text = f"worker {self._function_name} acquires objects of '{end[0]}' and releases none: each turn has "
                 text += f"the same ones; call release(1) on this end of '{end[0]}' when one is done with"
+                # at the line that acquires, which calls nothing here any more
                 warnings.warn_explicit(text, UserWarning, file, line)
 
     def _body(self) -> None:
@@ -161,6 +162,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         with at(self.where):
             if self.core_fn is not None:
                 bind(self.core_fn, self.fn_args, {}, f"fn_args do not fit {self._function_name}")
+            # by hand, not with `for`: the loop has the worker's line, what is in it those of the function
             turns = range_(sys.maxsize if self._while_true else 1)
             next(turns)
         if self.core_fn is not None:
@@ -217,6 +219,7 @@ class WorkerRuntimeBarrier:
         from tilewright.iron.dialects.aie import lock
 
         with at(worker.where):
+            # locks start from 0 anyway
             self._locks()[worker] = lock(worker.tile.op, init=self.initial_value or None)
 
     def _locks(self) -> dict[Any, Any]:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.device import DmaDirection, TileId, TileType
+from tilewright.device.layout import WORD_BYTES
 from tilewright.report.spans import Column, port_words
 from tilewright.report.tasks import operation_times
 from tilewright.sim.parts import PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
-from tilewright.txn.opcodes import WORD_BYTES, Opcode
+from tilewright.txn.opcodes import Opcode
 
 
 class OpenTransfer(NamedTuple):

@@ -30,7 +30,7 @@ def listed_names(package: str, *names: str) -> Callable[[], list[str]]:
 
     def list_names() -> list[str]:
         module = sys.modules[package]
-        own = (name for name in vars(module) if name.startswith("__"))
+        own = (name for name in vars(module) if name.startswith("__"))  # what `dir` of any module has
         return sorted({*own, *getattr(module, "__all__", ()), *names})
 
     return list_names

@@ -47,7 +47,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     if stat.S_ISDIR(mode):
         raise _failure(errno.EISDIR, given)
     if stat.S_ISREG(mode) and not given.startswith(_OPEN_FILES):
-        folder, name = os.path.split(os.path.realpath(given))
+        folder, name = os.path.split(os.path.realpath(given))  # a link stays, what it leads to is replaced
         write_files(folder, {name: data})
         return
     with open(_open_pipe(given) if stat.S_ISFIFO(mode) else os.open(given, os.O_WRONLY), "wb") as stream:
@@ -78,7 +78,8 @@ def write_files(
     itself, whatever it leads to.
     """
     target = Path(directory)
-    modes = [_replaceable(target, name) for name in files]
+    modes = [_replaceable(target, name) for name in files]  # before anything is written
+    # in the folder itself, since a rename does not cross file systems
     with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=target, ignore_cleanup_errors=True) as scratch:
         made = [Path(scratch) / str(number) for number in range(len(files))]
         for path, data, mode in zip(made, files.values(), modes, strict=True):
@@ -109,6 +110,7 @@ def _replaceable(directory: Path, name: str) -> int | None:
 
 
 def _write_new(path: Path, data: bytes, mode: int | None) -> None:
+    # with the permissions of the user's mask, which temporary files would not have
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
         stream.write(data)
     if mode is not None:
@@ -124,7 +126,7 @@ def _install(scratch: Path, made: Mapping[Path, Path]) -> None:
             before = scratch / f"before{number}"
             undo.append(partial(os.replace, before, place) if _kept(place, before) else partial(os.unlink, place))
             os.replace(path, place)
-    except BaseException:
+    except BaseException:  # an interrupt takes back what is half done, too
         for step in reversed(undo):
             with suppress(OSError):
                 step()
@@ -153,7 +155,7 @@ def array_files(arrays: Mapping[str, Any]) -> dict[str, bytes]:
     names, files = FileNames(), dict[str, bytes]()
     for name, array in arrays.items():
         data = io.BytesIO()
-        np.save(data, array, allow_pickle=False)
+        np.save(data, array, allow_pickle=False)  # a pickle could run code when it is read
         files[f"{names.stem(name, '.npy')}.npy"] = data.getvalue()
     return files
 
@@ -190,6 +192,7 @@ def _pieces(name: str) -> list[str]:
     """Each byte as a file name has it. What is special only at the beginning is written as a number there."""
     data = name.encode("utf-8", "surrogatepass")
     ordinary = [_ORDINARY.fullmatch(data, at, at + 1) is not None for at in range(len(data))]
+    # hidden files, what tools take for options, and devices of Windows
     if data and (data[0] in b".-" or _DEVICE.match(name)):
         ordinary[0] = False
     return [chr(byte) if plain else f"%{byte:02X}" for byte, plain in zip(data, ordinary, strict=True)] or [EMPTY_NAME]

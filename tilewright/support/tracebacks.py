@@ -36,7 +36,7 @@ def at_user_line(function: Callable[P, R]) -> Callable[P, R]:
                 raise
             shown = error.with_traceback(_users(error.__traceback__))
             if not _is_users_cause(error):
-                shown.__cause__, shown.__suppress_context__ = None, True
+                shown.__cause__, shown.__suppress_context__ = None, True  # it would show our frames again
         try:
             raise shown
         finally:
@@ -47,7 +47,7 @@ def at_user_line(function: Callable[P, R]) -> Callable[P, R]:
 
 def user_facing(cls: type[T]) -> type[T]:
     """Let errors that leave the methods of a class show the user's lines alone."""
-    for name, method in [*vars(cls).items()]:
+    for name, method in [*vars(cls).items()]:  # a copy: setting a name changes the original
         is_public = not name.startswith("_") or name in _CALLED_BY_USERS
         if isinstance(method, FunctionType) and is_public:
             setattr(cls, name, at_user_line(method))
@@ -89,6 +89,7 @@ def _users(trace: TracebackType | None) -> TracebackType | None:
         trace = trace.tb_next
     kept: TracebackType | None = None
     for frame in reversed(frames):
+        # tracebacks are linked from the outermost call inwards
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return kept
 

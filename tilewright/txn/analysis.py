@@ -13,9 +13,10 @@ import numpy as np
 from tilewright.device import DeviceModel
 from tilewright.device.dma_registers import descriptors_between, dma_register
 from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
-from tilewright.txn.opcodes import WORD_BYTES, Opcode, opcode_name
+from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, layouts_of
 from tilewright.txn.text import model_of, operation_text
 

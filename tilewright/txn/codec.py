@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.txn.opcodes import WORD_BYTES, OperationLayout, opcode_name
+from tilewright.device.layout import WORD_BYTES
+from tilewright.txn.opcodes import OperationLayout, opcode_name
 from tilewright.txn.stream import Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 HEADER_WORDS = 4
@@ -39,7 +40,7 @@ def as_words(data: bytes | bytearray | npt.ArrayLike) -> Words:
     words = np.frombuffer(data, dtype="<u4", count=len(data) // WORD_BYTES)
     if len(data) % WORD_BYTES:
         if len(words) >= HEADER_WORDS:
-            _header(words, len(data))
+            _header(words, len(data))  # a size word that is wrong says more than a part of a word
         raise TxnError(words.nbytes, f"{len(data)} bytes are not a whole number of 32-bit words")
     return words
 
@@ -74,18 +75,19 @@ def _header(words: Words, size_bytes: int | None = None) -> tuple[Header, int]:
 def _operation_starts(words: Words, layouts: Mapping[int, OperationLayout]) -> Indices:
     """Word offset of each operation: the one walk that has to go operation by operation."""
     size_word, fixed = _lengths(layouts)
+    # bytes and a buffer: an element of a NumPy array costs several times as much to read
     opcodes, view, end = words.astype(np.uint8).tobytes(), words.data, len(words)
     starts: list[int] = []
-    add = starts.append
+    add = starts.append  # looked up once: streams have hundreds of thousands of operations
     at, step = HEADER_WORDS, 1
     try:
-        while at < end and step:
+        while at < end and step:  # an operation of no words would go on for ever
             add(at)
             opcode = opcodes[at]
             where = size_word[opcode]
             step = view[at + where] >> 2 if where else fixed[opcode]
             at += step
-    except IndexError:
+    except IndexError:  # the size word itself is behind the end
         at = end + 1
     found = np.array(starts, dtype=np.int64)
     _check_operations(words, layouts, found)
@@ -124,7 +126,7 @@ def _check_operations(words: Words, layouts: Mapping[int, OperationLayout], star
             text = f"size {size} of {opcode_name(opcode)} must be a multiple of 4, at least {least}"
             faults.append(TxnError(int(at[wrong[0]]) * WORD_BYTES, text))
     if faults:
-        raise min(faults, key=lambda fault: fault.offset or 0)
+        raise min(faults, key=lambda fault: fault.offset or 0)  # opcode by opcode is not the order of the stream
 
 
 def _truncated(at: int, opcode: int, end: int) -> TxnError:

@@ -76,6 +76,7 @@ class Patch:
         low, mask = at + _FIRST_WORD[self.kind], _HIGH_MASK[self.kind]
         high = int(words[low + 1])
         total = (int(words[low]) | (high & mask) << 32) + address + self.addend
+        # other fields of a descriptor share the word of the upper half
         words[low], words[low + 1] = total & 0xFFFFFFFF, high & ~mask | total >> 32 & mask
 
 
@@ -205,7 +206,7 @@ def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping
     own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
     scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
     if scratchpad:
-        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))
+        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
     return ControlCode(section.name, elf.contents(section), patches, own, lambda at: section.offset + at)
 
 

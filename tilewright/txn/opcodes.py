@@ -14,7 +14,6 @@ from enum import IntEnum
 
 from tilewright.device.layout import Field
 
-WORD_BYTES = 4
 FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
 FOLDED_OFFSET = 0x80000000  # where the array sees host memory
 

@@ -74,6 +74,7 @@ class Operation:
     def __init__(self, opcode: int, payload: npt.ArrayLike | None = None, **fields: int):
         self.opcode = opcode
         self.fields = fields
+        # checked word by word only where they come from a user
         self.payload = payload if _is_words(payload) else payload_words(opcode, () if payload is None else payload)
 
     @property
@@ -123,6 +124,7 @@ class OpcodeGroup:
     def operations(self, opcode: int) -> Iterator[Operation]:
         """All of them, in order."""
         for first in range(0, len(self.positions), AT_A_TIME):
+            # lists of Python numbers, a piece at a time: faster than NumPy's elements, smaller than all at once
             starts = self.payload_starts[first : first + AT_A_TIME + 1].tolist()
             columns = [column[first : first + AT_A_TIME].tolist() for column in self.fields.values()]
             rows = zip(*columns, strict=True) if columns else repeat(())
@@ -192,7 +194,7 @@ class Operations(Sequence[Operation]):
 
     def __iter__(self) -> Iterator[Operation]:
         found = {opcode: group.operations(opcode) for opcode, group in self._stream.groups.items()}
-        return (next(found[opcode]) for opcode in self._stream.opcodes.tolist())
+        return (next(found[opcode]) for opcode in self._stream.opcodes.tolist())  # each opcode's are in order already
 
 
 def layouts_of(header: Header) -> Mapping[int, OperationLayout]:
@@ -254,6 +256,7 @@ def payload_words(opcode: int, payload: npt.ArrayLike) -> Words:
         values = np.asarray(payload)
     except ValueError:
         values = np.empty((0, 0))
+    # numbers beyond 64 bits are objects to NumPy; an empty list is floating point
     if values.ndim != 1 or (len(values) and values.dtype.kind not in "uiO"):
         raise TxnError(None, f"{opcode_name(opcode)}: the payload is a list of 32-bit words, not {payload!r:.80}")
     for position, value in enumerate(values.tolist()):

@@ -65,7 +65,7 @@ def _read_number(text: str) -> int:
     """A number as C writes it, but not in octal; ValueError says what is wrong with another."""
     if len(text) > MOST_DIGITS:
         raise ValueError(f"{text[:MOST_DIGITS]}... does not fit into a word of 32 bits")
-    if digits := re.fullmatch("0+([0-9]+)", text):
+    if digits := re.fullmatch("0+([0-9]+)", text):  # C would read octal
         raise ValueError(f"{text} may be meant in decimal or in hexadecimal: write {digits[1]} or 0x{digits[1]}")
     return int(text, 0)
 
@@ -115,7 +115,7 @@ def _phrase(opcode: int) -> Phrase:
 
 
 def _literal(text: str) -> str:
-    return re.sub(r"\\? ", r"\\s+", re.escape(text))
+    return re.sub(r"\\? ", r"\\s+", re.escape(text))  # `re.escape` may have escaped blanks
 
 
 def model_of(header: Header) -> DeviceModel | None:
@@ -134,6 +134,7 @@ def operation_text(op: Operation, layout: OperationLayout, model: DeviceModel | 
     for (name, form), literal in zip(phrase.fields, phrase.literals[1:], strict=True):
         text += form.write(op.fields[name], model) + literal
     shown = {name for name, _ in phrase.fields}
+    # what the phrase leaves out has to come back from `asm` as well
     rest = [f"{name} = {value:#x}" for name, value in op.fields.items() if value and name not in shown]
     default = [0] * layout.default_payload_words
     if op.payload.tolist() != default:

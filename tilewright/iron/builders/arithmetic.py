@@ -47,6 +47,7 @@ def number(value: Any, type: Attribute, **kwargs: Any) -> SSAValue:
     """A constant; one that the type does not hold is refused."""
     attribute = literal(value, type)
     if is_unsigned(type) and isinstance(attribute, IntegerAttr):
+        # operations take signless constants, which hold a large unsigned number as a negative one
         attribute = IntegerAttr(int(value), IntegerType(width(type)), truncate_bits=True)
     made = build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs)
     return with_sign(made.result, type)
@@ -56,7 +57,7 @@ def constant_of(value: SSAValue) -> int | float | None:
     """The number that a value is known to be."""
     owner = value.owner
     if isinstance(owner, UnrealizedConversionCastOp):
-        owner = owner.operands[0].owner
+        owner = owner.operands[0].owner  # the cast by which a constant is unsigned
     held = owner.value if isinstance(owner, arith.ConstantOp) else None
     if not isinstance(held, IntegerAttr | FloatAttr):
         return None
@@ -139,6 +140,7 @@ def power(base: SSAValue, exponent: int | float) -> SSAValue:
 
 
 def _float_power(base: SSAValue, exponent: float) -> SSAValue:
+    # a square root is exact to the last bit, a general power is not
     if exponent == 0.5:
         return build(math.SqrtOp, results=[base.type], operand=base).results[0]
     if exponent == int(exponent) and abs(exponent) <= _MOST_PRODUCTS:
@@ -170,6 +172,7 @@ def _floor_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     divisor = constant_of(rhs)
     if divisor is not None and divisor > 0 and is_natural(lhs):
         return _op(arith.RemSIOp)(lhs, rhs)
+    # in two's complement the low bits are the floored remainder, of negative numbers too
     if divisor is not None and divisor > 0 and int(divisor) & (int(divisor) - 1) == 0:
         return _op(arith.AndIOp)(lhs, number(divisor - 1, lhs.type))
     rest = _op(arith.RemSIOp)(lhs, rhs)
@@ -221,6 +224,7 @@ def _shift(op_class: type[IRDLOperation], *, keeps_sign: bool = False) -> Binary
             refuse(f"a shift by {count} has no meaning", (None, "shift the other way round"))
         if count is not None and count >= bits and not keeps_sign:
             return number(0, lhs.type)
+        # a shift by the width or more is poison in MLIR
         if keeps_sign and (count is None or count >= bits):
             rhs = _op(arith.MinUIOp)(rhs, number(bits - 1, lhs.type))
         return _op(op_class)(lhs, rhs)
@@ -272,7 +276,7 @@ def convert(value: SSAValue, type: Attribute) -> SSAValue:
     if value.type == type:
         return value
     if type == i1:
-        return compare("ne", value, number(0, value.type))
+        return compare("ne", value, number(0, value.type))  # as in NumPy, all but zero is true
     source, target = signless(value), signless_type(type)
     if is_float_type(value.type):
         made = _from_float(source, target, type)
@@ -304,7 +308,7 @@ def _resized(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
 
 def _to_float(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
     if isinstance(value.type, IndexType):
-        value = _cast(arith.IndexCastOp, value, i64)
+        value = _cast(arith.IndexCastOp, value, i64)  # MLIR converts no index to a floating-point number
     return _cast(arith.UIToFPOp if is_natural else arith.SIToFPOp, value, target)
 
 
@@ -337,6 +341,7 @@ def signless(value: SSAValue) -> SSAValue:
     wanted = signless_type(value.type)
     if value.type == wanted:
         return value
+    # what was made signless already is taken as it was, not cast to and fro
     maker = value.owner
     if isinstance(maker, UnrealizedConversionCastOp) and maker.operands[0].type == wanted:
         return maker.operands[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -67,6 +68,7 @@ def _convert(constraint: AttrConstraint, value: Any) -> Attribute | None:
     if isinstance(constraint, IntConstraint):
         return integer_attr(int(value), constraint.type) if is_integer(value) else None
     bases = constraint.get_bases() or set[type[Attribute]]()
+    # a definition may allow several kinds of attributes: the first one that the value can be
     for base, make in _CONVERTERS.items():
         if base in bases and (made := make(value)) is not None:
             return made
@@ -137,15 +139,7 @@ def _array_of(array: Any, element: Callable[[Any], Attribute | None]) -> Callabl
     return convert
 
 
-def _dimension(value: Any) -> Attribute | None:
-    return _struct(BDDimLayoutAttr, value)
-
-
-def _padding(value: Any) -> Attribute | None:
-    return _struct(BDPadLayoutAttr, value)
-
-
-dimensions = _array_of(BDDimLayoutArrayAttr, _dimension)
+dimensions = _array_of(BDDimLayoutArrayAttr, partial(_struct, BDDimLayoutAttr))
 
 
 def _event(value: Any) -> Attribute | None:
@@ -169,10 +163,10 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Attribute | None]] = {
     IntegerAttr: _flag,
     UnitAttr: lambda value: UnitAttr() if value else None,
     PacketInfoAttr: packet,
-    BDIterationAttr: lambda value: _struct(BDIterationAttr, value),
+    BDIterationAttr: partial(_struct, BDIterationAttr),
     BDDimLayoutArrayAttr: dimensions,
     BDDimLayoutArrayArrayAttr: _array_of(BDDimLayoutArrayArrayAttr, dimensions),
-    BDPadLayoutArrayAttr: _array_of(BDPadLayoutArrayAttr, _padding),
+    BDPadLayoutArrayAttr: _array_of(BDPadLayoutArrayAttr, partial(_struct, BDPadLayoutAttr)),
     ObjectFifoType: _fifo_type,
     TraceEventAttr: _event,
     DenseArrayBase: _dense,
@@ -185,7 +179,7 @@ def _guess(value: Any) -> Attribute | None:
     if is_boolean(value):
         return BoolAttr.from_bool(bool(value))
     if is_integer(value):
-        return IntegerAttr(int(value), i32 if -(1 << 31) <= value < 1 << 32 else i64)
+        return IntegerAttr(int(value), i32 if -(1 << 31) <= value < 1 << 32 else i64)  # a 32-bit word, signed or not
     if is_list(value):
         parts = [_guess(part) for part in value]
         return None if None in parts else ArrayAttr(cast("list[Attribute]", parts))

@@ -156,6 +156,7 @@ class PythonFunction:
         """The function in the module that is being built."""
         home = home_of_functions()[0]
         kept = self._built.get(id(home))
+        # ids are given again once an object is gone, so the module itself is compared
         if kept is None or kept[0] is not home or force:
             kept = home, self._emit()
             self._built[id(home)] = kept
@@ -169,6 +170,7 @@ class PythonFunction:
             returned = self._body(*map(value_of, entry.args))
             values = [ssa_of(value) for value in _as_list(returned)]
             build(func.ReturnOp, arguments=values)
+        # what it returns is known only now
         function.function.function_type = FunctionType.from_lists(types, [value.type for value in values])
         return function
 

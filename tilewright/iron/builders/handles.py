@@ -164,6 +164,7 @@ class OpView:
         self.op.erase()
 
     def __getattr__(self, name: str) -> Any:
+        # copying and pickling ask for these before there is an `op` to look into
         if name.startswith("__") or name == "op":
             raise AttributeError(name)
         found = _field(self.op, name)
@@ -206,7 +207,7 @@ def _field(op: Operation, name: str) -> Any:
         return op.properties[name]
     if isinstance(op, IRDLOperation):
         definition = op.get_irdl_definition()
-        if name in definition.properties:
+        if name in definition.properties:  # one that is left out
             return None
         parts = (definition.operands, definition.results, definition.regions)
         if any(name == part for group in parts for part, _ in group):

@@ -54,6 +54,7 @@ def inferred_type(value: Any) -> Attribute:
             return scalar_type(type(value))
 
 
+# attributes do not change, so one may stand in many places
 @lru_cache(1 << 13)
 def integer_attr(value: int, type: IntegerType | IndexType) -> IntegerAttr[IntegerType | IndexType]:
     """A number of this type; one that does not fit is refused."""
@@ -75,6 +76,7 @@ def elements(values: Any, shaped: Any) -> Attribute:
         converted = cast("np.ndarray[Any, Any]", given.astype(kind))
     except (TypeError, ValueError):
         refuse(f"expected an array of initial values, not {values!r}")
+    # fractions are rounded to the type, whole numbers have to stay what they are
     if given.dtype.kind in "iub" and not np.array_equal(converted.astype(given.dtype), given):
         refuse(f"initial values do not fit in {element_type}")
     if given.size != prod(shape):

@@ -42,7 +42,7 @@ class Location:
 
     def __init__(self, location: LocationAttr | None = None):
         self.location = location
-        self._entered: list[Any] = []
+        self._entered: list[Any] = []  # a stack: the same location may be entered again inside its own `with`
 
     @classmethod
     def unknown(cls, context: Any = None) -> Location:
@@ -100,6 +100,7 @@ def is_between(frame: FrameType) -> bool:
 @lru_cache(1 << 13)
 def _location(code: CodeType, file: str, instruction: int) -> LocationAttr:
     """Where an instruction comes from. The same code in two files is equal, so the file is told apart from it."""
+    # `co_positions` has an entry for each instruction, which are two bytes each
     line, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     return FileLineColLoc(
         StringAttr(file),

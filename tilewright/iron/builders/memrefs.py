@@ -61,6 +61,7 @@ def store(
     """`memref.store`; a Python number becomes a constant of the buffer's element type."""
     wanted, places = element_type(mem), _indices(mem, indices)
     stored = ScalarValue(value, dtype=wanted) if is_number(value) else value
+    # loop counters are indices, and no buffer holds those
     if isinstance(stored, ScalarValue) and isinstance(stored.type, IndexType) and is_integer_type(wanted):
         stored = stored.astype(wanted)
     if ssa_of(stored).type != wanted:
@@ -154,7 +155,7 @@ class Indexable:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _as_a_whole
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __neg__ = __abs__ = _as_a_whole
-    __array__ = __array_ufunc__ = _as_a_whole
+    __array__ = __array_ufunc__ = _as_a_whole  # NumPy asks for these before Python gets to the operators above
 
 
 def _keys(key: Any) -> tuple[Any, ...]:

@@ -101,7 +101,7 @@ def mlir_mod_ctx(
     module = Module() if src is None else Module.parse(src)
     with building(module):
         yield ModuleContext(module)
-    for collected in _collecting:
+    for collected in _collecting:  # only a module that was finished without an error
         collected.append(module)
 
 

@@ -73,6 +73,7 @@ def build(
         regions,
         given_location(loc),
     )
+    # before it is inserted: what is refused leaves no trace in the program
     _check(op)
     place.insert(op)
     return cast(OpT, op)
@@ -141,7 +142,7 @@ def _check(op: Operation) -> None:
     try:
         _definitions.check(cast(IRDLOperation, op).get_irdl_definition(), op)
     except VerifyException as error:
-        op.drop_all_references()
+        op.drop_all_references()  # else its operands would count it among their uses
         raise UsageError([from_verify_exception(op, error)]) from None
 
 
@@ -188,10 +189,6 @@ def _bind(
         refuse(f"'{op_class.name}': {error}", (None, f"its arguments are {signature}"))
 
 
-Builder = Callable[..., Any]
-TypeLike = Attribute | type
-
-
 def region_op(
     make: Callable[..., ViewT], terminator: Callable[[], object] | None = None, *, name: str = ""
 ) -> Callable[..., Callable[[Callable[..., Any]], ViewT]]:
@@ -202,7 +199,7 @@ def region_op(
 
     def with_arguments(*args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], ViewT]:
         bind(make, args, kwargs, name)
-        where = user_location()
+        where = user_location()  # the decorator's line: what its body builds has lines of its own
 
         def decorate(body: Callable[..., Any]) -> ViewT:
             with at(where):
@@ -223,6 +220,7 @@ def fill(region: Region, body: Callable[..., Any], types: Sequence[Attribute] = 
     """Run `body` in the region's first block; the block's arguments go to it under its parameters' names."""
     block = region.blocks[0] if region.blocks else new_block(region, types)
     for argument, name in zip(block.args, _positional(body), strict=False):
+        # the contract names arguments as the source does
         argument.name_hint = name
     with InsertionPoint(block):
         call_body(body, *map(value_of, block.args))
@@ -277,6 +275,7 @@ class InsertionPoint(metaclass=_Current):
 
     def __init__(self, where: Any):
         """At the end of a block, or before an operation."""
+        # upstream takes handles of blocks and of operations alike
         where = getattr(where, "block", where)
         where = getattr(where, "op", where)
         self.before: Operation | None = where if isinstance(where, Operation) else None

@@ -98,7 +98,7 @@ def _nodes_here() -> Iterator[ast.AST]:
         return
     code = frame.f_code
     position = next(islice(code.co_positions(), frame.f_lasti // 2, None), None)
-    if position is None or None in position:
+    if position is None or None in position:  # code without positions: `python -X no_debug_ranges`
         return
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))

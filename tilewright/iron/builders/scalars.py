@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import arith
+from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import location_of
 from tilewright.iron.builders import arithmetic
 from tilewright.iron.builders.arithmetic import convert, signless, signless_type, with_sign
@@ -35,7 +36,7 @@ from tilewright.iron.builders.remedies import number_remedy, truth_remedy
 from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
 from tilewright.support.tracebacks import user_facing
 
-INDEX = IndexType()
+Operator: TypeAlias = "Callable[[ScalarValue, Any], ScalarValue]"
 _NOT_KNOWN = "a value of the program is not known while it is being built"
 _ASTYPE = "convert one of them, such as `a.astype(np.int32)`"
 
@@ -52,6 +53,18 @@ def constant(
     """`arith.constant`; without a type, integers are i32 if they fit and floats are f32."""
     kind = INDEX if index else inferred_type(value) if type is None else convert_type(type)
     return ScalarValue(arithmetic.number(value, kind, loc=loc, ip=ip))
+
+
+def _operators(name: str) -> tuple[Operator, Operator]:
+    """The methods for `self operator other` and `other operator self`, by the operator's name in Python."""
+
+    def direct(self: ScalarValue, other: Any) -> ScalarValue:
+        return _binary(name, self, other)
+
+    def reflected(self: ScalarValue, other: Any) -> ScalarValue:
+        return _binary(name, like(other, self), self)
+
+    return direct, reflected
 
 
 @user_facing
@@ -86,71 +99,17 @@ class ScalarValue(Value):
             refuse("this value is not a constant", (location_of(self.ssa), "it is made here"))
         return known
 
-    def __add__(self, other: Any) -> ScalarValue:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: Any) -> ScalarValue:
-        return _binary("add", like(other, self), self)
-
-    def __sub__(self, other: Any) -> ScalarValue:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: Any) -> ScalarValue:
-        return _binary("sub", like(other, self), self)
-
-    def __mul__(self, other: Any) -> ScalarValue:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: Any) -> ScalarValue:
-        return _binary("mul", like(other, self), self)
-
-    def __truediv__(self, other: Any) -> ScalarValue:
-        return _binary("truediv", self, other)
-
-    def __rtruediv__(self, other: Any) -> ScalarValue:
-        return _binary("truediv", like(other, self), self)
-
-    def __floordiv__(self, other: Any) -> ScalarValue:
-        return _binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> ScalarValue:
-        return _binary("floordiv", like(other, self), self)
-
-    def __mod__(self, other: Any) -> ScalarValue:
-        return _binary("mod", self, other)
-
-    def __rmod__(self, other: Any) -> ScalarValue:
-        return _binary("mod", like(other, self), self)
-
-    def __and__(self, other: Any) -> ScalarValue:
-        return _binary("and", self, other)
-
-    def __rand__(self, other: Any) -> ScalarValue:
-        return _binary("and", like(other, self), self)
-
-    def __or__(self, other: Any) -> ScalarValue:
-        return _binary("or", self, other)
-
-    def __ror__(self, other: Any) -> ScalarValue:
-        return _binary("or", like(other, self), self)
-
-    def __xor__(self, other: Any) -> ScalarValue:
-        return _binary("xor", self, other)
-
-    def __rxor__(self, other: Any) -> ScalarValue:
-        return _binary("xor", like(other, self), self)
-
-    def __lshift__(self, other: Any) -> ScalarValue:
-        return _binary("lshift", self, other)
-
-    def __rlshift__(self, other: Any) -> ScalarValue:
-        return _binary("lshift", like(other, self), self)
-
-    def __rshift__(self, other: Any) -> ScalarValue:
-        return _binary("rshift", self, other)
-
-    def __rrshift__(self, other: Any) -> ScalarValue:
-        return _binary("rshift", like(other, self), self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("truediv")
+    __floordiv__, __rfloordiv__ = _operators("floordiv")
+    __mod__, __rmod__ = _operators("mod")
+    __and__, __rand__ = _operators("and")
+    __or__, __ror__ = _operators("or")
+    __xor__, __rxor__ = _operators("xor")
+    __lshift__, __rlshift__ = _operators("lshift")
+    __rshift__, __rrshift__ = _operators("rshift")
 
     def __pow__(self, other: Any) -> ScalarValue:
         exponent = other.literal_value if isinstance(other, ScalarValue) and other.is_constant() else other

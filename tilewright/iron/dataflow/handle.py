@@ -98,6 +98,7 @@ class ObjectFifoHandle(Linkable, Resolvable):
 
     @endpoint.setter
     def endpoint(self, endpoint: ObjectFifoEndpoint) -> None:
+        # two consumers of one handle would share its objects
         if self._endpoint is not None and self._endpoint != endpoint:
             refuse(
                 f"{self} is given to {endpoint}, but {self._endpoint} has it already",

@@ -60,7 +60,7 @@ class ObjectFifoLink(ObjectFifoEndpoint, Resolvable):
         built = current_resolution().built
         if self in built:
             return
-        built[self] = None
+        built[self] = None  # its fifos resolve their links in turn
         for end in (*self.sources, *self.targets):
             end.resolve()
         with at(self.where):

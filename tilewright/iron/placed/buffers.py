@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DictionaryAttr, TensorType, UnitAttr
 
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import buffers as ops
 from tilewright.dialects.aie import locks as lock_ops
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
@@ -16,7 +17,7 @@ from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.memrefs import Indexable, MemRefValue
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.scalars import INDEX, as_i32
+from tilewright.iron.builders.scalars import as_i32
 from tilewright.iron.builders.types import convert_type, is_buffer_type
 
 

@@ -13,12 +13,12 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.device import DmaDirection
 from tilewright.device.architecture import AIE2
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import dma as ops
 from tilewright.iron.builders.checks import as_int, call_body
 from tilewright.iron.builders.handles import AttributeView, OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block
-from tilewright.iron.builders.scalars import INDEX
 
 DMAChannelDir = DmaDirection
 MOST_DESCRIPTORS = max(resources.bds for resources in AIE2.tiles.values())
@@ -103,6 +103,7 @@ def dma_start(
         loc=loc,
         ip=ip,
     )
+    # upstream gives the two blocks, for `with` to build in
     first, then = op.successors
     return ContextManagedBlock(first), ContextManagedBlock(then)
 

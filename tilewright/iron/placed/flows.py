@@ -8,13 +8,13 @@ from typing import Any
 from xdsl.ir import Region
 
 from tilewright.device import CascadeDirection, WireBundle
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import cascade, core
 from tilewright.dialects.aie import flows as ops
 from tilewright.dialects.aie import switchbox as switches
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block, region_op
-from tilewright.iron.builders.scalars import INDEX
 from tilewright.iron.placed.tiles import EndOp
 
 CascadeDir = CascadeDirection

@@ -9,13 +9,14 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Region
 from xdsl.irdl import IRDLOperation
 
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aiex import bd_chains
 from tilewright.dialects.aiex import tasks as ops
 from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.scalars import INDEX, ScalarValue, as_integer
+from tilewright.iron.builders.scalars import ScalarValue, as_integer
 from tilewright.iron.placed.descriptors import TransferPattern, dma_bd, pattern_of
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.tiles import EndOp
@@ -175,7 +176,7 @@ def shim_dma_single_bd_task(
 def _repetition(outermost: Any) -> dict[str, Any]:
     """The outermost size as the number of times that the task runs again."""
     if is_integer(outermost):
-        return {"repeat_count": max(0, int(outermost) - 1)}
+        return {"repeat_count": max(0, int(outermost) - 1)}  # runs beyond the first; a size that is left out is 0
     return {"repeat_count_val": ScalarValue(as_integer(outermost, i32)) - 1}
 
 

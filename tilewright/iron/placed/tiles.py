@@ -7,12 +7,12 @@ from typing import Any, cast
 from xdsl.ir import Region
 
 from tilewright.device import Arch, DeviceModel, DeviceName, TileType, model
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import core as core_ops
 from tilewright.dialects.aie import tiles as ops
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder, region_op
-from tilewright.iron.builders.scalars import INDEX
 
 AIEDevice = DeviceName
 AIETileType = TileType
@@ -53,6 +53,7 @@ class Core(OpView):
         dynamic_objfifo_lowering: bool | None = None,
         stack_size: int | None = None,
     ):
+        # upstream has moved this argument, and says so in these words
         if link_with is not None:
             refuse(
                 "Core() no longer accepts link_with. Set link_with= on each external_func() declaration instead; the "

@@ -56,6 +56,7 @@ def trace_host_config(
     ip: Any = None,
 ) -> OpView:
     """Where the host collects traces: a buffer of its own, or the end of the last output."""
+    # upstream takes the strategy's name as well, in lower case
     if isinstance(routing, str) and routing != "single":
         refuse(f"Unknown routing strategy: {routing}.")
     op = build(

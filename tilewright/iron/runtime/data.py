@@ -35,7 +35,7 @@ def argument_type(given: Any) -> Attribute:
     if is_float_argument(given):
         if given is not np.float32:
             refuse(f"a sequence takes no {given.__name__}", (None, "take np.float32, a core can narrow what it reads"))
-        return i32
+        return i32  # the host hands over the number's bits
     if is_type(given) or is_array_type(given) or isinstance(given, type):
         return convert_type(given)
     if callable(given):

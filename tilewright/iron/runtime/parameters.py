@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, i32
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.location import refuse, user_location
@@ -15,8 +16,6 @@ from tilewright.iron.builders.scalars import as_integer
 from tilewright.iron.builders.types import is_float_type, scalar_type
 from tilewright.iron.runtime._context import active_sequence
 from tilewright.iron.runtime.data import RuntimeFloat
-
-WORD_BYTES = 4
 
 
 def write_parameter(buffer: Buffer | str, index: Any, value: Any) -> None:
@@ -44,7 +43,7 @@ def _word(value: Any, name: str, holds_floats: bool) -> Any:
             refuse(f"'{name}' holds floating-point numbers, but a sequence computes with whole ones", (None, remedy))
         return as_integer(value, i32)
     if holds_floats:
-        return int(np.float32(value).view(np.int32))
+        return int(np.float32(value).view(np.int32))  # the word that has the number's bits
     if not is_integer(value):
         refuse(f"'{name}' holds whole numbers, not {value!r}", (None, "make it of np.float32"))
     return int(value)

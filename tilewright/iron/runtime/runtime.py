@@ -118,7 +118,7 @@ class Runtime(Resolvable):
         if self._function is not None or self._written is not None:
             refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
         names = with_target_names(len(input_types))
-        with InsertionPoint(Block()):
+        with InsertionPoint(Block()):  # there is no device yet that it could be in
             op = sequence_op(input_types, names)
         with InsertionPoint(op.body.block):
             arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
@@ -229,6 +229,7 @@ def _is_input(given: Any) -> bool:
 
 def _constant(given: Any) -> Any:
     """A Python integer as a number of the program, as it would be if it were an argument; all else as it is."""
+    # switches of the program's text stay Python's
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         return given
     return constant(int(cast(int, given)), i32)

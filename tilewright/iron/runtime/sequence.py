@@ -72,7 +72,7 @@ class ActiveSequence:
 
     def count(self, fifo: ObjectFifo, data: RuntimeData, size_bytes: int | None) -> None:
         """Note how much a transfer moves; None if that is known only at run time, or how often it is made."""
-        once = InsertionPoint.current.block is self._body
+        once = InsertionPoint.current.block is self._body  # not in a loop or a choice
         self._moved.setdefault(fifo, []).append(_Moved(data, size_bytes if once else None, user_location()))
 
     def later(self, action: Callable[[], None]) -> None:
@@ -80,6 +80,7 @@ class ActiveSequence:
         if self._in_device:
             action()
             return
+        # an operation without operands or results keeps the place in the body
         marker = UnrealizedConversionCastOp.create(location=user_location())
         InsertionPoint.current.insert(marker)
         self.delayed[marker] = action
@@ -107,6 +108,7 @@ class ActiveSequence:
         for fifo, moved in self._moved.items():
             amounts = [transfer.size_bytes for transfer in moved if transfer.size_bytes is not None]
             object_bytes = prod(fifo.shape) * element_bytes(fifo.memref_type)
+            # only a sum of known amounts can be wrong
             if len(amounts) < len(moved) or sum(amounts) % object_bytes == 0:
                 continue
             data, total, size, unit = moved[-1].data, sum(amounts), object_bytes, "bytes"

@@ -51,6 +51,7 @@ class TaskGroup:
     def emit_end(self, at_transfers: bool = False) -> None:
         """Build the waits, then the frees: on the line that asks for it, or with `at_transfers` on the transfers'."""
         waited = [started for started in self._started if started.wait]
+        # all waits first: those that are not waited for are freed once the others are done
         for build, transfers in ((dma_await_task, waited), (dma_free_task, self._started)):
             for started in transfers:
                 _check_reach(started)

@@ -119,7 +119,7 @@ class Transfer:
         return self.offset_parameter
 
     def _check(self, known: Sequence[RuntimeData]) -> None:
-        if not any(self.data is data for data in known):
+        if not any(self.data is data for data in known):  # an argument of another sequence looks the same
             verb = "fill" if self.handle.is_producer else "drain"
             refuse(
                 f"{verb}() moves a buffer of this sequence, not {self.data!r}",

@@ -37,6 +37,7 @@ _HOMES = {
 _lazy = lazy_names(__name__, _HOMES)
 __dir__ = listed_names(__name__)
 _runtime: Any = None
+# upstream's scripts ask which runtimes are installed
 has_xrt = has_hrx = False
 
 __all__ = [

@@ -80,6 +80,7 @@ class NPUKernel:
         words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
         design = self.design
         result = design.run(*_ordered(design, tensors, scalars), txn=words)
+        # scripts of upstream take nanoseconds
         clock = timing_with(design.device(design.device_of()).model.arch, None).clock_hz
         return KernelResult(result.cycles * 1e9 / clock, result)
 

@@ -129,7 +129,7 @@ class NpuTensor(MadeTensor):
     @contextmanager
     def mutate(self) -> Generator[Array]:
         """The array for as long as the block lasts; afterwards it cannot be written to any more."""
-        lent = self._data[...]
+        lent = self._data[...]  # a view of its own, whose flag can be set alone
         try:
             yield lent
         finally:
@@ -162,7 +162,7 @@ class NpuTensor(MadeTensor):
         """The same memory as a torch tensor."""
         import torch  # pyright: ignore[reportMissingImports]
 
-        if self.dtype == bfloat16:
+        if self.dtype == bfloat16:  # torch cannot read NumPy's bfloat16, but its bits
             return torch.from_numpy(self._data.view(np.int16)).view(torch.bfloat16)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return torch.from_numpy(self._data)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 

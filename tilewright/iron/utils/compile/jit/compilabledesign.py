@@ -73,6 +73,7 @@ class CompilableDesign:
         """
         self.mlir_generator = mlir_generator
         self.use_cache, self.full_elf = use_cache, full_elf
+        # what is built is kept by them, so they must not change
         self.compile_kwargs: Mapping[str, Any] = MappingProxyType(dict(compile_kwargs or {}))
         self.compile_flags, self.aiecc_flags = tuple(compile_flags or ()), tuple(aiecc_flags or ())
         self.source_files, self.include_paths = _paths(source_files), _paths(include_paths)
@@ -139,6 +140,7 @@ class CompilableDesign:
         arguments = self._generator_arguments()
         with compile_context(**self.compile_kwargs), mlir_mod_ctx() as ctx:
             result = self.mlir_generator(**arguments)
+        # placed designs build in the context, others give a program
         return built(ctx.module if result is None else result)
 
     def _generator_arguments(self) -> dict[str, Any]:
@@ -207,6 +209,7 @@ class CompilableDesign:
             kept = design_file(program_key(self.source()), design)
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
+        # the path says xclbin, so the file has to say that it is none
         text = f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}"
         _write(target, text.encode())
         return target, _write_words(design, Path(inst_path))

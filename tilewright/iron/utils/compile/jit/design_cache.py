@@ -21,7 +21,8 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.printer import module_text
 from tilewright.native.object_cache import CacheFolder, package_key
 
-_COMPILER = ("", "codegen", "device", "dialects", "ir", "native", "passes")
+# All that compiling runs through: after a change in a folder that is missing here, old designs would be taken.
+_COMPILER = ("", "codegen", "device", "dialects", "driver", "ir", "native", "passes", "rewrite", "support")
 _ON_DISK = CacheFolder(".mlir", "designs")
 
 
@@ -104,7 +105,7 @@ def _from_disk(key: str) -> Design | None:
         return None
     try:
         design = design_from_text(data.decode(), str(_ON_DISK.path(key)))
-    except (UnicodeDecodeError, DiagnosedError):
+    except (UnicodeDecodeError, DiagnosedError):  # a damaged file is made again
         return None
     statistics.from_disk += 1
     return design

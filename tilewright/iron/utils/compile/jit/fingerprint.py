@@ -58,14 +58,14 @@ def fingerprint(*values: Any) -> str | None:
 
 def _parts(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
     """Bytes that differ if values do; `around` are the objects that this one is inside of."""
-    if id(value) in around:
+    if id(value) in around:  # functions refer to themselves, and lists may
         yield b"itself"
         return
     yield f"{type(value).__module__}.{type(value).__qualname__}:".encode()
     inside = (*around, id(value))
     for each in _contents(value):
         if isinstance(each, bytes):
-            yield b"%d:%b" % (len(each), each)
+            yield b"%d:%b" % (len(each), each)  # with its length, so that no two lists run together to the same
         else:
             yield from _parts(each, inside)
 
@@ -83,6 +83,7 @@ def _contents(value: Any) -> Iterator[Any]:
     elif isinstance(value, Mapping):
         yield from (part for pair in cast("Mapping[Any, Any]", value).items() for part in pair)
     elif isinstance(value, set | frozenset):
+        # a set has no order, and that of hashes differs from process to process
         yield from sorted(fingerprint(item) or _unrecognised(item) for item in cast("set[Any]", value))
     elif isinstance(value, type):
         yield f"{value.__module__}.{value.__qualname__}".encode()
@@ -166,7 +167,7 @@ def _object_contents(value: Any) -> Iterator[Any]:
 
 def _global_names(code: CodeType) -> set[str]:
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*map(_global_names, inner))
+    return set(code.co_names).union(*map(_global_names, inner))  # functions inside see the same globals
 
 
 def code_identity(code: CodeType) -> bytes:
