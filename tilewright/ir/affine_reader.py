@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr, AffineMap, AffineSet
 
 from tilewright.ir.affine_text import add, ceil_divide, floor_divide, is_symbolic, modulo, multiply, negate
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, TokenParser, integer_value
+from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, integer_value
+from tilewright.ir.type_parser import TypeParser
 
 _PRODUCTS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
     "*": multiply,
@@ -26,7 +27,7 @@ Leaf: TypeAlias = Callable[[], AffineExpr | None]
 """Reads what an expression is about: a dimension, a symbol, a value."""
 
 
-def read_affine_map(parser: TokenParser) -> AffineMap:
+def read_affine_map(parser: TypeParser) -> AffineMap:
     dimensions, symbols, leaf = _read_space(parser)
     if parser.parse_optional_characters("->") is None:
         parser._fail_expecting("expected '->' or ':'")
@@ -35,7 +36,7 @@ def read_affine_map(parser: TokenParser) -> AffineMap:
     return AffineMap(dimensions, symbols, tuple(results))
 
 
-def read_affine_set(parser: TokenParser) -> AffineSet:
+def read_affine_set(parser: TypeParser) -> AffineSet:
     dimensions, symbols, leaf = _read_space(parser)
     parser.parse_characters(":", " in integer set")
     expressions = _ExpressionReader(parser, leaf)
@@ -45,7 +46,7 @@ def read_affine_set(parser: TokenParser) -> AffineSet:
     return AffineSet(dimensions, symbols, tuple(constraints))
 
 
-def read_affine_map_of_values(parser: TokenParser) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+def read_affine_map_of_values(parser: TypeParser) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
     """`[%i + 1, %j]`: each value is a symbol of the map, numbered as they come."""
     symbols: dict[str, AffineExpr] = {}
     operands: list[SSAValue[IndexType]] = []
@@ -63,7 +64,7 @@ def read_affine_map_of_values(parser: TokenParser) -> tuple[AffineMap, Sequence[
     return AffineMap(0, len(symbols), tuple(results)), operands
 
 
-def _read_space(parser: TokenParser) -> tuple[int, int, Leaf]:
+def _read_space(parser: TypeParser) -> tuple[int, int, Leaf]:
     """`(dimensions)[symbols]`, and what reads their names in the expressions that follow."""
     names: dict[str, AffineExpr] = {}
     tokens = parser.tokens
@@ -98,7 +99,7 @@ def _read_space(parser: TokenParser) -> tuple[int, int, Leaf]:
 class _ExpressionReader:
     """Reads expressions with the tokens of a parser."""
 
-    def __init__(self, parser: TokenParser, leaf: Leaf):
+    def __init__(self, parser: TypeParser, leaf: Leaf):
         self.parser = parser
         self.tokens = parser.tokens
         self.leaf = leaf

@@ -94,7 +94,7 @@ def _extract(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.ExtractOp)
     builder, source = lowering.builder, lowering[op.vector]
     start, length = _position(lowering, op, vector_type(op.vector))
-    known = number_of(start)
+    known, type = number_of(start), op.result.type
     if not isinstance(op.result.type, VectorType):
         lowering[op.result] = builder.extract_element(
             source, builder.trunc(start, I32) if known is None else _i32(known)

@@ -55,6 +55,9 @@ func.func @f(%a: i32) {⏎  %a = arith.addi %a, %a : i32⏎ return }
 func.func @f(%a: i32) {⏎  %0 = arith.addi %a, %a : i64⏎ return }
   2:19: error: use of value '%a' expects different type than prior uses: 'i64' vs 'i32'
   1:14: note: prior use here
+func.func @f(%a: memref<4xi32, 3>) {⏎  memref.dealloc %a : memref<5xi32, 3>⏎ return }
+  2:18: error: use of value '%a' expects different type than prior uses: 'memref<5xi32, 3>' vs 'memref<4xi32, 3>'
+  1:14: note: prior use here
 func.func @f(%a: i32) {⏎  %0 = arith.addi %x, %a : i32⏎  %1 = arith.addi %x, %x : i64⏎ return }
   3:19: error: use of value '%x' expects different type than prior uses: 'i64' vs 'i32'
   2:19: note: prior use here
