@@ -13,13 +13,14 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
+from tilewright.codegen.arithmetic import COMPUTE, bits, unsigned
 from tilewright.codegen.emission import Emitter, Packed, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
+from tilewright.rewrite.integers import signed
 
 Number: TypeAlias = "int | None"
 TO_BINARY = "to a static TXN binary"

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import IndexType, LocationAttr, MemRefType, i1, i32, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tilewright.dialects.arith.meaning import PREDICATES
 from tilewright.rewrite.folding.building import NO_OVERFLOW_FLAGS, cmpi, create
 from tilewright.rewrite.folding.constants import make_constant, number_attr, scalar_int
-from tilewright.rewrite.folding.predicates import PREDICATES
 from tilewright.rewrite.insertion import building
 
 INDEX = IndexType()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright.rewrite.folding.constants import signed
+from tilewright.rewrite.integers import integers
 
 EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
-
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 SWAPPED = {EQ: EQ, NE: NE, SLT: SGT, SLE: SGE, SGT: SLT, SGE: SLE, ULT: UGT, ULE: UGE, UGT: ULT, UGE: ULE}
 INVERTED = {EQ: NE, NE: EQ, SLT: SGE, SLE: SGT, SGT: SLE, SGE: SLT, ULT: UGE, ULE: UGT, UGT: ULE, UGE: ULT}
@@ -14,21 +12,7 @@ INVERTED = {EQ: NE, NE: EQ, SLT: SGE, SLE: SGT, SGT: SLE, SGE: SLT, ULT: UGE, UL
 
 def compare(predicate: int, a: int, b: int, width: int) -> bool:
     """Compare bits as `arith.cmpi` does."""
-    if SLT <= predicate <= SGE:
-        a, b = signed(a, width), signed(b, width)
-    match predicate:
-        case 0:
-            return a == b
-        case 1:
-            return a != b
-        case 2 | 6:
-            return a < b
-        case 3 | 7:
-            return a <= b
-        case 4 | 8:
-            return a > b
-        case _:
-            return a >= b
+    return bool(integers(width).cmpi(predicate, a, b))
 
 
 def compare_floats(predicate: int, a: float, b: float) -> bool:
