@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
-from tilewright.dialects.arith.meaning import BINARY, RESIZES
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.integers import compute, integers, mask
 
@@ -33,7 +33,7 @@ def unsigned(op: Operation, value: int) -> int:
 
 
 def _binary(op: Operation, lhs: int, rhs: int) -> int:
-    return compute(BINARY[op.name], lhs, rhs, bits(op.operands[0].type)) or 0
+    return compute(op.name, lhs, rhs, bits(op.operands[0].type)) or 0
 
 
 def _compare(op: Operation, lhs: int, rhs: int) -> int:
@@ -57,7 +57,7 @@ def _constant(op: Operation) -> int:
 
 COMPUTE: dict[str, Callable[..., int]] = {
     "arith.constant": _constant,
-    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(MEANING, _binary),
     **dict.fromkeys(RESIZES, _resize),
     "arith.cmpi": _compare,
     "arith.select": _select,

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute
 
 from tilewright.native import floats
 from tilewright.native.arithmetic import combine_floats, combine_integers
-from tilewright.native.casts import resize
+from tilewright.native.integers import resize
 from tilewright.native.values import element_of, value_type
 
 _KINDS = {

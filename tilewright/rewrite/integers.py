@@ -5,22 +5,27 @@ A number stands for its residue modulo the width: what goes in may have a sign o
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
-from tilewright.dialects.arith.meaning import Integers
+from tilewright.dialects.arith.meaning import MEANING, Integers
 
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "&": int.__and__,
+    "|": int.__or__,
+    "^": int.__xor__,
+    "<<": int.__lshift__,
+    ">>": int.__rshift__,
+    "==": int.__eq__,
+    "!=": int.__ne__,
+    "<": int.__lt__,
+    "<=": int.__le__,
+    ">": int.__gt__,
+    ">=": int.__ge__,
 }
-"""Comparisons of Python numbers by their operators."""
 
 
 class UndefinedResult(ArithmeticError):
@@ -53,56 +58,35 @@ class PythonIntegers(Integers[int]):
     def constant(self, number: int, like: int) -> int:
         return number
 
-    def addi(self, a: int, b: int) -> int:
-        return a + b
+    def combine(self, operator: str, a: int, b: int) -> int:
+        return OPERATORS[operator](a, b)
 
-    def subi(self, a: int, b: int) -> int:
-        return a - b
+    def divide(self, operator: str, a: int, b: int, signed: bool) -> int:
+        # Python rounds down, so that both are computed without signs
+        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return quotient if operator == "/" else a - quotient * b
 
-    def muli(self, a: int, b: int) -> int:
-        return a * b
+    def shift(self, operator: str, a: int, b: int, signed: bool) -> int:
+        return OPERATORS[operator](a, b)
 
-    def andi(self, a: int, b: int) -> int:
-        return a & b
-
-    def ori(self, a: int, b: int) -> int:
-        return a | b
-
-    def xori(self, a: int, b: int) -> int:
-        return a ^ b
-
-    def quotient(self, a: int, b: int, signed: bool) -> int:
-        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-    def remainder(self, a: int, b: int, signed: bool) -> int:
-        return a - self.quotient(a, b, signed) * b
-
-    def shift_left(self, a: int, b: int, signed: bool) -> int:
-        return a << b
-
-    def shift_right(self, a: int, b: int, signed: bool) -> int:
-        return a >> b
-
-    def compare(self, symbol: str, a: int, b: int, signed: bool | None) -> int:
-        return COMPARE[symbol](self.read(a, signed), self.read(b, signed))
+    def compare(self, operator: str, a: int, b: int, signed: bool | None) -> int:
+        return OPERATORS[operator](self.read(a, signed), self.read(b, signed))
 
     def select(self, condition: int, a: int, b: int) -> int:
         return a if condition & 1 else b
 
-    def divided(self, a: int, b: int, signed: bool, compute: Callable[[int, int, bool], int]) -> int:
+    def where_divisible(self, a: int, b: int, signed: bool, compute: Callable[[int, int], int]) -> int:
         a, b = self.read(a, signed), self.read(b, signed)
-        if b == 0:
-            raise UndefinedResult
-        result = compute(a, b, signed)
-        if signed and not self.overflow_wraps and not fits_signed(result, self.width):
+        result = compute(a, b) if b else None
+        if result is None or (signed and not self.overflow_wraps and not fits_signed(result, self.width)):
             raise UndefinedResult
         return result
 
-    def shifted(self, a: int, b: int, signed: bool, compute: Callable[[int, int, bool], int]) -> int:
+    def where_shiftable(self, a: int, b: int, signed: bool, compute: Callable[[int, int], int]) -> int:
         a, b = self.read(a, signed), self.read(b, False)
         if b >= self.width:
             raise UndefinedResult
-        return compute(a, b, signed)
+        return compute(a, b)
 
 
 @cache
@@ -114,6 +98,6 @@ def integers(width: int, overflow_wraps: bool = False) -> PythonIntegers:
 def compute(name: str, a: int, b: int, width: int, overflow_wraps: bool = False) -> int | None:
     """The result of `arith`'s operation of that name; None where it is undefined."""
     try:
-        return getattr(integers(width, overflow_wraps), name)(a, b)
+        return MEANING[name](integers(width, overflow_wraps), a, b)
     except UndefinedResult:
         return None

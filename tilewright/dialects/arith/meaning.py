@@ -1,7 +1,7 @@
 """The meaning of integer operations, written once over an abstract system of numbers.
 
-`Integers` has one method for each operation of `arith`, by its name there. A system says how it adds, divides and
-compares; whatever can be computed from that is defined here. The systems live with their users:
+`Integers` is such a system: it says how it adds, divides, shifts and compares. `MEANING` has a row for each operation.
+The systems live with their users:
 
     rewrite/integers.py                           Python integers: folding, evaluation, the interpreter
     native/integers.py                            LLVM instructions
@@ -16,15 +16,17 @@ All of them agree where MLIR defines the result. Where it does not, they differ:
     quotient that does not fit    stays; `index` wraps it
                                                  0             0           fault
     shift by the width or more    stays          0             0           0, or the sign for shrsi
-    ceildivsi of, or by, the      stays, as MLIR (its folder negates both)
-    smallest integer                             the quotient  as there    as there
+    ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
+    smallest integer                             quotient      quotient    quotient
+
+MLIR's own folding of `index.ceildivs` gives the smallest integer's quotient the wrong sign; ours does not.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
 
@@ -36,32 +38,6 @@ COMPARISONS: tuple[tuple[str, bool | None], ...] = (
     *(("<", False), ("<=", False), (">", False), (">=", False)),
 )
 """The operator of each predicate, and whether it heeds the sign (None: makes no difference)."""
-
-INDEX_NAMES = {
-    "add": "addi",
-    "sub": "subi",
-    "mul": "muli",
-    "and": "andi",
-    "or": "ori",
-    "xor": "xori",
-    "divs": "divsi",
-    "divu": "divui",
-    "rems": "remsi",
-    "remu": "remui",
-    "ceildivs": "ceildivsi",
-    "ceildivu": "ceildivui",
-    "floordivs": "floordivsi",
-    "shl": "shli",
-    "shrs": "shrsi",
-    "shru": "shrui",
-    "maxs": "maxsi",
-    "maxu": "maxui",
-    "mins": "minsi",
-    "minu": "minui",
-}
-"""Operations of `index` by their names there: those of `arith` that they are."""
-BINARY = {f"arith.{name}": name for name in INDEX_NAMES.values()}
-DIVISIONS = frozenset(name for name in BINARY if "div" in name or "rem" in name)
 RESIZES = {
     "arith.trunci": False,
     "arith.extui": False,
@@ -73,133 +49,147 @@ RESIZES = {
 
 
 class Integers(ABC, Generic[V]):
-    """Integers that wrap around at their width; both operands have the same."""
+    """Integers that wrap around at their width; both operands have the same. A condition is a number of one bit."""
 
     @abstractmethod
     def constant(self, number: int, like: V) -> V:
         """A number of the width that another has."""
 
     @abstractmethod
-    def addi(self, a: V, b: V) -> V: ...
+    def combine(self, operator: str, a: V, b: V) -> V:
+        """`+`, `-`, `*`, `&`, `|` or `^`, for which the sign makes no difference."""
 
     @abstractmethod
-    def subi(self, a: V, b: V) -> V: ...
+    def divide(self, operator: str, a: V, b: V, signed: bool) -> V:
+        """`/` towards zero, or `%`, with the sign of the dividend, where they are defined."""
 
     @abstractmethod
-    def muli(self, a: V, b: V) -> V: ...
+    def shift(self, operator: str, a: V, b: V, signed: bool) -> V:
+        """`<<` or `>>`, where they are defined."""
 
     @abstractmethod
-    def andi(self, a: V, b: V) -> V: ...
-
-    @abstractmethod
-    def ori(self, a: V, b: V) -> V: ...
-
-    @abstractmethod
-    def xori(self, a: V, b: V) -> V: ...
-
-    @abstractmethod
-    def quotient(self, a: V, b: V, signed: bool) -> V:
-        """Rounded towards zero; called where `divided` says so."""
-
-    @abstractmethod
-    def remainder(self, a: V, b: V, signed: bool) -> V:
-        """With the sign of the dividend."""
-
-    @abstractmethod
-    def shift_left(self, a: V, b: V, signed: bool) -> V: ...
-
-    @abstractmethod
-    def shift_right(self, a: V, b: V, signed: bool) -> V: ...
-
-    @abstractmethod
-    def compare(self, symbol: str, a: V, b: V, signed: bool | None) -> V:
-        """A condition, which is a number of one bit."""
+    def compare(self, operator: str, a: V, b: V, signed: bool | None) -> V: ...
 
     @abstractmethod
     def select(self, condition: V, a: V, b: V) -> V: ...
 
     @abstractmethod
-    def divided(self, a: V, b: V, signed: bool, compute: Callable[[V, V, bool], V]) -> V:
-        """`compute`, but not where the divisor is zero or the result does not fit: MLIR leaves that undefined."""
+    def where_divisible(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
+        """`compute`, but not where the divisor is zero or the quotient does not fit: MLIR leaves that undefined."""
 
     @abstractmethod
-    def shifted(self, a: V, b: V, signed: bool, compute: Callable[[V, V, bool], V]) -> V:
+    def where_shiftable(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
         """`compute`, but not where the shift is by the width or more."""
 
-    # Parts of the definitions below that a system may say in a shorter way
+    def cmpi(self, predicate: int, a: V, b: V) -> V:
+        operator, signed = COMPARISONS[predicate]
+        return self.compare(operator, a, b, signed)
+
+    # What the rows below are made of, for systems that have a shorter way
 
     def both(self, a: V, b: V) -> V:
-        return self.andi(a, b)
+        return self.combine("&", a, b)
 
-    def signs_agree(self, a: V, b: V, expected: bool) -> V:
-        """Whether two numbers have the same sign, or do not if that is expected."""
-        return self.compare(">=" if expected else "<", self.xori(a, b), self.constant(0, a), True)
+    def differ(self, a: V, b: V) -> V:
+        return self.compare("!=", a, b, None)
 
-    def step_if(self, condition: V, number: V, up: bool) -> V:
-        """The next number where a condition holds."""
-        return self.select(condition, (self.addi if up else self.subi)(number, self.constant(1, number)), number)
+    def compare_signs(self, a: V, b: V, zero: V, same: bool) -> V:
+        """Whether two numbers have the same sign, or different ones."""
+        return self.compare(">=" if same else "<", self.combine("^", a, b), zero, True)
 
-    def extreme(self, symbol: str, a: V, b: V, signed: bool) -> V:
-        return self.select(self.compare(symbol, a, b, signed), a, b)
+    def step_if(self, condition: V, number: V, operator: str) -> V:
+        """The number after this one, or that before it, where a condition holds."""
+        return self.select(condition, self.combine(operator, number, self.constant(1, number)), number)
 
-    # Definitions
+    def extreme(self, operator: str, a: V, b: V, signed: bool) -> V:
+        return self.select(self.compare(operator, a, b, signed), a, b)
 
-    def rounded(self, a: V, b: V, signed: bool, up: bool) -> V:
-        """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
-        quotient, remainder = self.quotient(a, b, signed), self.remainder(a, b, signed)
-        off = self.compare("!=", remainder, self.constant(0, remainder), None)
-        if signed:
-            off = self.both(off, self.signs_agree(remainder, b, expected=up))
-        return self.step_if(off, quotient, up)
 
-    def floor(self, a: V, b: V, signed: bool) -> V:
-        return self.rounded(a, b, signed, up=False)
+Meaning: TypeAlias = Callable[[Integers[Any], Any, Any], Any]
 
-    def ceil(self, a: V, b: V, signed: bool) -> V:
-        return self.rounded(a, b, signed, up=True)
 
-    def divsi(self, a: V, b: V) -> V:
-        return self.divided(a, b, True, self.quotient)
+def _division(operator: str, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: n.divide(operator, a, b, signed))
 
-    def divui(self, a: V, b: V) -> V:
-        return self.divided(a, b, False, self.quotient)
 
-    def remsi(self, a: V, b: V) -> V:
-        return self.divided(a, b, True, self.remainder)
+def _rounded_division(up: bool, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: _rounded(n, a, b, up, signed))
 
-    def remui(self, a: V, b: V) -> V:
-        return self.divided(a, b, False, self.remainder)
 
-    def floordivsi(self, a: V, b: V) -> V:
-        return self.divided(a, b, True, self.floor)
+def _rounded(n: Integers[V], a: V, b: V, up: bool, signed: bool) -> V:
+    """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
+    quotient, remainder = n.divide("/", a, b, signed), n.divide("%", a, b, signed)
+    zero = n.constant(0, remainder)
+    off = n.differ(remainder, zero)
+    if signed:
+        off = n.both(off, n.compare_signs(remainder, b, zero, same=up))
+    return n.step_if(off, quotient, "+" if up else "-")
 
-    def ceildivsi(self, a: V, b: V) -> V:
-        return self.divided(a, b, True, self.ceil)
 
-    def ceildivui(self, a: V, b: V) -> V:
-        return self.divided(a, b, False, self.ceil)
+def _shift(operator: str, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_shiftable(a, b, signed, lambda a, b: n.shift(operator, a, b, signed))
 
-    def shli(self, a: V, b: V) -> V:
-        return self.shifted(a, b, False, self.shift_left)
 
-    def shrui(self, a: V, b: V) -> V:
-        return self.shifted(a, b, False, self.shift_right)
+MEANING: dict[str, Meaning] = {
+    "arith.addi": lambda n, a, b: n.combine("+", a, b),
+    "arith.subi": lambda n, a, b: n.combine("-", a, b),
+    "arith.muli": lambda n, a, b: n.combine("*", a, b),
+    "arith.andi": lambda n, a, b: n.combine("&", a, b),
+    "arith.ori": lambda n, a, b: n.combine("|", a, b),
+    "arith.xori": lambda n, a, b: n.combine("^", a, b),
+    "arith.divsi": _division("/", signed=True),
+    "arith.divui": _division("/", signed=False),
+    "arith.remsi": _division("%", signed=True),
+    "arith.remui": _division("%", signed=False),
+    "arith.floordivsi": _rounded_division(up=False, signed=True),
+    "arith.ceildivsi": _rounded_division(up=True, signed=True),
+    "arith.ceildivui": _rounded_division(up=True, signed=False),
+    "arith.shli": _shift("<<", signed=False),
+    "arith.shrui": _shift(">>", signed=False),
+    "arith.shrsi": _shift(">>", signed=True),
+    "arith.maxsi": lambda n, a, b: n.extreme(">", a, b, signed=True),
+    "arith.minsi": lambda n, a, b: n.extreme("<", a, b, signed=True),
+    "arith.maxui": lambda n, a, b: n.extreme(">", a, b, signed=False),
+    "arith.minui": lambda n, a, b: n.extreme("<", a, b, signed=False),
+}
+"""What operations on two integers compute, in any system."""
+DIVISIONS = frozenset(name for name in MEANING if "div" in name or "rem" in name)
 
-    def shrsi(self, a: V, b: V) -> V:
-        return self.shifted(a, b, True, self.shift_right)
-
-    def maxsi(self, a: V, b: V) -> V:
-        return self.extreme(">", a, b, True)
-
-    def minsi(self, a: V, b: V) -> V:
-        return self.extreme("<", a, b, True)
-
-    def maxui(self, a: V, b: V) -> V:
-        return self.extreme(">", a, b, False)
-
-    def minui(self, a: V, b: V) -> V:
-        return self.extreme("<", a, b, False)
-
-    def cmpi(self, predicate: int, a: V, b: V) -> V:
-        symbol, signed = COMPARISONS[predicate]
-        return self.compare(symbol, a, b, signed)
+SAME_IN_INDEX = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "mul": "arith.muli",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+    "divs": "arith.divsi",
+    "divu": "arith.divui",
+    "rems": "arith.remsi",
+    "remu": "arith.remui",
+    "ceildivs": "arith.ceildivsi",
+    "ceildivu": "arith.ceildivui",
+    "floordivs": "arith.floordivsi",
+    "shl": "arith.shli",
+    "shrs": "arith.shrsi",
+    "shru": "arith.shrui",
+    "maxs": "arith.maxsi",
+    "maxu": "arith.maxui",
+    "mins": "arith.minsi",
+    "minu": "arith.minui",
+}
+"""Operations of `index`, by their names there, and the same ones of `arith`."""
+SAME_IN_LLVM = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "mul": "arith.muli",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+    "sdiv": "arith.divsi",
+    "udiv": "arith.divui",
+    "srem": "arith.remsi",
+    "urem": "arith.remui",
+    "shl": "arith.shli",
+    "ashr": "arith.shrsi",
+    "lshr": "arith.shrui",
+}

@@ -19,8 +19,8 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.native import aggregates, host_buffers, pointers
 from tilewright.native.access import OUTSIDE, ExactNumbers
 from tilewright.native.aggregates import flattened
-from tilewright.native.casts import resize
 from tilewright.native.host_buffers import check_size, sized_memref
+from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
 from tilewright.native.values import I8, I32, I64, POINTER, MemRef, Value, index

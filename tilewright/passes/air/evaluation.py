@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.dialects.arith.meaning import BINARY, RESIZES
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.rewrite.folding.constants import int_width, scalar_int
 from tilewright.rewrite.integers import compute, integers, signed
 
@@ -86,7 +86,7 @@ def _number(op: Operation, operands: Sequence[int], width: int) -> int | None:
             return integers(width).cmpi(op.predicate.value.data, left, right)
         case _, [number] if op.name in RESIZES:
             return integers(width).read(number, RESIZES[op.name])
-        case _, [left, right] if op.name in BINARY:
-            return compute(BINARY[op.name], left, right, width)
+        case _, [left, right] if op.name in MEANING:
+            return compute(op.name, left, right, width)
         case _:
             return None

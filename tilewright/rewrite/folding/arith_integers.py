@@ -9,7 +9,6 @@ from typing import Any, cast
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.arith.meaning import BINARY
 from tilewright.rewrite.folding.constant_folding import Folded, Rule, fold_binary, folder_with
 from tilewright.rewrite.folding.constants import (
     constant_of,
@@ -30,19 +29,18 @@ from tilewright.rewrite.integers import compute
 
 def _integer_folder(name: str, rules: Sequence[Rule]) -> Callable[[Operation], Folded]:
     """A folder of `lhs op rhs` that tries `rules`, then computes."""
-    meaning = BINARY[name]
 
     def fold(op: Operation) -> Folded:
         width = width_of(op.operands[0].type)
         if width is None:
             return None
-        return fold_binary(op, lambda a, b: _computed(meaning, a, b, width))
+        return fold_binary(op, lambda a, b: _computed(name, a, b, width))
 
     return folder_with(rules, fold)
 
 
 def _computed(name: str, a: int, b: int, width: int) -> int | None:
-    if name == "ceildivsi" and not _folds_ceildivsi(a, b, width):
+    if name == "arith.ceildivsi" and not _folds_ceildivsi(a, b, width):
         return None
     return compute(name, a, b, width)
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
-from tilewright.dialects.arith.meaning import INDEX_NAMES, PREDICATES
+from tilewright.dialects.arith.meaning import PREDICATES, SAME_IN_INDEX
 from tilewright.rewrite.folding.building import create
 from tilewright.rewrite.folding.constant_folding import Folded
 from tilewright.rewrite.folding.constants import (
@@ -165,7 +165,7 @@ def compare_operands(op: index.CmpOp, rewriter: PatternRewriter) -> None:
 _RULES = {"add": _lhs_if_zero, "sub": _lhs_if_zero, "mul": _multiply_rule}
 
 FOLDERS: dict[str, Callable[[Any], Folded]] = {
-    **{f"index.{name}": _folder(meaning, _RULES.get(name)) for name, meaning in INDEX_NAMES.items()},
+    **{f"index.{name}": _folder(same, _RULES.get(name)) for name, same in SAME_IN_INDEX.items()},
     "index.casts": _fold_cast,
     "index.castu": _fold_cast,
     "index.cmp": _fold_cmp,
