@@ -1,6 +1,7 @@
-"""Lets the tests here import the modules beside them."""
+"""Lets the tests here import the modules beside them, and those that run sequences and kernels."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path += [str(HERE), str(HERE.parent / "codegen"), str(HERE.parent / "gpu")]

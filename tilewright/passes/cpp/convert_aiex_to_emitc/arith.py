@@ -179,7 +179,7 @@ def _decided(symbol: str, lhs: SSAValue, rhs: SSAValue) -> bool | None:
     highest = lowest + mask(width)
     right = right & mask(width) if without_sign else right
     if left is not None:
-        return OPERATORS[symbol](left & mask(width) if without_sign else left, right)
+        return bool(OPERATORS[symbol](left & mask(width) if without_sign else left, right))
     if right == (lowest if symbol in ("<", ">=") else highest) and symbol in _MIRRORED:
         return symbol in ("<=", ">=")
     return None
