@@ -229,7 +229,6 @@ def test_cpp(sequences: dict[str, tuple[Program, list[list[int]]]], tmp_path: Pa
 
 
 NUMPY = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
-ON_BITS = [*list(MEANING)[:6], "arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui"]
 
 
 def lanes_body(names: list[str], type: str, place: str) -> str:
@@ -249,7 +248,7 @@ def lanes_body(names: list[str], type: str, place: str) -> str:
 @pytest.mark.parametrize("shared", [False, True], ids=["each lane its own", "one for all lanes"])
 @pytest.mark.parametrize("type", WIDTHS)
 def test_lanes(type: str, shared: bool) -> None:
-    names = [*(ON_BITS if type == "i1" else MEANING), *COMPARISONS]
+    names = [*MEANING, *COMPARISONS]
     overflow = -(1 << WIDTHS[type] - 1), -1  # LLVM's remainder of these is undefined too, MLIR's is 0
     table = [
         [pair for pair in defined_pairs(name, type) if name != "arith.remsi" or pair != overflow] * PAIRS
@@ -289,3 +288,21 @@ def test_ranges_and_known_bits(type: str) -> None:
         found, bits = ranges.of(result), values.bits(result)
         assert found is None or found.low <= number <= found.high, case
         assert (number ^ bits.value) & bits.known == 0, case
+
+
+def test_a_shift_by_an_unknown_number_leaves_bits_unknown() -> None:
+    text = """func.func @f(%x: i32, %y: i32) {
+      %mask = arith.constant 12 : i32 %three = arith.constant 3 : i32
+      %number = arith.andi %x, %mask : i32
+      %count = arith.andi %y, %three : i32
+      %shifted = arith.shli %number, %count : i32
+      %fixed = arith.shli %number, %three : i32
+      %far = arith.shli %x, %mask : i32
+      return
+    }"""
+    module = parse_source(make_context(), text, "numbers.mlir")
+    shifted, fixed, far = (op.results[0] for op in module.walk() if op.name == "arith.shli")
+    values = Values()
+    assert values.bits(shifted).known == 0
+    assert values.bits(fixed) == (0, mask(32) ^ 12 << 3)
+    assert values.bits(far) == (0, mask(12))
