@@ -19,9 +19,9 @@ from tilewright.gpu.emulator.store_buffers import Level, StoreBuffers, level_of,
 from tilewright.gpu.emulator.values import PRIVATE_WINDOW
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.wave_group import Gang
     from tilewright.gpu.emulator.launch import Launch
-    from tilewright.gpu.emulator.team import Team
+    from tilewright.gpu.emulator.block_group import Team
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAIN_ONE_IN = 6

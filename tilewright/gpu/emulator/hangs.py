@@ -14,7 +14,7 @@ from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.wave_group import Gang
     from tilewright.gpu.emulator.launch import Launch
 
 SHOWN = 4

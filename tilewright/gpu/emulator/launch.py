@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.gpu.device import Size3
-from tilewright.gpu.emulator.gang import Gang, Outcome
+from tilewright.gpu.emulator.wave_group import Gang, Outcome
 from tilewright.gpu.emulator.hangs import report_hang
 from tilewright.gpu.emulator.memory import Memory
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.team import Team
+from tilewright.gpu.emulator.block_group import Team
 from tilewright.gpu.emulator.turns import Stuck, Turns
 from tilewright.gpu.emulator.values import Register, Space
 

@@ -17,7 +17,7 @@ from tilewright.gpu.emulator.lower_memory import Order
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.wave_group import Gang
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -21,7 +21,7 @@ from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.team import Team
+    from tilewright.gpu.emulator.block_group import Team
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.device import Size3
-from tilewright.gpu.emulator.gang import Gang
+from tilewright.gpu.emulator.wave_group import Gang
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.values import Register
