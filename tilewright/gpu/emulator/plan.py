@@ -40,7 +40,7 @@ class Plan:
 
 
 def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
-    """Compile a kernel; `careful` code leaves every access to the gang's access model."""
+    """Compile a kernel; `careful` code leaves every access to the group's access model."""
     program = translate(kernel, wave_size)
     arrange(program, careful)
     find_uniform(program)

@@ -1,7 +1,7 @@
 """Python code for the blocks of a program: one function per block, on NumPy arrays over lanes.
 
 A block's function gets the frame `f` (registers that live longer than a block), the mask `m` of active lanes (None for
-all), their number `n`, and the gang `g`. It returns the number of the next block, or what a parting of lanes needs.
+all), their number `n`, and the group `g`. It returns the number of the next block, or what a parting of lanes needs.
 """
 
 from __future__ import annotations

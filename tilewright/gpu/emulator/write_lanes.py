@@ -1,4 +1,4 @@
-"""What lanes of a wave do together, as calls; and vectors, which are short rows of numbers in every lane."""
+"""Operations that lanes of a wave do together, as calls; and vectors, which are short rows of numbers in every lane."""
 
 from __future__ import annotations
 
