@@ -15,10 +15,9 @@ from tilewright.gpu.emulator import arithmetic, vectors
 from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Program
 from tilewright.gpu.emulator.uniformity import definitions, is_uniform, uses
 from tilewright.gpu.emulator.values import Kind, Operand, Register
-from tilewright.gpu.emulator.write_lanes import LANES
+from tilewright.gpu.emulator.write_lanes import LANES, VECTORS
 from tilewright.gpu.emulator.write_memory import MEMORY
 from tilewright.gpu.emulator.write_numbers import NUMBERS
-from tilewright.gpu.emulator.write_vectors import VECTORS
 
 TURN = -1_000_000
 """Added to the number of the next block: others have a turn first."""
