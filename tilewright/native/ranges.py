@@ -71,7 +71,7 @@ _RULES: dict[str, Rule] = {
     "arith.maxsi": lambda left, right: Range(max(left.low, right.low), max(left.high, right.high)),
 }
 """Operations of which something is known; what they compute is in `dialects.arith.meaning`."""
-_RULES |= {f"index.{name}": _RULES[same] for name, same in SAME_IN_INDEX.items() if same in _RULES}
+_RULES.update({f"index.{name}": _RULES[same] for name, same in SAME_IN_INDEX.items() if same in _RULES})
 _AFFINE = {
     AffineBinaryOpKind.Add: "arith.addi",
     AffineBinaryOpKind.Mul: "arith.muli",

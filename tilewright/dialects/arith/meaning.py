@@ -30,7 +30,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
 
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+PREDICATES: tuple[str, ...] = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Of `arith.cmpi` and `index.cmp`, in the order of their numbers."""
 COMPARISONS: tuple[tuple[str, bool | None], ...] = (
     *(("==", None), ("!=", None)),
@@ -38,6 +38,11 @@ COMPARISONS: tuple[tuple[str, bool | None], ...] = (
     *(("<", False), ("<=", False), (">", False), (">=", False)),
 )
 """The operator of each predicate, and whether it heeds the sign (None: makes no difference)."""
+FLOAT_COMPARISONS = (
+    *((operator, True) for operator in ("==", ">", ">=", "<", "<=", "!=", "ord")),
+    *((operator, False) for operator in ("==", ">", ">=", "<", "<=", "!=", "uno")),
+)
+"""`arith.cmpf`'s predicates 1 to 14: the operator, and whether a NaN makes it false; 0 is never true and 15 always."""
 RESIZES = {
     "arith.trunci": False,
     "arith.extui": False,
