@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tilewright.codegen.arithmetic import COMPUTE, bits, signed, unsigned
+from tilewright.codegen.arithmetic import COMPUTE, bits, unsigned
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
@@ -20,6 +20,7 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
+from tilewright.rewrite.integers import signed
 
 Number: TypeAlias = "int | None"
 TO_BINARY = "to a static TXN binary"

@@ -10,49 +10,28 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import arith, index
+from tilewright.dialects.arith.meaning import DIVISIONS, MEANING, PREDICATES, SAME_IN_INDEX
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native import floats, integers
-from tilewright.native.casts import resize, want_at_most_64_bits
+from tilewright.native.casts import want_at_most_64_bits
 from tilewright.native.floats import narrow, widen
+from tilewright.native.integers import resize
 from tilewright.native.lanes import constant, constant_like, each_lane, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import MemRef, element_of, value_type
 
 _ON_WHOLE_VECTORS = frozenset(f"arith.{name}" for name in ("addi", "subi", "muli", "andi", "ori", "xori"))
-_INDEX_NAMES = {
-    "add": "addi",
-    "sub": "subi",
-    "mul": "muli",
-    "divs": "divsi",
-    "divu": "divui",
-    "ceildivs": "ceildivsi",
-    "ceildivu": "ceildivui",
-    "floordivs": "floordivsi",
-    "rems": "remsi",
-    "remu": "remui",
-    "maxs": "maxsi",
-    "maxu": "maxui",
-    "mins": "minsi",
-    "minu": "minui",
-    "shl": "shli",
-    "shrs": "shrsi",
-    "shru": "shrui",
-    "and": "andi",
-    "or": "ori",
-    "xor": "xori",
-}
-_INDEX_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
 def combine_integers(builder: ir.IRBuilder, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """A binary operation of `arith` by its name."""
-    build = integers.BINARY[name]
-    if name in integers.DIVISIONS:
+    build = partial(integers.combine, builder, name)
+    if name in DIVISIONS:
         want_at_most_64_bits(lhs)
     if name in _ON_WHOLE_VECTORS:
-        return build(builder, lhs, rhs)
-    return each_lane(builder, partial(build, builder), lhs, rhs)
+        return build(lhs, rhs)
+    return each_lane(builder, build, lhs, rhs)
 
 
 def combine_floats(builder: ir.IRBuilder, name: str, type: Attribute, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
@@ -69,7 +48,7 @@ def _integer_binary(name: str) -> Handler:
 
 def checked_integers(lowering: Lowering, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """A binary operation of `arith`; what divides by zero may stop the program."""
-    if name in integers.DIVISIONS:
+    if name in DIVISIONS:
         lowering.check_division(name, lhs, rhs)
     return combine_integers(lowering.builder, name, lhs, rhs)
 
@@ -115,7 +94,7 @@ def _cmpi(lowering: Lowering, op: Operation) -> None:
 
 def _index_cmp(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, index.CmpOp)
-    predicate = _INDEX_PREDICATES.index(op.pred.data)
+    predicate = PREDICATES.index(op.pred.data)
     lowering[op.result] = integers.compare(lowering.builder, predicate, lowering[op.lhs], lowering[op.rhs])
 
 
@@ -179,8 +158,8 @@ def _index_width(lowering: Lowering, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _integer_binary(name) for name in integers.BINARY},
-    **{f"index.{name}": _integer_binary(f"arith.{full}") for name, full in _INDEX_NAMES.items()},
+    **{name: _integer_binary(name) for name in MEANING},
+    **{f"index.{name}": _integer_binary(same) for name, same in SAME_IN_INDEX.items()},
     **dict.fromkeys(floats.BINARY, _float_binary),
     "arith.negf": _negf,
     "arith.constant": _constant,

@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects import arith, scf
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.integers import BINARY, RESIZES, compare, resize
+from tilewright.native.integers import combine, compare, resize
 from tilewright.native.types import llvm_type
 
 Handler = Callable[["Body", Operation], None]
@@ -41,12 +42,9 @@ class Body:
     def lower(self, op: Operation) -> None:
         if handler := self.handlers.get(op.name) or _HANDLERS.get(op.name):
             handler(self, op)
-        elif op.name in BINARY:
+        elif op.name in MEANING:
             lhs, rhs = op.operands
-            self.values[op.results[0]] = BINARY[op.name](self.builder, self[lhs], self[rhs])
-        elif op.name in RESIZES:
-            target = llvm_type(op.results[0].type)
-            self.values[op.results[0]] = resize(self.builder, op, self[op.operands[0]], target)
+            self.values[op.results[0]] = combine(self.builder, op.name, self[lhs], self[rhs])
         else:
             fail_op(op, "has no native translation", *((op, text) for text in self.remedies(op)))
 
@@ -64,7 +62,7 @@ class Body:
 
 def is_translated(op: Operation, handlers: Mapping[str, Handler]) -> bool:
     """Whether a body with these handlers knows an operation."""
-    return any(op.name in known for known in (handlers, _HANDLERS, BINARY, RESIZES, TERMINATORS))
+    return any(op.name in known for known in (handlers, _HANDLERS, MEANING, TERMINATORS))
 
 
 def _constant(body: Body, op: Operation) -> None:
@@ -82,6 +80,11 @@ def _compare(body: Body, op: Operation) -> None:
     assert isinstance(op, arith.CmpiOp)
     predicate = op.predicate.value.data
     body.values[op.result] = compare(body.builder, predicate, body[op.lhs], body[op.rhs])
+
+
+def _resize(body: Body, op: Operation) -> None:
+    unsigned = not RESIZES.get(op.name, True)
+    body.values[op.results[0]] = resize(body.builder, body[op.operands[0]], llvm_type(op.results[0].type), unsigned)
 
 
 def _select(body: Body, op: Operation) -> None:
@@ -193,6 +196,8 @@ _HANDLERS: dict[str, Handler] = {
     "arith.constant": _constant,
     "arith.cmpi": _compare,
     "arith.select": _select,
+    **dict.fromkeys(RESIZES, _resize),
+    "builtin.unrealized_conversion_cast": _resize,  # between integers with and without sign
     "scf.if": _if,
     "scf.index_switch": _index_switch,
     "scf.for": lower_for,

@@ -6,11 +6,13 @@ from llvmlite import ir
 from xdsl.ir import Operation
 
 from tilewright.dialects.arith.casts import TruncFOp
+from tilewright.dialects.arith.meaning import RESIZES
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import shown
 from tilewright.native import floats
 from tilewright.native.floats import intrinsic, widen
+from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I64, Untranslatable, element_of, value_type, with_element
 
@@ -22,17 +24,6 @@ def want_at_most_64_bits(value: ir.Value) -> None:
     """LLVM calls a library for what the processor cannot do with wider ones, and there is none."""
     if element_of(value.type).width > I64.width:
         raise Untranslatable("there are only integers of up to 64 bits for divisions and conversions")
-
-
-def resize(builder: ir.IRBuilder, value: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:
-    """An integer, or each of a vector, made as wide as `element`."""
-    width = element_of(value.type).width
-    target = with_element(value.type, element)
-    if width == element.width:
-        return value
-    if width > element.width:
-        return builder.trunc(value, target)
-    return builder.zext(value, target) if unsigned else builder.sext(value, target)
 
 
 def _resizing(unsigned: bool) -> Handler:
@@ -103,11 +94,7 @@ def _to_integer(name: str) -> Handler:
 
 
 HANDLERS: dict[str, Handler] = {
-    "arith.trunci": _resizing(unsigned=True),
-    "arith.extui": _resizing(unsigned=True),
-    "arith.extsi": _resizing(unsigned=False),
-    "arith.index_cast": _resizing(unsigned=False),
-    "arith.index_castui": _resizing(unsigned=True),
+    **{name: _resizing(not signed) for name, signed in RESIZES.items()},
     "index.casts": _resizing(unsigned=False),
     "index.castu": _resizing(unsigned=True),
     "arith.extf": _extf,

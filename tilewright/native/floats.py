@@ -12,6 +12,7 @@ from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Attribute
 
+from tilewright.dialects.arith.meaning import FLOAT_COMPARISONS
 from tilewright.native.lanes import constant_like
 from tilewright.native.types import declared
 from tilewright.native.values import F32, F64, I16, I32, element_of, with_element
@@ -121,19 +122,13 @@ BINARY: dict[str, Callable[[Builder, ir.Value, ir.Value], ir.Value]] = {
 }
 """By operation, on numbers of the type that arithmetic is done in."""
 
-PREDICATES = (
-    *((True, symbol) for symbol in ("==", ">", ">=", "<", "<=", "!=", "ord")),
-    *((False, symbol) for symbol in ("==", ">", ">=", "<", "<=", "!=", "uno")),
-)
-"""`arith.cmpf`'s predicates 1 to 14 as MLIR numbers them: whether they are false for a NaN, and the comparison."""
-
 
 def compare(builder: Builder, predicate: int, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """`arith.cmpf` on numbers of the type that arithmetic is done in."""
-    if not 1 <= predicate <= len(PREDICATES):
+    if not 1 <= predicate <= len(FLOAT_COMPARISONS):
         answer = ir.Constant(ir.IntType(1), int(predicate != 0))
         if not isinstance(lhs.type, ir.VectorType):
             return answer
         return ir.Constant(ir.VectorType(answer.type, lhs.type.count), [answer] * lhs.type.count)
-    ordered, symbol = PREDICATES[predicate - 1]
-    return (builder.fcmp_ordered if ordered else builder.fcmp_unordered)(symbol, lhs, rhs)
+    operator, ordered = FLOAT_COMPARISONS[predicate - 1]
+    return (builder.fcmp_ordered if ordered else builder.fcmp_unordered)(operator, lhs, rhs)

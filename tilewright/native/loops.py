@@ -9,7 +9,7 @@ from llvmlite import ir
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import memref, scf
-from tilewright.native.integers import BINARY
+from tilewright.native.integers import combine
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I64, Value, number_of
 
@@ -95,7 +95,7 @@ def _for(lowering: Lowering, op: Operation) -> None:
 def _pass_time(lowering: Lowering, low: ir.Value, high: ir.Value, step: ir.Value) -> None:
     """A loop with nothing in it takes a cycle each time."""
     builder = lowering.builder
-    trips = BINARY["arith.divsi"](builder, builder.sub(high, low), step)
+    trips = combine(builder, "arith.divsi", builder.sub(high, low), step)
     trips = builder.select(builder.icmp_signed("<", low, high), trips, ir.Constant(low.type, 0))
     lowering.spend()
     builder.store(builder.add(builder.load(lowering.cycles, typ=I64), _as_i64(builder, trips)), lowering.cycles)

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.vector.types import element_type
 from tilewright.native.floats import intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
-from tilewright.native.integers import BINARY
+from tilewright.native.integers import combine
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.types import declared
@@ -166,7 +166,7 @@ def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.
     builder, type = lowering.builder, base.type
     zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
     below = builder.icmp_signed("<", exponent, zero)
-    inverse = BINARY["arith.divsi"](builder, one, base)
+    inverse = combine(builder, "arith.divsi", one, base)
     square: ir.Value = builder.select(below, inverse, base)
     left: ir.Value = builder.select(below, builder.mul(exponent, minus_one), exponent)
     power: ir.Value = one

@@ -11,13 +11,13 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import llvm
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects.arith.meaning import SAME_IN_LLVM
 from tilewright.dialects.llvm import LLVMArrayType
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.arithmetic import checked_integers
-from tilewright.native.casts import resize
-from tilewright.native.integers import compare
+from tilewright.native.integers import compare, resize
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering, stack_room
 from tilewright.native.values import I8, I64, POINTER, Untranslatable, value_type
@@ -30,21 +30,6 @@ UPDATES = {
     AtomicKind._xor: "xor",
 }
 """What LLVM calls updates that MLIR spells otherwise."""
-BINARY = {
-    "llvm.add": "arith.addi",
-    "llvm.sub": "arith.subi",
-    "llvm.mul": "arith.muli",
-    "llvm.udiv": "arith.divui",
-    "llvm.sdiv": "arith.divsi",
-    "llvm.urem": "arith.remui",
-    "llvm.srem": "arith.remsi",
-    "llvm.and": "arith.andi",
-    "llvm.or": "arith.ori",
-    "llvm.xor": "arith.xori",
-    "llvm.shl": "arith.shli",
-    "llvm.lshr": "arith.shrui",
-    "llvm.ashr": "arith.shrsi",
-}
 
 
 def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
@@ -217,5 +202,5 @@ HANDLERS: dict[str, Handler] = {
     "llvm.trunc": _resizing(unsigned=True),
     "llvm.zext": _resizing(unsigned=True),
     "llvm.sext": _resizing(unsigned=False),
-    **{name: _binary(meaning) for name, meaning in BINARY.items()},
+    **{f"llvm.{name}": _binary(same) for name, same in SAME_IN_LLVM.items()},
 }

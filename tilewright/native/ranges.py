@@ -1,4 +1,4 @@
-"""Which numbers an index can be, as far as constants and the bounds of loops tell.
+"""Numbers that an index can be, as far as constants and the bounds of loops tell.
 
 An access that is known to stay inside its buffer needs no check while the program runs.
 """
@@ -22,6 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from tilewright.dialects import affine, scf
+from tilewright.dialects.arith.meaning import SAME_IN_INDEX
 from tilewright.native.types import INDEX_BITS
 
 
@@ -61,38 +62,21 @@ def _quotient(left: Range, right: Range) -> Range | None:
 
 
 _RULES: dict[str, Rule] = {
-    "add": lambda left, right: left + right,
-    "sub": lambda left, right: left - right,
-    "mul": lambda left, right: left * right,
-    "rem": _remainder,
-    "div": _quotient,
-    "min": lambda left, right: Range(min(left.low, right.low), min(left.high, right.high)),
-    "max": lambda left, right: Range(max(left.low, right.low), max(left.high, right.high)),
+    "arith.addi": lambda left, right: left + right,
+    "arith.subi": lambda left, right: left - right,
+    "arith.muli": lambda left, right: left * right,
+    **dict.fromkeys(("arith.remsi", "arith.remui"), _remainder),
+    **dict.fromkeys(("arith.divsi", "arith.divui", "arith.floordivsi"), _quotient),
+    "arith.minsi": lambda left, right: Range(min(left.low, right.low), min(left.high, right.high)),
+    "arith.maxsi": lambda left, right: Range(max(left.low, right.low), max(left.high, right.high)),
 }
-_OPERATIONS = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.remsi": "rem",
-    "arith.remui": "rem",
-    "arith.divsi": "div",
-    "arith.divui": "div",
-    "arith.floordivsi": "div",
-    "arith.minsi": "min",
-    "arith.maxsi": "max",
-    "index.add": "add",
-    "index.sub": "sub",
-    "index.mul": "mul",
-    "index.rems": "rem",
-    "index.remu": "rem",
-    "index.divs": "div",
-    "index.divu": "div",
-}
+"""Operations of which something is known; what they compute is in `dialects.arith.meaning`."""
+_RULES.update({f"index.{name}": _RULES[same] for name, same in SAME_IN_INDEX.items() if same in _RULES})
 _AFFINE = {
-    AffineBinaryOpKind.Add: "add",
-    AffineBinaryOpKind.Mul: "mul",
-    AffineBinaryOpKind.Mod: "rem",
-    AffineBinaryOpKind.FloorDiv: "div",
+    AffineBinaryOpKind.Add: "arith.addi",
+    AffineBinaryOpKind.Mul: "arith.muli",
+    AffineBinaryOpKind.Mod: "arith.remsi",
+    AffineBinaryOpKind.FloorDiv: "arith.floordivsi",
 }
 _KEEPING = frozenset({"arith.index_cast", "arith.extsi", "index.casts"})
 _THREADS, _BLOCKS = Range(0, (1 << 16) - 1), Range(0, (1 << 31) - 1)
@@ -127,9 +111,9 @@ class Ranges:
             return _IDS[op.name]
         if op.name in _KEEPING:
             return self.of(op.operands[0])
-        if op.name in _OPERATIONS:
+        if op.name in _RULES:
             left, right = (self.of(operand) for operand in op.operands)
-            return None if left is None or right is None else _RULES[_OPERATIONS[op.name]](left, right)
+            return None if left is None or right is None else _RULES[op.name](left, right)
         if isinstance(op, affine.ApplyOp):
             return self.of_expression(op.map.data.results[0], op.map.data, list(op.operands))
         return None

@@ -235,7 +235,7 @@ def test_two_barriers_are_not_one():
         run(in_kernel(body, ""), block=(128,), device=emulator(check=True))
 
 
-def test_a_wave_waits_for_another_of_the_same_gang():
+def test_a_wave_waits_for_another_of_the_same_group():
     """The last wave sets the flag that all others wait for, though it comes behind them in the program."""
     body = """%t = gpu.thread_id x %c0 = arith.constant 0 : index %c192 = arith.constant 192 : index
       %z = arith.constant 0 : i32 %one = arith.constant 1 : i32

@@ -19,7 +19,7 @@ from tilewright.ir.verifier import verify
 
 MLIR_OPT = which("mlir-opt-22")
 needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
-PROGRAMS = Path(__file__).parents[2] / "filecheck" / "passes"
+PROGRAMS = Path(__file__).parents[2] / "filecheck" / "passes" / "standard"
 SEEDS = range(int(os.environ.get("TILEWRIGHT_DIFFERENTIAL", "25")))
 FUNCTION_SIZE = 15
 

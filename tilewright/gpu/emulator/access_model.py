@@ -1,4 +1,4 @@
-"""How waves see memory when every access is looked at: stores that arrive late, and accesses that nothing orders."""
+"""Memory as waves see it when every access is looked at: stores that arrive late, and accesses that nothing orders."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tilewright.gpu.emulator.store_buffers import Level, StoreBuffers, level_of,
 from tilewright.gpu.emulator.values import PRIVATE_WINDOW
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.block_group import BlockGroup
     from tilewright.gpu.emulator.launch import Launch
-    from tilewright.gpu.emulator.team import Team
+    from tilewright.gpu.emulator.wave_group import WaveGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAIN_ONE_IN = 6
 """Turns after which, on average, one store comes a step further."""
 
 ARRIVE_ONE_IN = 4
-"""Steps of stores after which, on average, others have a look where nobody else does anything."""
+"""Steps of stores after which, on average, others have a look where no other does anything."""
 STALE_ONE_IN = 3
 """Loads after which, on average, one sees the past if it may."""
 
@@ -43,7 +43,7 @@ class Mode(Flag):
 
 
 class AccessModel:
-    """The accesses of a device's waves, one gang of one wave at a time."""
+    """The accesses of a device's waves, one group of one wave at a time."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class AccessModel:
         if Mode.RACES in self.mode:
             self.races = Races(launch.blocks * launch.block_waves, launch.block_waves)
 
-    def before_turn(self, gang: Gang) -> None:
+    def before_turn(self, group: WaveGroup) -> None:
         if self.buffers is not None and self.chance.randrange(DRAIN_ONE_IN) == 0:
             self.changes[0] += self.buffers.drain_some()
 
@@ -90,7 +90,7 @@ class AccessModel:
         drained = self.buffers.drain_all()
         return self.history.catch_up() or drained
 
-    def finish(self, team: Team) -> None:
+    def finish(self, block_group: BlockGroup) -> None:
         """Blocks have ended; the memory that they share goes."""
         self.drain_all()
 
@@ -109,7 +109,7 @@ class AccessModel:
 
     # Accesses
 
-    def load_one(self, g: Gang, address: int, dtype: Any, m: Any, site: int, pattern: Any) -> Any:
+    def load_one(self, g: WaveGroup, address: int, dtype: Any, m: Any, site: int, pattern: Any) -> Any:
         """The same element for all lanes."""
         first = np.zeros(g.lanes, bool)
         first[int(g.active(m).argmax())] = True
@@ -118,7 +118,7 @@ class AccessModel:
             return value
         return value[0] if dtype.kind in "fV" else value[0].item()
 
-    def load(self, g: Gang, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
+    def load(self, g: WaveGroup, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
         if _is_private(addresses):
             return g.load_any(addresses, dtype, m, site, pattern)
         if pattern is not None:
@@ -145,7 +145,7 @@ class AccessModel:
                 values = self.history.load(wave, addresses, values, self.chance.randint(first, now))
         return self.buffers.load(wave, addresses, values)
 
-    def store(self, g: Gang, addresses: Any, value: Any, dtype: Any, m: Any, site: int, pattern: Any) -> None:
+    def store(self, g: WaveGroup, addresses: Any, value: Any, dtype: Any, m: Any, site: int, pattern: Any) -> None:
         if _is_private(addresses):
             g.store_any(addresses, value, dtype, m, site, pattern)
             return
@@ -178,7 +178,7 @@ class AccessModel:
 
     def atomic(
         self,
-        g: Gang,
+        g: WaveGroup,
         addresses: Any,
         value: Array,
         dtype: Any,
@@ -206,7 +206,7 @@ class AccessModel:
             self.history.acquire(wave)
         return result
 
-    def fence(self, g: Gang, m: Any, site: int) -> None:
+    def fence(self, g: WaveGroup, m: Any, site: int) -> None:
         order, wave = _order(g, site), int(g.waves[0])
         if self.buffers is not None and order.releases:
             self.buffers.flush(wave, level_of(order.scope))
@@ -215,7 +215,7 @@ class AccessModel:
         if self.races is not None:
             self.races.fence(wave, order)
 
-    def _same_instruction(self, g: Gang, active: Array, places: Array, values: Array, site: int) -> None:
+    def _same_instruction(self, g: WaveGroup, active: Array, places: Array, values: Array, site: int) -> None:
         """Lanes that write to one address together must write the same."""
         order = np.argsort(places, kind="stable")
         same = places[order][1:] == places[order][:-1]
@@ -233,7 +233,7 @@ class AccessModel:
             g.fault(site, text, None, note)
 
 
-def _order(g: Gang, site: int) -> Order:
+def _order(g: WaveGroup, site: int) -> Order:
     return g.plan.sites[site].extra.get("order", Order(Ordering.not_atomic))
 
 

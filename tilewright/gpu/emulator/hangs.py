@@ -1,4 +1,4 @@
-"""Says who waits for what when nobody gets on."""
+"""Reports of hangs: each wave that waits, and what it waits for."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
     from tilewright.gpu.emulator.launch import Launch
+    from tilewright.gpu.emulator.wave_group import WaveGroup
 
 SHOWN = 4
 """Waits that a report shows; there are rarely more kinds."""
@@ -32,8 +32,8 @@ WORDS = {
 def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None = None) -> NoReturn:
     """Raise a `Hang` with the waits of this rank."""
     found = list[Diagnostic]()
-    for gang in [*launch.ready, *launch.held]:
-        found += _barrier_waits(launch, gang) if gang.held else [_spin_wait(launch, gang, why)]
+    for group in [*launch.ready, *launch.held]:
+        found += _barrier_waits(launch, group) if group.held else [_spin_wait(launch, group, why)]
         if len(found) >= SHOWN:
             break
     rest = len(launch.ready) + len(launch.held) - len(found)
@@ -52,49 +52,49 @@ def _note(diagnostic: Diagnostic, where: LocationAttr, text: str) -> None:
     diagnostic.notes.append(Diagnostic(Severity.NOTE, text, where))
 
 
-def _spin_wait(launch: Launch, gang: Gang, why: str) -> Diagnostic:
-    spin = launch.plan.spins.get(gang.spinning_at if gang.spinning_at is not None else -1)
-    lane = int(gang.active(gang.m).argmax())
-    who = gang.team.who(int(gang.waves[lane // gang.wave_size]))
+def _spin_wait(launch: Launch, group: WaveGroup, why: str) -> Diagnostic:
+    spin = launch.plan.spins.get(group.spinning_at if group.spinning_at is not None else -1)
+    lane = int(group.active(group.m).argmax())
+    who = group.block_group.who(int(group.waves[lane // group.wave_size]))
     if spin is None:
         return Diagnostic(Severity.ERROR, f"{who} does not get on", launch.plan.program.where)
     error = Diagnostic(Severity.ERROR, f"{who} waits in this loop for ever{f': it {why}' if why else ''}", spin.where)
     for read in spin.reads[:SHOWN]:
-        _note(error, read.where, _what_it_reads(gang, read, lane))
+        _note(error, read.where, _what_it_reads(group, read, lane))
     if spin.comparison is not None:
-        _note(error, spin.comparison.where, _what_it_compares(gang, spin, lane))
+        _note(error, spin.comparison.where, _what_it_compares(group, spin, lane))
     for where, text in _writers(launch, spin):
         _note(error, where, text)
-    if gang.pending:
+    if group.pending:
         text = f"other lanes wait behind the loop for these: lanes of a wave go in step on {launch.chip}"
         _note(error, spin.where, text)
     return error
 
 
-def _what_it_reads(gang: Gang, read: Instruction, lane: int) -> str:
+def _what_it_reads(group: WaveGroup, read: Instruction, lane: int) -> str:
     pointer, place = read.ins[-2:] if read.name == "load" else read.ins[1:3]
-    base, index = _value(gang, pointer, lane), _value(gang, place, lane)
+    base, index = _value(group, pointer, lane), _value(group, place, lane)
     if base is None or index is None:
         return "it reads this"
     address = base + index * read.extra["kind"].bytes
-    value = _value(gang, read.outs[0], lane)
+    value = _value(group, read.outs[0], lane)
     if value is None:
-        return f"it reads {name_of(gang, address)}"
-    return f"it reads {value} from {name_of(gang, address)}"
+        return f"it reads {name_of(group, address)}"
+    return f"it reads {value} from {name_of(group, address)}"
 
 
-def name_of(gang: Gang, address: int) -> str:
+def name_of(group: WaveGroup, address: int) -> str:
     """Which buffer an address is in, and where."""
     if LDS_WINDOW <= address < PRIVATE_WINDOW:
-        return _name_of_shared(gang, address - LDS_WINDOW)
-    if gang.lds.base <= address < gang.lds.base + gang.lds.size:
-        return _name_of_shared(gang, (address - gang.lds.base) % gang.lds_bytes)
-    range = gang.memory.find(address)
+        return _name_of_shared(group, address - LDS_WINDOW)
+    if group.lds.base <= address < group.lds.base + group.lds.size:
+        return _name_of_shared(group, (address - group.lds.base) % group.lds_bytes)
+    range = group.memory.find(address)
     if range is None:
         return f"address {address:#x}"
     starts = [
         (value, register.name)
-        for register, value in gang.team.arguments
+        for register, value in group.block_group.arguments
         if isinstance(value, int) and range.base <= value <= address and register.name is not None
     ]
     if not starts:
@@ -103,14 +103,14 @@ def name_of(gang: Gang, address: int) -> str:
     return f"%{name} ({range.name}), byte {address - start}"
 
 
-def _name_of_shared(gang: Gang, offset: int) -> str:
-    names = [(start, name) for start, name in gang.plan.program.lds_names if start <= offset]
+def _name_of_shared(group: WaveGroup, offset: int) -> str:
+    names = [(start, name) for start, name in group.plan.program.lds_names if start <= offset]
     return f"%{names[-1][1]} of its block, byte {offset - names[-1][0]}" if names else f"byte {offset} of its block"
 
 
-def _what_it_compares(gang: Gang, spin: Spin, lane: int) -> str:
+def _what_it_compares(group: WaveGroup, spin: Spin, lane: int) -> str:
     assert spin.comparison is not None
-    values = [_value(gang, operand, lane) for operand in spin.comparison.ins]
+    values = [_value(group, operand, lane) for operand in spin.comparison.ins]
     left, right = ("?" if value is None else value for value in values)
     return f"and asks whether {left} {WORDS[spin.comparison.name]} {right}"
 
@@ -130,29 +130,29 @@ def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
                 yield writer.where, f"this could write to it, in kernel @{plan.name}"
 
 
-def _value(gang: Gang, operand: Operand, lane: int) -> Any:
+def _value(group: WaveGroup, operand: Operand, lane: int) -> Any:
     if isinstance(operand, Constant):
         return operand.value
-    value: Any = gang.frame[operand.number]
+    value: Any = group.frame[operand.number]
     if not hasattr(value, "shape") or not value.ndim:
         return value
-    return value[..., lane if value.shape[-1] == gang.lanes else 0].tolist()
+    return value[..., lane if value.shape[-1] == group.lanes else 0].tolist()
 
 
-def _barrier_waits(launch: Launch, gang: Gang) -> list[Diagnostic]:
+def _barrier_waits(launch: Launch, group: WaveGroup) -> list[Diagnostic]:
     """Lanes at a barrier, and what keeps the others of their blocks away."""
-    held = gang.held[0]
+    held = group.held[0]
     lane = int(held.mask.argmax())
-    slot = int(gang.slots[lane])
+    slot = int(group.slots[lane])
     block = next(
         block
         for block in launch.plan.program.blocks
         if isinstance(block.end, Goto) and block.end.barrier is not None and block.end.edge.target.number == held.target
     )
     assert isinstance(block.end, Goto) and block.end.barrier is not None
-    team = gang.team
-    missing = int(team.alive[slot] - team.arrived[slot])
-    text = f"{team.who(int(gang.waves[lane // gang.wave_size]))} waits at this barrier for ever"
+    block_group = group.block_group
+    missing = int(block_group.alive[slot] - block_group.arrived[slot])
+    text = f"{block_group.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
     error = Diagnostic(Severity.ERROR, text, block.end.barrier)
-    _note(error, block.end.barrier, f"{missing} of {team.block_threads} threads of its block do not come")
+    _note(error, block.end.barrier, f"{missing} of {block_group.block_threads} threads of its block do not come")
     return [error]

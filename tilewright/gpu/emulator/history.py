@@ -1,4 +1,4 @@
-"""What memory held a while ago, for loads that nothing keeps from being early.
+"""Values that memory held a while ago, for loads that nothing keeps from being early.
 
 A wave may see memory as it was at any time since its last acquire. Every write that arrives in memory notes what it
 replaces, in a list that all ranks share, so a load can take writes back that came after the time that it sees.

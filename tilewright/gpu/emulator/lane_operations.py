@@ -1,4 +1,4 @@
-"""What lanes of a wave do together."""
+"""Operations that lanes of a wave do together."""
 
 from __future__ import annotations
 

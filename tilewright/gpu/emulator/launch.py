@@ -1,4 +1,4 @@
-"""One launch of a kernel: which gang has a turn, and when nobody gets on."""
+"""One launch of a kernel: which group has a turn, and when none can get on."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.gpu.device import Size3
-from tilewright.gpu.emulator.gang import Gang, Outcome
+from tilewright.gpu.emulator.block_group import BlockGroup
 from tilewright.gpu.emulator.hangs import report_hang
 from tilewright.gpu.emulator.memory import Memory
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.team import Team
 from tilewright.gpu.emulator.turns import Stuck, Turns
 from tilewright.gpu.emulator.values import Register, Space
+from tilewright.gpu.emulator.wave_group import Outcome, WaveGroup
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.access_model import AccessModel
 
 LANES_EACH = 1 << 14
-"""Lanes of a gang: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
+"""Lanes of a group: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
 MAX_PASSES = 200_000
-"""Rounds of a loop that waits, while nobody changes anything, after which it never ends, though it counts."""
+"""Rounds of a loop that waits, while nothing changes, after which it never ends, though it counts."""
 SHARE = 16
 """Where turns are fine-grained, another rank gets one after about as many."""
 
@@ -72,9 +72,9 @@ class Launch:
         self.started = 0
         self._told = -1
         """The count of changes when others last had a turn."""
-        self.ready: list[Gang] = []
-        self.held: list[Gang] = []
-        self.teams: list[Team] = []
+        self.ready: list[WaveGroup] = []
+        self.held: list[WaveGroup] = []
+        self.block_groups: list[BlockGroup] = []
 
     def run(self) -> None:
         """All blocks to their end."""
@@ -102,59 +102,59 @@ class Launch:
                         totals[name] += lanes * size
         return totals
 
-    def add(self, gang: Gang) -> None:
-        self.ready.append(gang)
+    def add(self, group: WaveGroup) -> None:
+        self.ready.append(group)
 
     def _start_more(self) -> bool:
-        """Start blocks if nobody else can do anything, or if whoever can is to be chosen by chance."""
+        """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
         if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
             return False
-        unfinished = sum(team.count for team in self.teams)
+        unfinished = sum(block_group.count for block_group in self.block_groups)
         room = self.resident_blocks - unfinished
         count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
         if count <= 0:
             return False
-        team = Team(self, self.started, count)
+        block_group = BlockGroup(self, self.started, count)
         self.started += count
-        self.teams.append(team)
-        team.start(None if self.access is None else 1)
+        self.block_groups.append(block_group)
+        block_group.start(None if self.access is None else 1)
         return True
 
     def _all_idle(self) -> bool:
         now = self.changes[0]
-        return all(gang.idle_since == now for gang in self.ready)
+        return all(group.idle_since == now for group in self.ready)
 
     def _turn(self) -> None:
-        """One gang goes on, as far as it can."""
+        """One group goes on, as far as it can."""
         number = self.chance.randrange(len(self.ready)) if self.access is not None else self._first_awake()
-        gang = self.ready.pop(number)
+        group = self.ready.pop(number)
         if self.access is not None:
-            self.access.before_turn(gang)
-        outcome = gang.run()
+            self.access.before_turn(group)
+        outcome = group.run()
         if outcome is Outcome.TURN:
-            self.ready.append(gang)
+            self.ready.append(group)
             self._release()
-            if gang.passes > MAX_PASSES:
+            if group.passes > MAX_PASSES:
                 report_hang(self, f"has gone round {MAX_PASSES} times")
             if self.access is not None and self.chance.randrange(SHARE) == 0:
                 self._pause(idle=False)
         elif outcome is Outcome.HELD:
-            self.held.append(gang)
+            self.held.append(group)
             self._release()
         else:
             self.changes[0] += 1
-            self._ended(gang)
+            self._ended(group)
 
     def _first_awake(self) -> int:
         now = self.changes[0]
-        return next((number for number, gang in enumerate(self.ready) if gang.idle_since != now), 0)
+        return next((number for number, group in enumerate(self.ready) if group.idle_since != now), 0)
 
-    def _ended(self, gang: Gang) -> None:
-        team = gang.team
-        team.gangs.remove(gang)
-        if not team.gangs:
-            self.teams.remove(team)
-            team.finish()
+    def _ended(self, group: WaveGroup) -> None:
+        block_group = group.block_group
+        block_group.groups.remove(group)
+        if not block_group.groups:
+            self.block_groups.remove(block_group)
+            block_group.finish()
         self._release()
 
     def opened_barrier(self) -> None:
@@ -162,17 +162,17 @@ class Launch:
         self._has_opened = True
 
     def _release(self) -> None:
-        """Gangs whose barriers have opened are ready again."""
+        """Groups whose barriers have opened are ready again."""
         if not self._has_opened:
             return
         self._has_opened = False
-        for gang in [gang for gang in self.held if gang.release()]:
-            gang.resume()
-            self.held.remove(gang)
-            self.ready.append(gang)
+        for group in [group for group in self.held if group.release()]:
+            group.resume()
+            self.held.remove(group)
+            self.ready.append(group)
 
     def _let_others(self) -> None:
-        """Nobody here gets on before someone else does something."""
+        """No group here gets on before someone else does something."""
         if self.access is not None and self.access.let_arrive():
             self.changes[0] += 1
             self._pause(idle=False)

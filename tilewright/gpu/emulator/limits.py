@@ -1,4 +1,4 @@
-"""What a launch needs, against what the target has."""
+"""Limits of a target, against what a launch needs."""
 
 from __future__ import annotations
 

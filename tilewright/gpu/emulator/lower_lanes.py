@@ -1,4 +1,4 @@
-"""Who a thread is, and what the lanes of a wave and the waves of a block do together: `gpu`, `rocdl` and `nvvm`."""
+"""Ids of threads, and what the lanes of a wave and the waves of a block do together: `gpu`, `rocdl` and `nvvm`."""
 
 from __future__ import annotations
 

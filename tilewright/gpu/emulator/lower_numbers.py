@@ -8,59 +8,18 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import arith
 from tilewright.dialects import index as index_dialect
+from tilewright.dialects.arith.meaning import PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
 from tilewright.gpu.emulator.builder import Builder, Handler
 from tilewright.gpu.emulator.values import I1, I64, Constant, Kind, MemRef, Operand, Struct, Unsupported, kind_of
 
-INTEGER = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.divsi": "divs",
-    "arith.divui": "divu",
-    "arith.remsi": "rems",
-    "arith.remui": "remu",
-    "arith.floordivsi": "floordivs",
-    "arith.ceildivsi": "ceildivs",
-    "arith.ceildivui": "ceildivu",
-    "arith.andi": "and",
-    "arith.ori": "or",
-    "arith.xori": "xor",
-    "arith.shli": "shl",
-    "arith.shrsi": "shrs",
-    "arith.shrui": "shru",
-    "arith.maxsi": "maxs",
-    "arith.maxui": "maxu",
-    "arith.minsi": "mins",
-    "arith.minui": "minu",
+_FLOATS = ("add", "sub", "mul", "div", "rem")
+_ROWS = {
+    **{f"index.{name}": name for name in SAME_IN_INDEX},
+    **{same: name for name, same in SAME_IN_INDEX.items()},
+    **{f"arith.{name}f": f"f{name}" for name in (*_FLOATS, "maximum", "minimum", "maxnum", "minnum")},
+    **{f"llvm.f{name}": f"f{name}" for name in _FLOATS},
 }
-_INDEX_NAMES = (
-    *("add", "sub", "mul", "divs", "divu", "ceildivs", "ceildivu", "floordivs", "rems", "remu"),
-    *("maxs", "maxu", "mins", "minu", "shl", "shrs", "shru", "and", "or", "xor"),
-)
-LLVM = {
-    "llvm.add": "add",
-    "llvm.sub": "sub",
-    "llvm.mul": "mul",
-    "llvm.sdiv": "divs",
-    "llvm.udiv": "divu",
-    "llvm.srem": "rems",
-    "llvm.urem": "remu",
-    "llvm.and": "and",
-    "llvm.or": "or",
-    "llvm.xor": "xor",
-    "llvm.shl": "shl",
-    "llvm.ashr": "shrs",
-    "llvm.lshr": "shru",
-    "llvm.fadd": "fadd",
-    "llvm.fsub": "fsub",
-    "llvm.fmul": "fmul",
-    "llvm.fdiv": "fdiv",
-    "llvm.frem": "frem",
-}
-FLOAT = {
-    f"arith.{name}f": f"f{name}"
-    for name in ("add", "sub", "mul", "div", "rem", "maximum", "minimum", "maxnum", "minnum")
-}
+"""Operations that are one instruction; those on integers are called as in `index`."""
 COMBINED = {
     ("add", False): "add",
     ("mul", False): "mul",
@@ -79,7 +38,6 @@ COMBINED = {
     ("maximumf", True): "fmaximum",
 }
 """Instructions that combine two values, by the name of a reduction and whether they are floats."""
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 FUNCTIONS = (
     *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "atan2"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -220,8 +178,8 @@ def _width(b: Builder, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _row(full) for name, full in (INTEGER | FLOAT | LLVM).items()},
-    **{f"index.{name}": _row(name) for name in _INDEX_NAMES},
+    **{name: _row(instruction) for name, instruction in _ROWS.items()},
+    **{f"llvm.{name}": _row(_ROWS[same]) for name, same in SAME_IN_LLVM.items()},
     **{f"math.{name}": _function(name) for name in FUNCTIONS},
     "arith.constant": _constant,
     "index.constant": _constant,
@@ -239,11 +197,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.mului_extended": _extended(signed=False),
     "arith.addui_extended": _add_extended,
     "math.clampf": _clampf,
-    "arith.trunci": _cast("resize", signed=False),
-    "arith.extui": _cast("resize", signed=False),
-    "arith.extsi": _cast("resize", signed=True),
-    "arith.index_cast": _cast("resize", signed=True),
-    "arith.index_castui": _cast("resize", signed=False),
+    **{name: _cast("resize", signed=signed) for name, signed in RESIZES.items()},
     "index.casts": _cast("resize", signed=True),
     "index.castu": _cast("resize", signed=False),
     "llvm.trunc": _cast("resize", signed=False),

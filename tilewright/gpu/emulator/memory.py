@@ -31,7 +31,7 @@ class Range:
     """All bytes of it; of remote ones, nothing."""
     remote: RemoteMemory | None = None
     updates: RemoteMemory | None = None
-    """What updates it with nobody in between, where others have it mapped too and do not take turns."""
+    """What updates it with nothing in between, where others have it mapped too and do not take turns."""
 
 
 class Guarded:
@@ -42,7 +42,7 @@ class Guarded:
     element: np.dtype[Any]
 
     def update(self, place: int, change: Callable[[Any], Any]) -> Any:
-        """Change one element with nobody in between; gives what it was."""
+        """Change one element with nothing in between; gives what it was."""
 
         def changed(data: bytes) -> bytes:
             return np.asarray(change(np.frombuffer(data, self.element)[0]), self.element).tobytes()

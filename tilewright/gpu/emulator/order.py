@@ -2,7 +2,7 @@
 
 The first block in the order that has lanes waiting goes first. Blocks of a loop stand together, every block behind
 those that lead to it, and lanes go back to the head of a loop from one block only, the last one. So all lanes of a loop
-are in the same iteration, and whoever branched off has arrived before a common block runs.
+are in the same iteration, and what branched off has arrived before a common block runs.
 """
 
 from __future__ import annotations

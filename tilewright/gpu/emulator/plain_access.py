@@ -19,7 +19,7 @@ FARTHEST = 1 << 55
 
 
 class PlainAccess(ABC):
-    """Loads, stores and updates of a gang; places count elements from a pointer, `m` masks lanes."""
+    """Loads, stores and updates of a group; places count elements from a pointer, `m` masks lanes."""
 
     lanes: int
     memory: Memory
@@ -28,7 +28,7 @@ class PlainAccess(ABC):
     lds_bytes: int
     lds: Range
     changes: list[int]
-    """How often memory has changed, shared by all gangs of a device."""
+    """How often memory has changed, shared by all groups of a device."""
     _lds_starts: dict[tuple[int, int], Array]
 
     @abstractmethod

@@ -1,18 +1,33 @@
-"""A kernel ready to run: its program as Python functions, compiled once."""
+"""A kernel ready to run: its function as a flat program, and that as Python functions, compiled once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import BlockArgument
 
 from tilewright.dialects.gpu.kernels import GPUFuncOp
+from tilewright.gpu.emulator import (
+    lower_affine,
+    lower_flow,
+    lower_lanes,
+    lower_llvm,
+    lower_memory,
+    lower_numbers,
+    lower_vectors,
+    lower_views,
+)
+from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided, whole_memref
 from tilewright.gpu.emulator.order import arrange
 from tilewright.gpu.emulator.program import Block, Instruction, Program
 from tilewright.gpu.emulator.spins import Spin, find_spins
-from tilewright.gpu.emulator.translate import translate
 from tilewright.gpu.emulator.uniformity import find_uniform
-from tilewright.gpu.emulator.values import Register, Unsupported
+from tilewright.gpu.emulator.values import I64, Operand, Register, Space, Unsupported, index, kind_of
 from tilewright.gpu.emulator.write import Writer
 from tilewright.ir.diagnostics import fail
 
@@ -40,8 +55,8 @@ class Plan:
 
 
 def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
-    """Compile a kernel; `careful` code leaves every access to the gang's access model."""
-    program = translate(kernel, wave_size)
+    """Compile a kernel; `careful` code leaves every access to the group's access model."""
+    program = _translate(kernel, wave_size)
     arrange(program, careful)
     find_uniform(program)
     spins = find_spins(program)
@@ -71,3 +86,76 @@ def _keep_for_reports(program: Program, spins: dict[Block, Spin]) -> None:
             for operand in (*instruction.ins, *instruction.outs):
                 if isinstance(operand, Register):
                     program.kept.add(operand)
+
+
+@cache
+def _handlers() -> Mapping[str, Handler]:
+    """All operations that the emulator runs, by name."""
+    modules = (
+        *(lower_numbers, lower_memory, lower_views, lower_llvm, lower_lanes, lower_flow, lower_affine),
+        lower_vectors,
+    )
+    return {name: handler for module in modules for name, handler in module.HANDLERS.items()}
+
+
+def _translate(kernel: GPUFuncOp, wave_size: int) -> Program:
+    """The program of a kernel for waves of that size."""
+    b = Builder(_handlers(), wave_size)
+    arguments = list[Register | None]()
+    inputs = len(kernel.function_type.inputs)
+    for number, argument in enumerate(kernel.body.blocks[0].args[:inputs]):
+        arguments += _parameter(b, kernel, argument, argument.name_hint or f"arg{number}")
+    for argument in kernel.workgroup_buffers:
+        type = cast(MemRefType, argument.type)
+        made = b.shared_buffer(kind_of(type.element_type), _elements(kernel, type), argument.name_hint)
+        b[argument] = whole_memref(type, made.pointer, Space.LDS)
+    for argument in kernel.private_buffers:
+        type = cast(MemRefType, argument.type)
+        elements = _elements(kernel, type)
+        pointer = b.private_buffer(kind_of(type.element_type), elements, kernel.location, argument.name_hint)
+        b[argument] = whole_memref(type, pointer, Space.PRIVATE)
+    values = [b.values[argument] for argument in kernel.body.blocks[0].args]
+    entry = b.block
+    lower_flow.lower_region(b, kernel.body, values, lower_flow.leave_kernel(b))
+    return Program(
+        kernel.symbol,
+        kernel.location,
+        entry,
+        b.registers,
+        arguments,
+        b.inputs,
+        b.private,
+        b.lds_bytes,
+        b.lds_names,
+    )
+
+
+def _parameter(b: Builder, kernel: GPUFuncOp, argument: BlockArgument, name: str) -> list[Register | None]:
+    """Registers for the flattened parameters of an argument."""
+    type = argument.type
+    try:
+        if not isinstance(type, MemRefType):
+            register = b.register(kind_of(type), name)
+            b[argument] = register
+            return [register]
+        buffer = cast(MemRefType, type)
+        form = strided(buffer)
+    except Unsupported as error:
+        fail(kernel, f"argument {name} of kernel @{kernel.symbol} cannot be passed to the emulator: {error}")
+    parts, registers = list[Operand](), list[Register | None]()
+    for known in (None, form.offset, *buffer.get_shape(), *form.strides):
+        if known is None or known == DYNAMIC_INDEX:
+            made = b.register(I64, name)
+            parts.append(made)
+            registers.append(made)
+        else:
+            parts.append(index(known))
+            registers.append(None)
+    b[argument] = memref_of_parts(buffer, parts)
+    return [None, *registers]
+
+
+def _elements(kernel: GPUFuncOp, type: MemRefType) -> int:
+    if not type.has_static_shape():
+        fail(kernel, f"a buffer of kernel @{kernel.symbol} has type {type}, whose size is not known")
+    return prod(type.get_shape())

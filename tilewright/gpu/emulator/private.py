@@ -17,7 +17,7 @@ Outside = Callable[[Any, Any, int, int], NoReturn]
 
 
 class Private:
-    """Elements of all lanes of a gang."""
+    """Elements of all lanes of a group."""
 
     def __init__(self, dtype: np.dtype[Any], elements: int, lanes: int, outside: Outside):
         self.dtype, self.elements, self.lanes, self.outside = dtype, elements, lanes, outside

@@ -1,4 +1,4 @@
-"""Finds accesses that nothing orders: vector clocks of waves, and who last read and wrote each address.
+"""Finds accesses that nothing orders: vector clocks of waves, and which of them last read and wrote each address.
 
 Barriers order the waves of a block; an acquire that reads what a release wrote orders what came before the one before
 what comes after the other. Of two accesses to the same address, one of them a write and not both atomic, one must come
@@ -17,7 +17,7 @@ from tilewright.gpu.emulator.lower_memory import Order
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.gang import Gang
+    from tilewright.gpu.emulator.wave_group import WaveGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,36 +62,36 @@ class Races:
         self.seen: dict[int, Array] = {}
         """Per wave: what relaxed reads have found; a fence that acquires makes it count."""
 
-    def read(self, gang: Gang, addresses: Array, site: int, order: Order) -> None:
-        wave = int(gang.waves[0])
+    def read(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+        wave = int(group.waves[0])
         clock = self.clocks[wave]
         for address in np.unique(addresses).tolist():
             cell = self.cells.setdefault(address, Cell())
             write = cell.write
             if write is not None and self._unordered(write, wave, clock, order):
-                self._report(gang, address, addresses, site, "reads", write, "wrote")
+                self._report(group, address, addresses, site, "reads", write, "wrote")
             if not order.is_atomic or wave not in cell.reads:
                 cell.reads[wave] = Access(wave, int(clock[wave]), site, order.is_atomic)
             if order.is_atomic:
                 self._acquire(wave, address, order)
 
-    def write(self, gang: Gang, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
-        wave = int(gang.waves[0])
+    def write(self, group: WaveGroup, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
+        wave = int(group.waves[0])
         clock = self.clocks[wave]
         atomic = order.is_atomic or as_line
         for address in np.unique(addresses).tolist():
             cell = self.cells.setdefault(address, Cell())
             for other, verb in [(cell.write, "wrote"), *((read, "read") for read in cell.reads.values())]:
                 if other is not None and self._unordered(other, wave, clock, order, as_line):
-                    self._report(gang, address, addresses, site, "writes", other, verb)
+                    self._report(group, address, addresses, site, "writes", other, verb)
             cell.write = Access(wave, int(clock[wave]), site, atomic)
             cell.reads = {}
             if order.is_atomic:
                 self._release(wave, address, order)
 
-    def update(self, gang: Gang, addresses: Array, site: int, order: Order) -> None:
-        self.read(gang, addresses, site, order)
-        self.write(gang, addresses, site, order)
+    def update(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+        self.read(group, addresses, site, order)
+        self.write(group, addresses, site, order)
 
     def fence(self, wave: int, order: Order) -> None:
         if order.acquires and wave in self.seen:
@@ -134,16 +134,16 @@ class Races:
         self.released[address] = found if before is None else np.maximum(before, found)
 
     def _report(
-        self, gang: Gang, address: int, addresses: Array, site: int, verb: str, other: Access, did: str
+        self, group: WaveGroup, address: int, addresses: Array, site: int, verb: str, other: Access, did: str
     ) -> NoReturn:
         from tilewright.gpu.emulator.hangs import name_of
 
-        sites = gang.plan.sites
-        who, before = gang.team.who(int(gang.waves[0])), gang.team.who(other.wave)
-        same = other.wave // self.block_waves == int(gang.waves[0]) // self.block_waves
+        sites = group.plan.sites
+        who, before = group.block_group.who(int(group.waves[0])), group.block_group.who(other.wave)
+        same = other.wave // self.block_waves == int(group.waves[0]) // self.block_waves
         remedy = "a gpu.barrier between them orders" if same else "a release and an acquire of a flag order"
         raise Fault(
-            f"data race: {who} {verb} {name_of(gang, address)}",
+            f"data race: {who} {verb} {name_of(group, address)}",
             sites[site].where,
             [
                 (sites[other.site].where, f"{before} {did} it here, and nothing orders the two"),

@@ -1,4 +1,4 @@
-"""Loops that wait for others: those that end when memory says so. Whoever is in one lets others have a turn."""
+"""Loops that wait for others: those that end when memory says so. A wave in one lets others have a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of ranks: who may run, and what it means that nobody can get on."""
+"""Turns of ranks: which may run, and what it means that none can get on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Turns(Protocol):
     """Whether there are other ranks at all."""
 
     def pause(self, progress: bool, idle: bool) -> bool:
-        """Let others have a turn; whether any of them did something. Raises `Stuck` if nobody can.
+        """Let others have a turn; whether any of them did something. Raises `Stuck` if none can.
 
         `progress` says that this rank did something since the last time, `idle` that it cannot do more by itself.
         """
@@ -52,7 +52,7 @@ class Alone:
 
 
 SHORTEST_NAP_S, LONGEST_NAP_S = 0.0001, 0.005
-"""How long a rank sleeps that nobody can wake, the longer the more often it found nothing."""
+"""How long a rank sleeps that no other can wake, the longer the more often it found nothing."""
 
 
 class Free:

@@ -1,4 +1,4 @@
-"""Which registers hold one value for all lanes that are active together, and which lanes elsewhere still need.
+"""Registers that hold one value for all lanes that are active together, and which lanes elsewhere still need.
 
 All lanes of a loop are in the same iteration (see `order`), so what depends on the iteration alone is uniform inside of
 the loop. Where lanes part at a branch, what they bring to the blocks where they meet again differs; where they leave a

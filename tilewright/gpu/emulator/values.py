@@ -1,4 +1,4 @@
-"""What a kernel computes with: registers, constants, and memrefs and structs as parts of them.
+"""Values that a kernel computes with: registers, constants, and memrefs and structs as parts of them.
 
 A register holds one value per lane. It is *uniform* where all lanes that are active together have the same value; then
 one Python number stands for all of them. Vectors have their own dimensions first and lanes last.

@@ -1,4 +1,4 @@
-"""What generated code does with vectors: arrays with the vector's dimensions first and lanes last."""
+"""Vectors in generated code: arrays with the vector's dimensions first and lanes last."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Python code for the blocks of a program: one function per block, on NumPy arrays over lanes.
 
 A block's function gets the frame `f` (registers that live longer than a block), the mask `m` of active lanes (None for
-all), their number `n`, and the gang `g`. It returns the number of the next block, or what a parting of lanes needs.
+all), their number `n`, and the group `g`. It returns the number of the next block, or what a parting of lanes needs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from tilewright.gpu.emulator import arithmetic, vectors
 from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Program
 from tilewright.gpu.emulator.uniformity import definitions, is_uniform, uses
 from tilewright.gpu.emulator.values import Kind, Operand, Register
-from tilewright.gpu.emulator.write_lanes import LANES
+from tilewright.gpu.emulator.write_lanes import LANES, VECTORS
 from tilewright.gpu.emulator.write_memory import MEMORY
 from tilewright.gpu.emulator.write_numbers import NUMBERS
-from tilewright.gpu.emulator.write_vectors import VECTORS
 
 TURN = -1_000_000
 """Added to the number of the next block: others have a turn first."""

@@ -1,4 +1,4 @@
-"""What lanes of a wave do together, as calls; and vectors, which are short rows of numbers in every lane."""
+"""Operations that lanes of a wave do together, as calls; and vectors, which are short rows of numbers in every lane."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from tilewright.gpu.emulator.program import Instruction
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.write import Writer
-
-Write = Callable[["Writer", Instruction], None]
 
 
 def _shuffle(w: Writer, i: Instruction) -> None:
@@ -52,7 +50,47 @@ def _printf(w: Writer, i: Instruction) -> None:
     w.line(f"g.printf({i.extra['format']!r}, m, [{values}])")
 
 
-LANES: dict[str, Write] = {
+def _broadcast(w: Writer, i: Instruction) -> str:
+    kind = i.outs[0].kind
+    return f"vbroadcast({w.text(i.ins[0])}, {kind.shape}, {w.dtype(kind)})"
+
+
+def _number(w: Writer, i: Instruction, text: str) -> str:
+    """A result that is no vector; of a uniform vector it is a single number."""
+    return f"one({text})" if i.outs[0].uniform and not i.outs[0].kind.shape else text
+
+
+def _extract(w: Writer, i: Instruction) -> str:
+    return _number(w, i, f"vextract({w.text(i.ins[0])}, {i.extra['position']})")
+
+
+def _pick(w: Writer, i: Instruction) -> str:
+    lanes = "1" if i.outs[0].uniform else "g.lanes"
+    return _number(w, i, f"vpick({w.text(i.ins[0])}, {w.text(i.ins[1])}, {lanes})")
+
+
+def _insert(w: Writer, i: Instruction) -> str:
+    return f"vinsert({w.typed(i.ins[0])}, {w.text(i.ins[1])}, {i.extra['position']})"
+
+
+def _reshape(w: Writer, i: Instruction) -> str:
+    return f"vreshape({w.text(i.ins[0])}, {i.outs[0].kind.shape})"
+
+
+def _slice(w: Writer, i: Instruction) -> str:
+    return f"vslice({w.text(i.ins[0])}, {i.extra['starts']}, {i.extra['ends']})"
+
+
+def _gather(w: Writer, i: Instruction) -> str:
+    kind = i.outs[0].kind
+    return f"vgather([{', '.join(map(w.text, i.ins))}], {kind.shape}, {w.dtype(kind)})"
+
+
+def _reduce_vector(w: Writer, i: Instruction) -> str:
+    return _number(w, i, f"vreduce({w.text(i.ins[0])}, {i.extra['combine']!r})")
+
+
+LANES: dict[str, Callable[[Writer, Instruction], None]] = {
     "shuffle": _shuffle,
     "readlane": _read_lane,
     "ballot": _ballot,
@@ -61,3 +99,15 @@ LANES: dict[str, Write] = {
     "mbcnt": _mbcnt,
     "printf": _printf,
 }
+"""Instructions that write their results themselves."""
+VECTORS: dict[str, Callable[[Writer, Instruction], str]] = {
+    "vbroadcast": _broadcast,
+    "vextract": _extract,
+    "vpick": _pick,
+    "vinsert": _insert,
+    "vreshape": _reshape,
+    "vslice": _slice,
+    "vgather": _gather,
+    "vreduce": _reduce_vector,
+}
+"""Instructions as the expressions of their results."""

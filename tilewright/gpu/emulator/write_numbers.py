@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tilewright.dialects.arith.meaning import COMPARISONS, PREDICATES
 from tilewright.gpu.emulator.program import Instruction
 from tilewright.gpu.emulator.values import Constant, Kind, Operand
 
@@ -16,9 +17,20 @@ Write = Callable[["Writer", Instruction], str]
 
 _WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
-_ON_BITS = {"add": "^", "sub": "^", "mul": "&", **_BITWISE}
-_SIGNED = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
-_UNSIGNED = {"ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
+_ON_BITS = {
+    "add": "^",
+    "sub": "^",
+    "mul": "&",
+    **_BITWISE,
+    "maxu": "|",
+    "minu": "&",
+    "maxs": "&",
+    "mins": "|",  # with a sign, a bit that is set is -1
+    **dict.fromkeys(("divs", "divu", "floordivs", "ceildivs", "ceildivu"), "&"),  # the divisor is set
+    **dict.fromkeys(("rems", "remu", "shl", "shrs", "shru"), ">"),  # nothing remains; a shift is by 0
+}
+_COMPARISONS = dict(zip(PREDICATES, COMPARISONS, strict=True))
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOATS = {"fadd": "{} + {}", "fsub": "{} - {}", "fmul": "{} * {}", "fdiv": "{} / {}", "frem": "np.fmod({}, {})"}
 _EXTREMES = {"fmaximum": "maximum", "fminimum": "minimum", "fmaxnum": "fmax", "fminnum": "fmin"}
 _ORDERED = (
@@ -64,18 +76,24 @@ def signed_again(w: Writer, instruction: Instruction, text: str) -> str:
 
 
 def _arithmetic(w: Writer, i: Instruction) -> str:
+    if text := _on_bits(w, i):
+        return text
     a, b = map(w.text, i.ins)
-    kind = i.outs[0].kind
-    if kind.bits == 1:
-        return f"{a} {_ON_BITS[i.name]} {b}"
     text = f"{a} {(_WRAPPING | _BITWISE)[i.name]} {b}"
-    return text if w.makes_array(i) or i.name in _BITWISE else f"wrap{kind.bits}({text})"
+    return text if w.makes_array(i) or i.name in _BITWISE else f"wrap{i.outs[0].kind.bits}({text})"
+
+
+def _on_bits(w: Writer, i: Instruction) -> str | None:
+    """An operation on single bits, which NumPy has as truth values: no numbers that have a sign or can be divided."""
+    if i.outs[0].kind.bits > 1:
+        return None
+    a, b = map(w.text, i.ins)
+    return f"{a} {_ON_BITS[i.name]} {b}"
 
 
 def _division(w: Writer, i: Instruction) -> str:
     _check_division(w, i, signed=i.name != "modulo")
-    a, b = map(w.text, i.ins)
-    return f"{i.name}({a}, {b})"
+    return _on_bits(w, i) or f"{i.name}({', '.join(map(w.text, i.ins))})"
 
 
 def _check_division(w: Writer, i: Instruction, signed: bool) -> None:
@@ -87,14 +105,14 @@ def _check_division(w: Writer, i: Instruction, signed: bool) -> None:
 
 def _unsigned_division(w: Writer, i: Instruction) -> str:
     a, b = i.ins
-    if isinstance(b, Constant) and not b.kind.shape and b.value > 0 and b.value & (b.value - 1) == 0:
+    if isinstance(b, Constant) and not b.kind.shape and b.kind.bits > 1 and b.value > 0 and b.value.bit_count() == 1:
         if i.name == "remu":
             return f"{w.text(a)} & {b.value - 1}"
         if i.name == "divu":
             shift = b.value.bit_length() - 1
             return w.text(a) if shift == 0 else signed_again(w, i, f"{unsigned(w, a)} >> {shift}")
     _check_division(w, i, signed=False)
-    return signed_again(w, i, f"{i.name}({unsigned(w, a)}, {unsigned(w, b)})")
+    return _on_bits(w, i) or signed_again(w, i, f"{i.name}({unsigned(w, a)}, {unsigned(w, b)})")
 
 
 def _place(w: Writer, i: Instruction) -> str:
@@ -103,6 +121,8 @@ def _place(w: Writer, i: Instruction) -> str:
 
 def _shift(w: Writer, i: Instruction) -> str:
     a, b = i.ins
+    if text := _on_bits(w, i):
+        return text
     if not w.makes_array(i):
         value = unsigned(w, a) if i.name == "shru" else w.text(a)
         return f"{i.name}({value}, {unsigned(w, b)}, {i.outs[0].kind.bits})"
@@ -112,6 +132,8 @@ def _shift(w: Writer, i: Instruction) -> str:
 
 
 def _extreme(w: Writer, i: Instruction) -> str:
+    if text := _on_bits(w, i):
+        return text
     sides = [unsigned(w, x) if i.name.endswith("u") else w.text(x) for x in i.ins]
     name = i.name[:3]
     text = f"np.{name}imum({', '.join(sides)})" if w.makes_array(i) else f"{name}({', '.join(sides)})"
@@ -119,11 +141,11 @@ def _extreme(w: Writer, i: Instruction) -> str:
 
 
 def _compare(w: Writer, i: Instruction) -> str:
-    if i.name in _SIGNED:
-        a, b = map(w.text, i.ins)
-        return f"{a} {_SIGNED[i.name]} {b}"
-    a, b = (unsigned(w, x) for x in i.ins)
-    return f"{a} {_UNSIGNED[i.name]} {b}"
+    operator, signed = _COMPARISONS[i.name]
+    if signed and i.ins[0].kind.bits == 1:  # a bit that is set is -1
+        operator = _MIRRORED[operator]
+    a, b = (unsigned(w, x) if signed is False else w.text(x) for x in i.ins)
+    return f"{a} {operator} {b}"
 
 
 def _fcmp(w: Writer, i: Instruction) -> str:
@@ -221,7 +243,7 @@ NUMBERS: dict[str, Write] = {
     **dict.fromkeys(("divu", "remu", "ceildivu"), _unsigned_division),
     **dict.fromkeys(("shl", "shrs", "shru"), _shift),
     **dict.fromkeys(("mins", "maxs", "minu", "maxu"), _extreme),
-    **dict.fromkeys((*_SIGNED, *_UNSIGNED), _compare),
+    **dict.fromkeys(PREDICATES, _compare),
     **dict.fromkeys(_FLOATS, _float),
     **dict.fromkeys(_EXTREMES, _float_extreme),
     "place": _place,

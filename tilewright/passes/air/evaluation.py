@@ -1,4 +1,4 @@
-"""What integers a program computes, once some of them are known: the rank, a turn of a loop, a place in a herd."""
+"""Integers that a program computes, once some of them are known: the rank, a turn of a loop, a place in a herd."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects import arith
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.rewrite.folding.arith_integers import COMPUTE
-from tilewright.rewrite.folding.constants import int_width, mask, scalar_int, signed
-from tilewright.rewrite.folding.predicates import compare
-
-_WITH_SIGN = {"arith.extsi", "arith.index_cast", "arith.trunci"}
-_WITHOUT_SIGN = {"arith.extui", "arith.index_castui"}
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
+from tilewright.rewrite.folding.constants import int_width, scalar_int
+from tilewright.rewrite.integers import compute, integers, signed
 
 
 def outermost(value: SSAValue) -> SSAValue:
@@ -78,20 +75,18 @@ def _result(op: Operation, operands: Sequence[int]) -> int | None:
     width, result_width = int_width(op.operands[0].type), int_width(op.results[0].type)
     if width is None or result_width is None:
         return None
-    found = _bits(op, [operand & mask(width) for operand in operands], width)
-    return None if found is None else signed(found & mask(result_width), result_width)
+    found = _number(op, operands, width)
+    return None if found is None else signed(found, result_width)
 
 
-def _bits(op: Operation, operands: Sequence[int], width: int) -> int | None:
-    """The result, from operands as bits."""
-    if op.name in _WITH_SIGN:
-        return signed(operands[0], width)
-    if op.name in _WITHOUT_SIGN:
-        return operands[0]
+def _number(op: Operation, operands: Sequence[int], width: int) -> int | None:
+    """The result, which may have more bits than there is room for."""
     match op, operands:
         case arith.CmpiOp(), [left, right]:
-            return int(compare(op.predicate.value.data, left, right, width))
-        case _, [left, right] if op.name in COMPUTE:
-            return COMPUTE[op.name](left, right, width)
+            return integers(width).cmpi(op.predicate.value.data, left, right)
+        case _, [number] if op.name in RESIZES:
+            return integers(width).read(number, RESIZES[op.name])
+        case _, [left, right] if op.name in MEANING:
+            return compute(op.name, left, right, width)
         case _:
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
@@ -28,18 +27,25 @@ from tilewright.rewrite.folding.constants import (
     width_of,
     zero_attr,
 )
+from tilewright.rewrite.integers import compute
 
 
-def int_folder(compute: Callable[[int, int, int], int | None], *rules: Rule) -> Callable[[Operation], Folded]:
-    """A folder of `lhs op rhs` that tries `rules`, then computes. `compute` takes both operands as bits, and their
-    width; it gives None where the result is undefined.
-    """
+def _integer_folder(name: str, rules: Sequence[Rule]) -> Callable[[Operation], Folded]:
+    """A folder of `lhs op rhs` that tries `rules`, then computes."""
 
     def fold(op: Operation) -> Folded:
         width = width_of(op.operands[0].type)
-        return fold_binary(op, lambda a, b: compute(a, b, width) if width is not None else None)
+        if width is None:
+            return None
+        return fold_binary(op, lambda a, b: _computed(name, a, b, width))
 
     return folder_with(rules, fold)
+
+
+def _computed(name: str, a: int, b: int, width: int) -> int | None:
+    if name == "arith.ceildivsi" and not _folds_ceildivsi(a, b, width):
+        return None
+    return compute(name, a, b, width)
 
 
 def _lhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:
@@ -150,70 +156,9 @@ def _bounded(least: bool, is_signed: bool) -> Callable[[Operation, Attribute | N
     return rule
 
 
-def _div_unsigned(a: int, b: int, width: int) -> int | None:
-    return a // b if b else None
-
-
-def _div_signed(a: int, b: int, width: int) -> int | None:
-    x, y = signed(a, width), signed(b, width)
-    if y == 0:
-        return None
-    quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-    return quotient if fits_signed(quotient, width) else None
-
-
-def _ceildiv_unsigned(a: int, b: int, width: int) -> int | None:
-    quotient = -(-a // b) if b else None
-    return quotient if quotient is not None and quotient <= mask(width) else None
-
-
-def _ceildiv_signed(a: int, b: int, width: int) -> int | None:
-    """MLIR folds through positive numbers only, so not where the negative of an operand does not fit."""
-    x, y = signed(a, width), signed(b, width)
-    if y == 0:
-        return None
-    if x == 0:
-        return 0
-    if not all(fits_signed(n, width) for n in (-x if x < 0 else x, -y if y < 0 else y)):
-        return None
-    quotient = -(-x // y)
-    return quotient if fits_signed(quotient, width) else None
-
-
-def _floordiv_signed(a: int, b: int, width: int) -> int | None:
-    x, y = signed(a, width), signed(b, width)
-    if y == 0 or not fits_signed(x // y, width):
-        return None
-    return x // y
-
-
-def _rem_unsigned(a: int, b: int, width: int) -> int | None:
-    return a % b if b else None
-
-
-def _rem_signed(a: int, b: int, width: int) -> int | None:
-    x, y = signed(a, width), signed(b, width)
-    return int(math.copysign(1, x)) * (abs(x) % abs(y)) if y else None
-
-
-def _shift_left(a: int, b: int, width: int) -> int | None:
-    return a << b if b < width else None
-
-
-def _shift_right_unsigned(a: int, b: int, width: int) -> int | None:
-    return a >> b if b < width else None
-
-
-def _shift_right_signed(a: int, b: int, width: int) -> int | None:
-    return signed(a, width) >> b if b < width else None
-
-
-def _max_signed(a: int, b: int, width: int) -> int:
-    return max(signed(a, width), signed(b, width))
-
-
-def _min_signed(a: int, b: int, width: int) -> int:
-    return min(signed(a, width), signed(b, width))
+def _folds_ceildivsi(a: int, b: int, width: int) -> bool:
+    """MLIR's folder goes through positive numbers, so that it stops where the negative of an operand does not fit."""
+    return a == 0 or all(fits_signed(-signed(n, width), width) for n in (a, b))
 
 
 def _fold_addui_extended(op: arith.AddUIExtendedOp) -> Folded:
@@ -246,30 +191,6 @@ def _fold_multiply_extended(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -
     return (low, top) if low is not None and top is not None else None
 
 
-COMPUTE: dict[str, Callable[[int, int, int], int | None]] = {
-    "arith.addi": lambda a, b, _: a + b,
-    "arith.subi": lambda a, b, _: a - b,
-    "arith.muli": lambda a, b, _: a * b,
-    "arith.divui": _div_unsigned,
-    "arith.divsi": _div_signed,
-    "arith.ceildivui": _ceildiv_unsigned,
-    "arith.ceildivsi": _ceildiv_signed,
-    "arith.floordivsi": _floordiv_signed,
-    "arith.remui": _rem_unsigned,
-    "arith.remsi": _rem_signed,
-    "arith.andi": lambda a, b, _: a & b,
-    "arith.ori": lambda a, b, _: a | b,
-    "arith.xori": lambda a, b, _: a ^ b,
-    "arith.shli": _shift_left,
-    "arith.shrui": _shift_right_unsigned,
-    "arith.shrsi": _shift_right_signed,
-    "arith.maxsi": _max_signed,
-    "arith.maxui": lambda a, b, _: max(a, b),
-    "arith.minsi": _min_signed,
-    "arith.minui": lambda a, b, _: min(a, b),
-}
-"""What operations give, from both operands as bits and their width; None where that is undefined."""
-
 _RULES: dict[str, tuple[Rule, ...]] = {
     "arith.addi": (_lhs_if_zero, _undo_subtraction),
     "arith.subi": (_zero_if_same, _lhs_if_zero, _undo_addition),
@@ -294,7 +215,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
 }
 """What is tried before anything is computed."""
 FOLDERS: dict[str, Callable[[Any], Folded]] = {
-    **{name: int_folder(COMPUTE[name], *rules) for name, rules in _RULES.items()},
+    **{name: _integer_folder(name, rules) for name, rules in _RULES.items()},
     "arith.addui_extended": _fold_addui_extended,
     "arith.mulsi_extended": _fold_multiply_extended,
     "arith.mului_extended": _fold_multiply_extended,

@@ -27,6 +27,9 @@ from xdsl.traits import ConstantLike
 from tilewright.dialects._syntax import INDEX
 from tilewright.rewrite.effects import facts_of
 from tilewright.rewrite.folding.floats import round_to
+from tilewright.rewrite.integers import fits_signed as fits_signed
+from tilewright.rewrite.integers import mask as mask
+from tilewright.rewrite.integers import signed as signed
 
 INDEX_WIDTH = 64
 
@@ -98,18 +101,6 @@ def width_of(type: Attribute) -> int | None:
 def int_width(type: Attribute) -> int | None:
     """`width_of`, for integers and index alone."""
     return width_of(type) if element_type(type).__class__ in _SCALARS else None
-
-
-def mask(width: int) -> int:
-    return (1 << width) - 1
-
-
-def signed(bits: int, width: int) -> int:
-    return bits - (1 << width) if bits >> (width - 1) & 1 else bits
-
-
-def fits_signed(value: int, width: int) -> bool:
-    return -(1 << (width - 1)) <= value < 1 << (width - 1)
 
 
 def _splat(attribute: Attribute | None) -> Any:

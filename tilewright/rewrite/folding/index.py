@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
+from tilewright.dialects.arith.meaning import PREDICATES, SAME_IN_INDEX
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.folding.constants import (
     INDEX,
@@ -24,26 +25,28 @@ from tilewright.rewrite.folding.constants import (
     mask,
     signed,
 )
-from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, PREDICATES, SGE, SGT, SLT, UGT, ULT, compare
+from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, SGE, SGT, SLT, UGT, ULT, compare
+from tilewright.rewrite.integers import compute
 
-Compute: TypeAlias = Callable[[int, int, int], int | None]
+Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 NARROW_WIDTH = 32
 
 
-def _both_widths(compute: Compute, a: int, b: int) -> int | None:
+def _both_widths(name: str, a: int, b: int) -> int | None:
     """The 64-bit result, if its low half is the 32-bit result of the low halves."""
     narrow = mask(NARROW_WIDTH)
-    wide, small = compute(a, b, INDEX_WIDTH), compute(a & narrow, b & narrow, NARROW_WIDTH)
+    wide = compute(name, a, b, INDEX_WIDTH, overflow_wraps=True)
+    small = compute(name, a & narrow, b & narrow, NARROW_WIDTH, overflow_wraps=True)
     return wide if wide is not None and small is not None and (wide ^ small) & narrow == 0 else None
 
 
-def _folder(compute: Compute, rule: Callable[[Any, int], Folded] | None = None) -> Callable[[Operation], Folded]:
+def _folder(name: str, rule: Callable[[Any, int], Folded] | None = None) -> Callable[[Operation], Folded]:
     """Computes from constants, else tries `rule`, given the constant on the right."""
 
     def folder(op: Operation) -> Folded:
         a, b = (constant_bits(operand) for operand in op.operands)
-        result = _both_widths(compute, a, b) if a is not None and b is not None else None
+        result = _both_widths(name, a, b) if a is not None and b is not None else None
         if result is not None:
             return (int_attr(result, INDEX),)
         return rule(op, b) if rule is not None and b is not None else None
@@ -59,40 +62,6 @@ def _multiply_rule(op: Operation, rhs: int) -> Folded:
     if rhs == 1:
         return (op.operands[0],)
     return (int_attr(0, INDEX),) if rhs == 0 else None
-
-
-def _truncated(x: int, y: int) -> int:
-    """The quotient rounded toward zero."""
-    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-
-
-def _signed_division(rounded: Callable[[int, int], int]) -> Compute:
-    def compute(a: int, b: int, width: int) -> int | None:
-        return rounded(signed(a, width), signed(b, width)) & mask(width) if b else None
-
-    return compute
-
-
-def _unsigned_division(rounded: Callable[[int, int], int]) -> Compute:
-    return lambda a, b, _: rounded(a, b) if b else None
-
-
-def _shift(shifted: Callable[[int, int, int], int]) -> Compute:
-    """No target is narrower than 32 bits, so a shift by 32 or more is not the same on all."""
-    return lambda a, b, width: shifted(a, b, width) & mask(width) if b < NARROW_WIDTH else None
-
-
-def _wrapping(compute: Callable[[int, int], int]) -> Compute:
-    return lambda a, b, width: compute(a, b) & mask(width)
-
-
-def _choice(choose: Callable[[int, int], int], *, is_signed: bool) -> Compute:
-    def compute(a: int, b: int, width: int) -> int:
-        if not is_signed:
-            return choose(a, b)
-        return choose(signed(a, width), signed(b, width)) & mask(width)
-
-    return compute
 
 
 def _fold_cast(op: index.CastSOp | index.CastUOp) -> Folded:
@@ -195,27 +164,10 @@ def compare_operands(op: index.CmpOp, rewriter: PatternRewriter) -> None:
         return
 
 
+_RULES = {"add": _lhs_if_zero, "sub": _lhs_if_zero, "mul": _multiply_rule}
+
 FOLDERS: dict[str, Callable[[Any], Folded]] = {
-    "index.add": _folder(_wrapping(lambda a, b: a + b), _lhs_if_zero),
-    "index.sub": _folder(_wrapping(lambda a, b: a - b), _lhs_if_zero),
-    "index.mul": _folder(_wrapping(lambda a, b: a * b), _multiply_rule),
-    "index.and": _folder(lambda a, b, _: a & b),
-    "index.or": _folder(lambda a, b, _: a | b),
-    "index.xor": _folder(lambda a, b, _: a ^ b),
-    "index.divs": _folder(_signed_division(_truncated)),
-    "index.divu": _folder(_unsigned_division(lambda a, b: a // b)),
-    "index.ceildivs": _folder(_signed_division(lambda x, y: -(-x // y))),
-    "index.ceildivu": _folder(_unsigned_division(lambda a, b: -(-a // b))),
-    "index.floordivs": _folder(_signed_division(lambda x, y: x // y)),
-    "index.rems": _folder(_signed_division(lambda x, y: x - _truncated(x, y) * y)),
-    "index.remu": _folder(_unsigned_division(lambda a, b: a % b)),
-    "index.maxs": _folder(_choice(max, is_signed=True)),
-    "index.maxu": _folder(_choice(max, is_signed=False)),
-    "index.mins": _folder(_choice(min, is_signed=True)),
-    "index.minu": _folder(_choice(min, is_signed=False)),
-    "index.shl": _folder(_shift(lambda a, b, _: a << b)),
-    "index.shrs": _folder(_shift(lambda a, b, width: signed(a, width) >> b)),
-    "index.shru": _folder(_shift(lambda a, b, _: a >> b)),
+    **{f"index.{name}": _folder(same, _RULES.get(name)) for name, same in SAME_IN_INDEX.items()},
     "index.casts": _fold_cast,
     "index.castu": _fold_cast,
     "index.cmp": _fold_cmp,

@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from tilewright.rewrite.folding.constants import signed
+from collections.abc import Callable
+
+from tilewright.dialects.arith.meaning import FLOAT_COMPARISONS
+from tilewright.rewrite.integers import integers
 
 EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
-
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 SWAPPED = {EQ: EQ, NE: NE, SLT: SGT, SLE: SGE, SGT: SLT, SGE: SLE, ULT: UGT, ULE: UGE, UGT: ULT, UGE: ULE}
 INVERTED = {EQ: NE, NE: EQ, SLT: SGE, SLE: SGT, SGT: SLE, SGE: SLT, ULT: UGE, ULE: UGT, UGT: ULE, UGE: ULT}
 
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": float.__eq__,
+    "!=": float.__ne__,
+    "<": float.__lt__,
+    "<=": float.__le__,
+    ">": float.__gt__,
+    ">=": float.__ge__,
+}
+
 
 def compare(predicate: int, a: int, b: int, width: int) -> bool:
     """Compare bits as `arith.cmpi` does."""
-    if SLT <= predicate <= SGE:
-        a, b = signed(a, width), signed(b, width)
-    match predicate:
-        case 0:
-            return a == b
-        case 1:
-            return a != b
-        case 2 | 6:
-            return a < b
-        case 3 | 7:
-            return a <= b
-        case 4 | 8:
-            return a > b
-        case _:
-            return a >= b
+    return bool(integers(width).cmpi(predicate, a, b))
 
 
 def compare_floats(predicate: int, a: float, b: float) -> bool:
-    """Compare as `arith.cmpf` does: predicates 1 to 7 are false of NaN, 8 to 14 true."""
-    unordered = a != a or b != b
-    if predicate in (0, 15):
-        return predicate == 15
-    if predicate == 7:
-        return not unordered
-    if predicate == 14:
-        return unordered
-    if unordered:
-        return predicate > 7
-    match predicate % 7:
-        case 1:
-            return a == b
-        case 2:
-            return a > b
-        case 3:
-            return a >= b
-        case 4:
-            return a < b
-        case 5:
-            return a <= b
-        case _:
-            return a != b
+    """Compare as `arith.cmpf` does."""
+    if not 1 <= predicate <= len(FLOAT_COMPARISONS):
+        return predicate != 0
+    operator, ordered = FLOAT_COMPARISONS[predicate - 1]
+    if a != a or b != b:
+        return not ordered
+    # of numbers, all are ordered and none is not
+    return ordered if operator in ("ord", "uno") else _COMPARE[operator](a, b)

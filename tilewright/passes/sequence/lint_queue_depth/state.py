@@ -141,7 +141,7 @@ class KnownValues:
         compute = _KNOWN_BITS.get(type(value.owner)) if isinstance(value.owner, Operation) else None
         if compute is None or not isinstance(value.owner, Operation):
             return UNKNOWN
-        found = compute(*map(self.bits, value.owner.operands))
+        found = compute(*map(self.bits, value.owner.operands), width)
         return Bits(found.value & width, found.known & width)
 
     def sources(self, value: SSAValue) -> frozenset[SSAValue]:
@@ -162,24 +162,24 @@ def _bit_count(type: Attribute) -> int:
     return type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
 
 
-def _or(a: Bits, b: Bits) -> Bits:
+def _or(a: Bits, b: Bits, _: int) -> Bits:
     ones = a.value & a.known | b.value & b.known
     return Bits(ones, a.known & b.known | ones)
 
 
-def _and(a: Bits, b: Bits) -> Bits:
+def _and(a: Bits, b: Bits, _: int) -> Bits:
     zeros = a.known & ~a.value | b.known & ~b.value
     return Bits(a.value & b.value & a.known & b.known, a.known & b.known | zeros)
 
 
-def _shift_left(a: Bits, b: Bits) -> Bits:
+def _shift_left(a: Bits, b: Bits, width: int) -> Bits:
     # A shift by an unknown number: any bit may be anything.
-    if b.known == 0:
+    if b.known != width or b.value >= width.bit_length():  # by how much is not known, or more than is defined
         return UNKNOWN
     return Bits(a.value << b.value, a.known << b.value | (1 << b.value) - 1)
 
 
-def _same(a: Bits) -> Bits:
+def _same(a: Bits, _: int) -> Bits:
     return a
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.device import Size3
-from tilewright.gpu.emulator.gang import Gang
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.values import Register
+from tilewright.gpu.emulator.wave_group import WaveGroup
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Team:
+class BlockGroup:
     """Some consecutive blocks of a launch. A slot is a block's place among them."""
 
     def __init__(self, launch: Launch, first: int, count: int):
@@ -41,20 +41,20 @@ class Team:
         self.arrived = np.zeros(count, np.int64)
         self.alive = np.full(count, self.block_threads, np.int64)
         self.barrier_of: dict[int, LocationAttr] = {}
-        self.gangs: list[Gang] = []
+        self.groups: list[WaveGroup] = []
 
     def start(self, waves_each: int | None) -> None:
-        """Make gangs of so many waves, or one of all."""
+        """Make groups of so many waves, or one of all."""
         waves = np.arange(self.first * self.block_waves, (self.first + self.count) * self.block_waves)
         step = len(waves) if waves_each is None else waves_each
         for begin in range(0, len(waves), step):
-            gang = Gang(self, self.plan, waves[begin : begin + step])
-            gang.start()
-            self.add(gang)
+            group = WaveGroup(self, self.plan, waves[begin : begin + step])
+            group.start()
+            self.add(group)
 
-    def add(self, gang: Gang) -> None:
-        self.gangs.append(gang)
-        self.launch.add(gang)
+    def add(self, group: WaveGroup) -> None:
+        self.groups.append(group)
+        self.launch.add(group)
 
     def finish(self) -> None:
         if self.access is not None:
@@ -92,10 +92,10 @@ class Team:
         block = tuple(int(part) for part in _split(wave // self.block_waves, self.launch.grid))
         return f"{self.launch.rank_name}block {block}, wave {wave % self.block_waves}"
 
-    def thread(self, gang: Gang, mask: Array) -> str:
+    def thread(self, group: WaveGroup, mask: Array) -> str:
         """The first thread of a mask."""
         lane = int(mask.argmax()) if mask.any() else 0
-        wave = int(gang.waves[lane // self.wave_size])
+        wave = int(group.waves[lane // self.wave_size])
         number = wave % self.block_waves * self.wave_size + lane % self.wave_size
         thread = tuple(int(part) for part in _split(number, self.launch.block))
         block = tuple(int(part) for part in _split(wave // self.block_waves, self.launch.grid))
@@ -103,23 +103,23 @@ class Team:
 
     # Barriers
 
-    def count_barrier(self, gang: Gang) -> None:
-        self.launch.barriers += len(gang.waves)
+    def count_barrier(self, group: WaveGroup) -> None:
+        self.launch.barriers += len(group.waves)
 
-    def passed_barrier(self, gang: Gang) -> None:
-        """All threads of the blocks of a gang went through a barrier together."""
+    def passed_barrier(self, group: WaveGroup) -> None:
+        """All threads of the blocks of a group went through a barrier together."""
         if self.access is not None:
-            self.access.barrier(gang.waves)
+            self.access.barrier(group.waves)
 
-    def arrive(self, gang: Gang, mask: Array, where: LocationAttr) -> Array:
+    def arrive(self, group: WaveGroup, mask: Array, where: LocationAttr) -> Array:
         """Lanes come to a barrier; gives how often those of the blocks had opened before."""
         before = self.opened.copy()
-        counts = np.bincount(gang.slots[mask], minlength=self.count)
+        counts = np.bincount(group.slots[mask], minlength=self.count)
         for slot in np.flatnonzero(counts):
             other = self.barrier_of.setdefault(int(slot), where)
             if other != where:
                 raise Fault(
-                    f"{self.thread(gang, mask)} waits at this barrier while others of its block wait at another one",
+                    f"{self.thread(group, mask)} waits at this barrier while others of its block wait at another one",
                     where,
                     [
                         (other, "the others are here"),
@@ -141,26 +141,26 @@ class Team:
                     start = (self.first + int(slot)) * self.block_waves
                     self.access.barrier(np.arange(start, start + self.block_waves))
 
-    def left(self, gang: Gang, m: Any) -> None:
+    def left(self, group: WaveGroup, m: Any) -> None:
         """Lanes have ended; the barriers of their blocks no longer wait for them."""
-        counts = np.bincount(gang.slots if m is None else gang.slots[m], minlength=self.count)
+        counts = np.bincount(group.slots if m is None else group.slots[m], minlength=self.count)
         self.alive -= counts
         self._open(np.flatnonzero(counts))
 
     # Loops that wait
 
-    def took_turn(self, gang: Gang, latch: int) -> None:
-        """A gang has come round; notice if nothing happened since it was here last."""
+    def took_turn(self, group: WaveGroup, latch: int) -> None:
+        """A group has come round; notice if nothing happened since it was here last."""
         spin = self.plan.spins.get(latch)
         if spin is None:
-            gang.idle_since = -1
+            group.idle_since = -1
             return
-        carried = [gang.frame[register.number] for register in spin.carried]
+        carried = [group.frame[register.number] for register in spin.carried]
         now = self.changes[0]
-        again = gang.spinning_at == latch and gang.last_changes == now
-        gang.idle_since = now if again and _equal(carried, gang.carried) else -1
-        gang.passes = gang.passes + 1 if again else 0
-        gang.spinning_at, gang.carried, gang.last_changes = latch, carried, now
+        again = group.spinning_at == latch and group.last_changes == now
+        group.idle_since = now if again and _equal(carried, group.carried) else -1
+        group.passes = group.passes + 1 if again else 0
+        group.spinning_at, group.carried, group.last_changes = latch, carried, now
 
 
 def _split(number: Any, size: Size3) -> tuple[Any, Any, Any]:

@@ -1,7 +1,7 @@
 """Waves that run side by side in step, and what they know of themselves.
 
-Lanes of a gang that are in different blocks of the program wait until those behind have caught up (see `order`). Waves
-that would have to wait for waves in a loop that waits itself leave the gang and become one of their own.
+Lanes of a group that are in different blocks of the program wait until those behind have caught up (see `order`). Waves
+that would have to wait for waves in a loop that waits itself leave the group and become one of their own.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.team import Team
+    from tilewright.gpu.emulator.block_group import BlockGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Outcome(Enum):
-    """Why a gang stopped."""
+    """Why a group stopped."""
 
     DONE = "done"
     TURN = "turn"
@@ -44,48 +44,48 @@ class Held:
     opened: Array
 
 
-class Gang(PlainAccess, LaneOperations):
+class WaveGroup(PlainAccess, LaneOperations):
     """Some waves of a launch: registers, private memory, and where their lanes are."""
 
-    def __init__(self, team: Team, plan: Plan, waves: Array):
+    def __init__(self, block_group: BlockGroup, plan: Plan, waves: Array):
         """`waves` are numbers of waves in the launch, counted block by block."""
-        self.team, self.plan = team, plan
-        self.waves, self.wave_size = waves, team.wave_size
-        self.lanes = len(waves) * team.wave_size
-        self.memory, self.changes = team.memory, team.changes
-        self.access, self.counts = team.access, team.counts
-        self.slots = np.repeat(team.slot_of_wave(waves), team.wave_size)
-        self.lds, self.lds_bytes = team.lds, team.lds_bytes
+        self.block_group, self.plan = block_group, plan
+        self.waves, self.wave_size = waves, block_group.wave_size
+        self.lanes = len(waves) * block_group.wave_size
+        self.memory, self.changes = block_group.memory, block_group.changes
+        self.access, self.counts = block_group.access, block_group.counts
+        self.slots = np.repeat(block_group.slot_of_wave(waves), block_group.wave_size)
+        self.lds, self.lds_bytes = block_group.lds, block_group.lds_bytes
         self._lds_starts = {}
         self.frame: list[Any] = [None] * len(plan.program.registers)
         self.private: list[Private] = []
         self.pc, self.m, self.n = 0, None, self.lanes
         self.pending: dict[int, tuple[Array, int]] = {}
         self.held: list[Held] = []
-        self.whole = team.is_whole(waves)
+        self.whole = block_group.is_whole(waves)
         self.scattered = False
-        """Whether other lanes of these waves are in another gang."""
+        """Whether other lanes of these waves are in another group."""
         self.spinning_at: int | None = None
         self.idle_since = -1
-        """The count of changes when this gang last went round a loop that waits without any effect; or -1."""
+        """The count of changes when this group last went round a loop that waits without any effect; or -1."""
         self.last_changes = -1
         self.passes = 0
         """Rounds of a loop that waits since anyone last changed anything."""
         self.carried: list[Any] = []
 
     def start(self) -> None:
-        """Fill in what a gang begins with."""
-        program, team = self.plan.program, self.team
-        for register, value in team.arguments:
+        """Fill in what a group begins with."""
+        program, block_group = self.plan.program, self.block_group
+        for register, value in block_group.arguments:
             self.frame[register.number] = value
-        known = team.inputs(self.waves)
+        known = block_group.inputs(self.waves)
         for name, register in program.inputs.items():
             self.frame[register.number] = known[name]
         self.private = [
             Private(buffer.kind.dtype, buffer.elements, self.lanes, self.outside) for buffer in program.private
         ]
-        if team.partial:
-            there = known["thread_number"] < team.block_threads
+        if block_group.partial:
+            there = known["thread_number"] < block_group.block_threads
             self.m, self.n = there, int(np.count_nonzero(there))
             if self.n == self.lanes:
                 self.m = None
@@ -131,18 +131,18 @@ class Gang(PlainAccess, LaneOperations):
         return pc, None if count == self.lanes else mask, count
 
     def _special(self, way: int) -> Outcome | None:
-        """A turn for others, a barrier, or the end; None if the gang can go on."""
+        """A turn for others, a barrier, or the end; None if the group can go on."""
         if way <= EXIT:
-            self.team.left(self, self.m)
+            self.block_group.left(self, self.m)
             return self._go_on()
         if way < TURN:
             return self._at_barrier(way - BARRIER)
         latch, self.pc = self.pc, way - TURN
-        self.team.took_turn(self, latch)
+        self.block_group.took_turn(self, latch)
         if self.pending:
             there: Array = self.active(self.m).reshape(-1, self.wave_size)
             self._leave_behind(np.asarray(there.any(1)))
-            if self.pending and self.team.lanes_are_free and self.idle_since == self.changes[0]:
+            if self.pending and self.block_group.lanes_are_free and self.idle_since == self.changes[0]:
                 self._let_lanes_go()
             if self.pending:
                 self._park(self.pc, self.active(self.m), self.n)
@@ -162,13 +162,13 @@ class Gang(PlainAccess, LaneOperations):
             self._leave_behind(np.isin(self.slots.reshape(-1, self.wave_size)[:, 0], slots))
         end = self.plan.program.blocks[self.pc].end
         assert isinstance(end, Goto) and end.barrier is not None
-        self.team.count_barrier(self)
+        self.block_group.count_barrier(self)
         if self.whole and not self.pending and not self.held:
-            self.team.passed_barrier(self)
+            self.block_group.passed_barrier(self)
             self.pc = target
             return None
         mask = self.active(self.m)
-        opened = self.team.arrive(self, mask, end.barrier)
+        opened = self.block_group.arrive(self, mask, end.barrier)
         self.held.append(Held(target, mask, self.n, opened))
         return self._go_on() if self.pending else self._opened()
 
@@ -181,7 +181,7 @@ class Gang(PlainAccess, LaneOperations):
         """Take lanes back from barriers that have opened; whether there were any."""
         waiting = list[Held]()
         for held in self.held:
-            free = held.mask & (self.team.opened[self.slots] > held.opened[self.slots])
+            free = held.mask & (self.block_group.opened[self.slots] > held.opened[self.slots])
             count = int(np.count_nonzero(free))
             if count:
                 self._park(held.target, free, count)
@@ -198,12 +198,12 @@ class Gang(PlainAccess, LaneOperations):
     # Waves that leave
 
     def _leave_behind(self, stay: Array) -> None:
-        """Let waves that do not stay become a gang of their own."""
+        """Let waves that do not stay become a group of their own."""
         if stay.all():
             return
         other = self.part(~stay)
         other._take_first()
-        self.team.add(other)
+        self.block_group.add(other)
         kept = self.part(stay)
         pc, m = self.pc, self.m
         lanes = np.repeat(stay, self.wave_size)
@@ -214,15 +214,15 @@ class Gang(PlainAccess, LaneOperations):
             self.m = None
 
     def _let_lanes_go(self) -> None:
-        """Lanes that wait behind a loop for others of their waves go on without them, as a gang of their own."""
+        """Lanes that wait behind a loop for others of their waves go on without them, as a group of their own."""
         other = self.part(np.ones(len(self.waves), bool))
         other.held, self.pending = [], {}
         self.scattered = other.scattered = True
         self.whole = other.whole = False
         other._take_first()
-        self.team.add(other)
+        self.block_group.add(other)
 
-    def _become(self, other: Gang) -> None:
+    def _become(self, other: WaveGroup) -> None:
         names = "waves", "lanes", "slots", "frame", "private", "pending", "held", "whole", "scattered", "_lds_starts"
         for name in names:
             setattr(self, name, getattr(other, name))
@@ -235,9 +235,9 @@ class Gang(PlainAccess, LaneOperations):
         else:
             self.m, self.n = np.zeros(self.lanes, bool), 0
 
-    def part(self, chosen: Array) -> Gang:
+    def part(self, chosen: Array) -> WaveGroup:
         """Some of the waves, with what they have; where their active lanes are is for the caller to say."""
-        made = Gang(self.team, self.plan, self.waves[chosen])
+        made = WaveGroup(self.block_group, self.plan, self.waves[chosen])
         made.scattered = self.scattered
         made.whole = made.whole and not self.scattered
         lanes = np.repeat(chosen, self.wave_size)
@@ -261,7 +261,7 @@ class Gang(PlainAccess, LaneOperations):
 
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
         where = self.plan.sites[site].where
-        who = f"{self.team.who(self.waves[0])}: " if m is None else f"{self.team.thread(self, m)} "
+        who = f"{self.block_group.who(self.waves[0])}: " if m is None else f"{self.block_group.thread(self, m)} "
         raise Fault(f"{who}{text}", where, [(where, note) for note in notes])
 
     def outside(self, places: Any, m: Any, size: int | None, site: int) -> NoReturn:
@@ -275,7 +275,7 @@ class Gang(PlainAccess, LaneOperations):
             lane_mask[np.flatnonzero(m)[bad.reshape(-1, wrong.shape[-1]).any(0)]] = True
         name = self.plan.sites[site].name
         verb = {"load": "reads", "store": "writes"}.get(name, "updates")
-        who = self.team.thread(self, lane_mask if lane_mask is not None else self.active(m))
+        who = self.block_group.thread(self, lane_mask if lane_mask is not None else self.active(m))
         where = self.plan.sites[site].where
         raise Fault(
             f"{who} {verb} element {int(wrong[bad].flat[0])} of a buffer{'' if size is None else f' that has {size}'}",
@@ -286,8 +286,9 @@ class Gang(PlainAccess, LaneOperations):
     def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
         where = self.plan.sites[site].where
         note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
+        thread = self.block_group.thread(self, self.active(m))
         raise Fault(
-            f"{self.team.thread(self, self.active(m))} accesses address {int(address):#x}, which is not the device's",
+            f"{thread} accesses address {int(address):#x}, which is not the device's",
             where,
             [(where, note)],
         )

@@ -1,0 +1,308 @@
+"""Integer operations mean the same everywhere: at every width, in every system of numbers, and in MLIR."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from cpp_harness import COMPILERS, Native, call_all, compile_cpp, interpreted, read, run_cpp
+from cpp_programs import Program
+from emulated import in_kernel, lowered, run
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+
+from tilewright.dialects.arith.meaning import MEANING, PREDICATES
+from tilewright.dialects.func import FuncOp
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.native.ranges import Ranges
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
+from tilewright.passes.sequence.lint_queue_depth.state import KnownValues
+from tilewright.rewrite.integers import compute, integers, mask, signed
+
+WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+COMPARISONS = {f"arith.cmpi {name}": number for number, name in enumerate(PREDICATES)}
+MLIR_OPT = shutil.which("mlir-opt-22")
+PAIRS = 100
+"""As many as MLIR still prints one by one."""
+
+
+def pairs_of(type: str) -> list[tuple[int, int]]:
+    """The corners of a type with each other, then numbers at random."""
+    width, random = WIDTHS[type], Random(type)
+    lowest = -(1 << width - 1)
+    corners = sorted({signed(number, width) for number in (0, 1, -1, 3, 7, width - 1, lowest, ~lowest)})
+    drawn = (tuple(random.getrandbits(random.choice((width, width // 2 + 1))) for _ in "ab") for _ in range(PAIRS))
+    return [*product(corners, corners), *((signed(a, width), signed(b, width)) for a, b in drawn)][:PAIRS]
+
+
+def expected(name: str, type: str, a: int, b: int) -> int | None:
+    """The result with its sign, of Python's integers; None where there is none."""
+    width = WIDTHS[type]
+    if name in COMPARISONS:
+        return int(integers(width).cmpi(COMPARISONS[name], a, b))
+    found = compute(name, a, b, width)
+    return None if found is None else signed(found, width)
+
+
+def defined_pairs(name: str, type: str) -> list[tuple[int, int]]:
+    return [pair for pair in pairs_of(type) if expected(name, type, *pair) is not None]
+
+
+def is_folded(name: str, type: str, a: int, b: int) -> bool:
+    """Not where a result is undefined, nor where MLIR's folder would have to negate the smallest integer."""
+    lowest = -(1 << WIDTHS[type] - 1)
+    negates = name == "arith.ceildivsi" and a != 0 and lowest in (a, b)
+    return expected(name, type, a, b) is not None and not negates
+
+
+def kept_pairs(name: str, type: str) -> list[tuple[int, int]]:
+    """Those of which nothing is folded; dividing by one gives the dividend, whatever that is."""
+    one = signed(1, WIDTHS[type])
+    return [(a, b) for a, b in pairs_of(type) if b != one and not is_folded(name, type, a, b)]
+
+
+def listed(numbers: list[int], type: str) -> str:
+    texts = [str(bool(number)).lower() if type == "i1" else str(number) for number in numbers]
+    return f"dense<[{', '.join(texts)}]> : vector<{len(numbers)}x{type}>"
+
+
+def folding_module() -> str:
+    """A function for each operation at each width, on vectors; and one for each pair that must not be folded."""
+    functions = list[str]()
+    for (number, name), type in product(enumerate((*MEANING, *COMPARISONS)), WIDTHS):
+        result, dot = "i1" if name in COMPARISONS else type, "," if name in COMPARISONS else ""
+        folded = [pair for pair in pairs_of(type) if is_folded(name, type, *pair)]
+        a, b = ([pair[side] for pair in folded] for side in (0, 1))
+        vector = f"vector<{len(folded)}x"
+        functions.append(
+            f"""func.func @{type}_{number}() -> {vector}{result}> {{
+              %a = arith.constant {listed(a, type)}
+              %b = arith.constant {listed(b, type)}
+              %r = {name}{dot} %a, %b : {vector}{type}>
+              return %r : {vector}{result}>
+            }}"""
+        )
+        for place, (x, y) in enumerate(kept_pairs(name, type)):
+            functions.append(
+                f"func.func @stays_{type}_{number}_{place}() -> {type} {{ %a = arith.constant {x} : {type} "
+                f"%b = arith.constant {y} : {type} %r = {name} %a, %b : {type} return %r : {type} }}"
+            )
+    return "\n".join(functions)
+
+
+def folded_results(module: ModuleOp) -> dict[str, Any]:
+    """What functions return, by their names: numbers, or the name of the operation that computes it."""
+    found = dict[str, Any]()
+    for function in (op for op in module.body.ops if isinstance(op, FuncOp)):
+        made = function.body.block.last_op.operands[0].owner
+        value = made.properties.get("value")
+        is_list = isinstance(value, DenseIntOrFPElementsAttr)
+        found[function.sym_name.data] = [*value.get_values()] if is_list else made.name
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected_results() -> dict[str, Any]:
+    found = dict[str, Any]()
+    for (number, name), type in product(enumerate((*MEANING, *COMPARISONS)), WIDTHS):
+        folded = [pair for pair in pairs_of(type) if is_folded(name, type, *pair)]
+        width = 1 if name in COMPARISONS else WIDTHS[type]
+        numbers = [expected(name, type, *pair) & mask(width) for pair in folded]
+        found[f"{type}_{number}"] = numbers
+        for place in range(len(kept_pairs(name, type))):
+            found[f"stays_{type}_{number}_{place}"] = name
+    return found
+
+
+def unsigned_results(found: dict[str, Any]) -> dict[str, Any]:
+    """Readers differ in the sign of a single bit."""
+    widths = {name: WIDTHS[name.partition("_")[0]] for name in found if not name.startswith("stays")}
+    compares = len(MEANING)
+    for name, width in widths.items():
+        width = 1 if int(name.partition("_")[2]) >= compares else width
+        found[name] = [number & mask(width) for number in found[name]]
+    return found
+
+
+def test_folding(expected_results: dict[str, Any]) -> None:
+    assert unsigned_results(folded_results(lowered(folding_module(), "canonicalize"))) == expected_results
+
+
+@pytest.mark.skipif(MLIR_OPT is None, reason="no mlir-opt-22 here")
+def test_mlir(expected_results: dict[str, Any]) -> None:
+    command = [str(MLIR_OPT), "--canonicalize"]
+    ended = subprocess.run(command, input=folding_module(), capture_output=True, text=True, check=True)
+    module = parse_source(make_context(), ended.stdout, "folded.mlir")
+    assert unsigned_results(folded_results(module)) == expected_results
+
+
+def sequence(type: str) -> Program:
+    """A runtime sequence that computes everything from its two arguments and writes the words of the results."""
+    # C++ refuses all but these on single bits
+    names = list(MEANING)[:6] if type == "i1" else list(MEANING)
+    lines = list[str]()
+    for number, name in enumerate(names):
+        lines.append(f"%v{number} = {name} %a, %b : {type}")
+        lines += written(f"v{number}", type)
+    for number, name in enumerate(COMPARISONS):
+        lines += [f"%c{number} = {name}, %a, %b : {type}", *written(f"c{number}", "i1")]
+    body = "\n".join(lines)
+    text = f"""aie.device(npu2) {{ aie.runtime_sequence @{type}(%buffer: memref<4xi32>, %a: {type}, %b: {type}) {{
+      %register = arith.constant 64 : i32
+      %upper = arith.constant 32 : i64
+      {body}
+    }} }}"""
+    calls = [list(pair) for pair in pairs_of(type)]
+    return Program(text, type, [type, type], calls)
+
+
+def written(name: str, type: str) -> list[str]:
+    """Writes of a value's words, by way of conversions."""
+    match WIDTHS[type]:
+        case 64:
+            same = f"arith.ori %{name}, %{name} : i64"
+            wide = f"arith.index_cast %{name} : index to i64" if type == "index" else same
+            return [
+                f"%{name}w = {wide}",
+                f"%{name}h = arith.shrui %{name}w, %upper : i64",
+                *(f"%{name}{part}t = arith.trunci %{name}{part} : i64 to i32" for part in "wh"),
+                *(f"aiex.npu.write32(%register, %{name}{part}t) : i32, i32" for part in "wh"),
+            ]
+        case 32:
+            return [f"aiex.npu.write32(%register, %{name}) : i32, i32"]
+        case _:
+            extended = [f"%{name}{sign} = arith.ext{sign}i %{name} : {type} to i32" for sign in "su"]
+            return [*extended, *(f"aiex.npu.write32(%register, %{name}{sign}) : i32, i32" for sign in "su")]
+
+
+def words_of(number: int, type: str) -> list[int]:
+    width = WIDTHS[type]
+    if width == 64:
+        return [number & mask(32), number >> 32 & mask(32)]
+    return [number & mask(32)] if width == 32 else [signed(number, width) & mask(32), number & mask(width)]
+
+
+def written_values(words: list[int]) -> list[int]:
+    """The third of each six words: a write's value."""
+    header, write = 4, 6
+    return words[header + 4 :: write]
+
+
+@pytest.fixture(scope="module")
+def sequences() -> dict[str, tuple[Program, list[list[int]]]]:
+    """Programs, and the words that each call of them writes; 0 stands for what is undefined."""
+    found = dict[str, tuple[Program, list[list[int]]]]()
+    for type in WIDTHS:
+        names = list(MEANING)[:6] if type == "i1" else list(MEANING)
+        rows = list[list[int]]()
+        for a, b in pairs_of(type):
+            results = [(expected(name, type, a, b) or 0, type) for name in names]
+            results += [(expected(name, type, a, b) or 0, "i1") for name in COMPARISONS]
+            rows.append([word for result in results for word in words_of(*result)])
+        found[type] = sequence(type), rows
+    return found
+
+
+@pytest.mark.parametrize("type", WIDTHS)
+def test_interpreter_and_native_code(type: str, sequences: dict[str, tuple[Program, list[list[int]]]]) -> None:
+    program, rows = sequences[type]
+    module = read(program.text)
+    native = Native(module)
+    for values, row in zip(program.calls, rows, strict=True):
+        assert written_values(interpreted(module, values) or []) == row, values
+        assert written_values(native(values) or []) == row, values
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler here")
+def test_cpp(sequences: dict[str, tuple[Program, list[list[int]]]], tmp_path: Path) -> None:
+    styles, programs = list(StyleName), [program for program, _ in sequences.values()]
+    printed = iter(run_cpp(compile_cpp(COMPILERS[0], call_all(programs, styles), tmp_path)))
+    for type, (program, rows) in sequences.items():
+        for style, (values, row) in product(styles, zip(program.calls, rows, strict=True)):
+            assert written_values(next(printed) or []) == row, (type, style, values)
+
+
+NUMPY = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
+
+
+def lanes_body(names: list[str], type: str, place: str) -> str:
+    lines = list[str]()
+    for number, name in enumerate(names):
+        compares = name in COMPARISONS
+        lines.append(f"""%o{number} = arith.constant {number * PAIRS} : index
+          %p{number} = arith.addi %o{number}, {place} : index
+          %x{number} = memref.load %xs[%p{number}] : memref<?x{type}>
+          %y{number} = memref.load %ys[%p{number}] : memref<?x{type}>
+          %r{number} = {name}{"," if compares else ""} %x{number}, %y{number} : {type}
+          memref.store %r{number}, %{"bits" if compares else "out"}[%p{number}] : memref<?x{"i1" if compares else type}>
+        """)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["each lane its own", "one for all lanes"])
+@pytest.mark.parametrize("type", WIDTHS)
+def test_lanes(type: str, shared: bool) -> None:
+    names = [*MEANING, *COMPARISONS]
+    overflow = -(1 << WIDTHS[type] - 1), -1  # LLVM's remainder of these is undefined too, MLIR's is 0
+    table = [
+        [pair for pair in defined_pairs(name, type) if name != "arith.remsi" or pair != overflow] * PAIRS
+        for name in names
+    ]
+    table = [pairs[:PAIRS] for pairs in table]
+    flat = [pair for pairs in table for pair in pairs]
+    xs, ys = (np.array([pair[side] for pair in flat], NUMPY[type]) for side in (0, 1))
+    out, bits = np.zeros(len(flat), NUMPY[type]), np.zeros(len(flat), bool)
+    if shared:
+        body = f"""%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index %n = arith.constant {PAIRS} : index
+          scf.for %i = %c0 to %n step %c1 {{ {lanes_body(names, type, "%i")} }}"""
+    else:
+        body = f"%t = gpu.thread_id x {lanes_body(names, type, '%t')}"
+    arguments = f"%xs: memref<?x{type}>, %ys: memref<?x{type}>, %out: memref<?x{type}>, %bits: memref<?xi1>"
+    run(in_kernel(body, arguments), xs, ys, out, bits, block=(1 if shared else PAIRS,))
+    for number, (name, pairs) in enumerate(zip(names, table, strict=True)):
+        results = (bits if name in COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS].tolist()
+        width = 1 if name in COMPARISONS else WIDTHS[type]
+        wanted = [expected(name, type, *pair) & mask(width) for pair in pairs]
+        assert [int(result) & mask(width) for result in results] == wanted, name
+
+
+@pytest.mark.parametrize("type", WIDTHS)
+def test_ranges_and_known_bits(type: str) -> None:
+    """Less is known than the number itself; whatever is known holds of it."""
+    cases = [(name, *pair) for name in MEANING for pair in defined_pairs(name, type)[:64]]
+    lines = [
+        f"%a{n} = arith.constant {a} : {type} %b{n} = arith.constant {b} : {type} %r{n} = {name} %a{n}, %b{n} : {type}"
+        for n, (name, a, b) in enumerate(cases)
+    ]
+    module = parse_source(make_context(), "\n".join(lines), "numbers.mlir")
+    results = [op.results[0] for op in module.body.ops if op.name in MEANING]
+    ranges, values = Ranges(), KnownValues()
+    for case, result in zip(cases, results, strict=True):
+        number = expected(case[0], type, *case[1:])
+        found, bits = ranges.of(result), values.bits(result)
+        assert found is None or found.low <= number <= found.high, case
+        assert (number ^ bits.value) & bits.known == 0, case
+
+
+def test_a_shift_by_an_unknown_number_leaves_bits_unknown() -> None:
+    text = """func.func @f(%x: i32, %y: i32) {
+      %mask = arith.constant 12 : i32 %three = arith.constant 3 : i32
+      %number = arith.andi %x, %mask : i32
+      %count = arith.andi %y, %three : i32
+      %shifted = arith.shli %number, %count : i32
+      %fixed = arith.shli %number, %three : i32
+      %far = arith.shli %x, %mask : i32
+      return
+    }"""
+    module = parse_source(make_context(), text, "numbers.mlir")
+    shifted, fixed, far = (op.results[0] for op in module.walk() if op.name == "arith.shli")
+    values = KnownValues()
+    assert values.bits(shifted).known == 0
+    assert values.bits(fixed) == (0, mask(32) ^ 12 << 3)
+    assert values.bits(far) == (0, mask(12))

@@ -1,0 +1,200 @@
+"""The meaning of integer operations, written once over an abstract system of numbers.
+
+`Integers` is such a system: it says how it adds, divides, shifts and compares. `MEANING` has a row for each operation.
+The systems live with their users:
+
+    rewrite/integers.py                           Python integers: folding, evaluation, the interpreter
+    native/integers.py                            LLVM instructions
+    passes/cpp/convert_aiex_to_emitc/arith.py     C++ operators
+    native/ranges.py, lint_queue_depth/values.py  ranges and known bits; they know some of the operations only
+    gpu/emulator/write_numbers.py                 lanes, in NumPy; one instruction for each operation of `index`
+
+All of them agree where MLIR defines the result. Where it does not, they differ:
+
+                                  folding        interpreter   LLVM, C++   lanes
+    division by zero              stays          0             0           fault
+    quotient that does not fit    stays; `index` wraps it
+                                                 0             0           fault
+    shift by the width or more    stays          0             0           0, or the sign for shrsi
+    ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
+    smallest integer                             quotient      quotient    quotient
+
+MLIR's own folding of `index.ceildivs` gives the smallest integer's quotient the wrong sign; ours does not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeAlias, TypeVar
+
+V = TypeVar("V")
+
+PREDICATES: tuple[str, ...] = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+"""Of `arith.cmpi` and `index.cmp`, in the order of their numbers."""
+COMPARISONS: tuple[tuple[str, bool | None], ...] = (
+    *(("==", None), ("!=", None)),
+    *(("<", True), ("<=", True), (">", True), (">=", True)),
+    *(("<", False), ("<=", False), (">", False), (">=", False)),
+)
+"""The operator of each predicate, and whether it heeds the sign (None: makes no difference)."""
+FLOAT_COMPARISONS = (
+    *((operator, True) for operator in ("==", ">", ">=", "<", "<=", "!=", "ord")),
+    *((operator, False) for operator in ("==", ">", ">=", "<", "<=", "!=", "uno")),
+)
+"""`arith.cmpf`'s predicates 1 to 14: the operator, and whether a NaN makes it false; 0 is never true and 15 always."""
+RESIZES = {
+    "arith.trunci": False,
+    "arith.extui": False,
+    "arith.extsi": True,
+    "arith.index_cast": True,
+    "arith.index_castui": False,
+}
+"""Conversions between widths, and whether a number that becomes wider keeps its sign."""
+
+
+class Integers(ABC, Generic[V]):
+    """Integers that wrap around at their width; both operands have the same. A condition is a number of one bit."""
+
+    @abstractmethod
+    def constant(self, number: int, like: V) -> V:
+        """A number of the width that another has."""
+
+    @abstractmethod
+    def combine(self, operator: str, a: V, b: V) -> V:
+        """`+`, `-`, `*`, `&`, `|` or `^`, for which the sign makes no difference."""
+
+    @abstractmethod
+    def divide(self, operator: str, a: V, b: V, signed: bool) -> V:
+        """`/` towards zero, or `%`, with the sign of the dividend, where they are defined."""
+
+    @abstractmethod
+    def shift(self, operator: str, a: V, b: V, signed: bool) -> V:
+        """`<<` or `>>`, where they are defined."""
+
+    @abstractmethod
+    def compare(self, operator: str, a: V, b: V, signed: bool | None) -> V: ...
+
+    @abstractmethod
+    def select(self, condition: V, a: V, b: V) -> V: ...
+
+    @abstractmethod
+    def where_divisible(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
+        """`compute`, but not where the divisor is zero or the quotient does not fit: MLIR leaves that undefined."""
+
+    @abstractmethod
+    def where_shiftable(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
+        """`compute`, but not where the shift is by the width or more."""
+
+    def cmpi(self, predicate: int, a: V, b: V) -> V:
+        operator, signed = COMPARISONS[predicate]
+        return self.compare(operator, a, b, signed)
+
+    # What the rows below are made of, for systems that have a shorter way
+
+    def both(self, a: V, b: V) -> V:
+        return self.combine("&", a, b)
+
+    def differ(self, a: V, b: V) -> V:
+        return self.compare("!=", a, b, None)
+
+    def compare_signs(self, a: V, b: V, zero: V, same: bool) -> V:
+        """Whether two numbers have the same sign, or different ones."""
+        return self.compare(">=" if same else "<", self.combine("^", a, b), zero, True)
+
+    def step_if(self, condition: V, number: V, operator: str) -> V:
+        """The number after this one, or that before it, where a condition holds."""
+        return self.select(condition, self.combine(operator, number, self.constant(1, number)), number)
+
+    def extreme(self, operator: str, a: V, b: V, signed: bool) -> V:
+        return self.select(self.compare(operator, a, b, signed), a, b)
+
+
+Meaning: TypeAlias = Callable[[Integers[Any], Any, Any], Any]
+
+
+def _division(operator: str, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: n.divide(operator, a, b, signed))
+
+
+def _rounded_division(up: bool, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: _rounded(n, a, b, up, signed))
+
+
+def _rounded(n: Integers[V], a: V, b: V, up: bool, signed: bool) -> V:
+    """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
+    quotient, remainder = n.divide("/", a, b, signed), n.divide("%", a, b, signed)
+    zero = n.constant(0, remainder)
+    off = n.differ(remainder, zero)
+    if signed:
+        off = n.both(off, n.compare_signs(remainder, b, zero, same=up))
+    return n.step_if(off, quotient, "+" if up else "-")
+
+
+def _shift(operator: str, signed: bool) -> Meaning:
+    return lambda n, a, b: n.where_shiftable(a, b, signed, lambda a, b: n.shift(operator, a, b, signed))
+
+
+MEANING: dict[str, Meaning] = {
+    "arith.addi": lambda n, a, b: n.combine("+", a, b),
+    "arith.subi": lambda n, a, b: n.combine("-", a, b),
+    "arith.muli": lambda n, a, b: n.combine("*", a, b),
+    "arith.andi": lambda n, a, b: n.combine("&", a, b),
+    "arith.ori": lambda n, a, b: n.combine("|", a, b),
+    "arith.xori": lambda n, a, b: n.combine("^", a, b),
+    "arith.divsi": _division("/", signed=True),
+    "arith.divui": _division("/", signed=False),
+    "arith.remsi": _division("%", signed=True),
+    "arith.remui": _division("%", signed=False),
+    "arith.floordivsi": _rounded_division(up=False, signed=True),
+    "arith.ceildivsi": _rounded_division(up=True, signed=True),
+    "arith.ceildivui": _rounded_division(up=True, signed=False),
+    "arith.shli": _shift("<<", signed=False),
+    "arith.shrui": _shift(">>", signed=False),
+    "arith.shrsi": _shift(">>", signed=True),
+    "arith.maxsi": lambda n, a, b: n.extreme(">", a, b, signed=True),
+    "arith.minsi": lambda n, a, b: n.extreme("<", a, b, signed=True),
+    "arith.maxui": lambda n, a, b: n.extreme(">", a, b, signed=False),
+    "arith.minui": lambda n, a, b: n.extreme("<", a, b, signed=False),
+}
+"""What operations on two integers compute, in any system."""
+DIVISIONS = frozenset(name for name in MEANING if "div" in name or "rem" in name)
+
+SAME_IN_INDEX = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "mul": "arith.muli",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+    "divs": "arith.divsi",
+    "divu": "arith.divui",
+    "rems": "arith.remsi",
+    "remu": "arith.remui",
+    "ceildivs": "arith.ceildivsi",
+    "ceildivu": "arith.ceildivui",
+    "floordivs": "arith.floordivsi",
+    "shl": "arith.shli",
+    "shrs": "arith.shrsi",
+    "shru": "arith.shrui",
+    "maxs": "arith.maxsi",
+    "maxu": "arith.maxui",
+    "mins": "arith.minsi",
+    "minu": "arith.minui",
+}
+"""Operations of `index`, by their names there, and the same ones of `arith`."""
+SAME_IN_LLVM = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "mul": "arith.muli",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+    "sdiv": "arith.divsi",
+    "udiv": "arith.divui",
+    "srem": "arith.remsi",
+    "urem": "arith.remui",
+    "shl": "arith.shli",
+    "ashr": "arith.shrsi",
+    "lshr": "arith.shrui",
+}
