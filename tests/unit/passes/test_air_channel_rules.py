@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
+from tilewright.passes.air.air_gpu_channel_to_cacheline.evaluation import evaluate
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelLink, ChannelWorld
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
@@ -24,7 +25,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     Sample,
     find_rule,
 )
-from tilewright.passes.air.evaluation import evaluate
 from tilewright.rewrite.emitter import Emitter
 
 NOBODY = cast(ChannelEnd, None)

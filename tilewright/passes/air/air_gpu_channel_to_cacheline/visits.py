@@ -18,7 +18,7 @@ from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp
 from tilewright.dialects.gpu.ids import GlobalIdOp, LaneIdOp, ThreadIdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.limits import MOST_CHANNEL_VISITS
-from tilewright.passes.air.evaluation import evaluate, outermost, sources
+from tilewright.passes.air.air_gpu_channel_to_cacheline.evaluation import evaluate, outermost, sources
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.predicates import EQ, NE
 
