@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.codegen.cpp_expressions import (
@@ -25,7 +26,6 @@ from tilewright.codegen.cpp_text import (
     type_text,
 )
 from tilewright.dialects import func
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.dialects.emitc import calls, control, functions, globals, references, variables
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.types import LValueType, OpaqueAttr

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from tilewright.device import DeviceModel
@@ -120,9 +120,10 @@ class TxnEmitter:
         found = self._symbols.get(source.name_.root_reference.data)
         if not isinstance(found, memref.GlobalOp):
             fail_op(op, "Global symbol not found")
-        if not isinstance(found.initial_value, DenseIntOrFPElementsAttr):
+        words = cast("Attribute | None", found.initial_value)
+        if not isinstance(words, DenseIntOrFPElementsAttr):
             fail_op(op, "Global symbol has no initial value")
-        return [value & WORD_MASK for value in found.initial_value.get_values()]
+        return [cast(int, value) & WORD_MASK for value in words.get_values()]
 
 
 def _symbols_around(device: Operation) -> dict[str, Operation]:

@@ -104,7 +104,6 @@ def _extract(lowering: Lowering, op: Operation) -> None:
         lowering[op.result] = shuffled(builder, source, range(known, known + length))
         return
     lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
-    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
     type = cast(Attribute, op.result.type)
     lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(type)), lanes)
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from xdsl.dialects import builtin as xdsl_builtin
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation
 
@@ -30,7 +31,7 @@ def deferred_errors() -> list[Diagnostic]:
 class Module:
     """A program under construction."""
 
-    def __init__(self, op: ModuleOp | None = None):
+    def __init__(self, op: xdsl_builtin.ModuleOp | None = None):
         if op is None:
             op = ModuleOp([])
             op.location = user_location()
@@ -137,7 +138,7 @@ def verify_operation(op: Operation) -> None:
         raise CompileError(errors)
 
 
-def finished(module: Module | ModuleContext) -> ModuleOp:
+def finished(module: Module | ModuleContext) -> xdsl_builtin.ModuleOp:
     """The checked program, ready for the compiler."""
     module = module.module if isinstance(module, ModuleContext) else module
     module.verify()
