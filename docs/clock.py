@@ -17,8 +17,8 @@ import numpy.typing as npt
 import tilewright as tw
 from tilewright.device import Arch, DmaDirection, TileId
 from tilewright.device.timing import parameters, timing_of
-from tilewright.sim.parts import PartKind, roster_of
-from tilewright.sim.trace import Event, Rows
+from tilewright.sim.parts import PartKind, part_ids_of
+from tilewright.sim.trace import Rows, TraceEvent
 
 PAGE = Path(__file__).parent / "clock.md"
 WORDS = 1024, 2048, 4096, 8192, 16384
@@ -90,12 +90,12 @@ def run(text: str) -> tuple[int, Rows]:
 
 def channel(direction: DmaDirection) -> int:
     """The number of the first channel of shim tile (0, 0) in traces of the npu1 devices that are used here."""
-    return roster_of(tw.compile(through_mem_tile([BLOCK])).device().model.name).number(
+    return part_ids_of(tw.compile(through_mem_tile([BLOCK])).device().model.name).number(
         PartKind.CHANNEL, TileId(0, 0), (direction, 0)
     )
 
 
-def spans(rows: Rows, part: int, begin: Event, end: Event) -> Array:
+def spans(rows: Rows, part: int, begin: TraceEvent, end: TraceEvent) -> Array:
     """Begin and end of each span of a part."""
     mine = rows[rows[:, 2] == part]
     return np.stack([mine[mine[:, 1] == event][:, 0] for event in (begin, end)], axis=1).astype(np.int32)
@@ -107,9 +107,9 @@ def transfer_rows() -> Iterator[str]:
     yield "|---:|---:|---:|---:|---:|---:|---:|"
     for words in WORDS:
         _, rows = run(through_mem_tile([words]))
-        read = _span(rows, DmaDirection.MM2S, Event.TASK)
+        read = _span(rows, DmaDirection.MM2S, TraceEvent.TASK)
         _, rows = run(from_mem_tile([words]))
-        write = _span(rows, DmaDirection.S2MM, Event.TASK)
+        write = _span(rows, DmaDirection.S2MM, TraceEvent.TASK)
         wanted = 747 + 1.05 * words, 171 + 1.00 * words
         cells = [_against(got, want) for got, want in zip((read, write), wanted, strict=True)]
         yield f"| {words:,} | {' | '.join(cells)} |"
@@ -119,8 +119,8 @@ def _against(got: int, wanted: float) -> str:
     return f"{got:,} | {wanted:,.0f} | {100 * (got - wanted) / wanted:+.1f} %"
 
 
-def _span(rows: Rows, direction: DmaDirection, begin: Event) -> int:
-    ((start, end),) = spans(rows, channel(direction), begin, Event.TASK_END).tolist()
+def _span(rows: Rows, direction: DmaDirection, begin: TraceEvent) -> int:
+    ((start, end),) = spans(rows, channel(direction), begin, TraceEvent.TASK_END).tolist()
     return end - start
 
 
@@ -136,7 +136,7 @@ def figure_rows() -> Iterator[str]:
 def pipelined_gap() -> float:
     """From the end of a transfer, whose token is waited for, to the start of the next on the same channel."""
     _, rows = run(from_mem_tile([BLOCK] * 8))
-    tasks = spans(rows, channel(DmaDirection.S2MM), Event.TASK, Event.TASK_END)
+    tasks = spans(rows, channel(DmaDirection.S2MM), TraceEvent.TASK, TraceEvent.TASK_END)
     return float(np.median(tasks[1:, 0] - tasks[:-1, 1]))
 
 
@@ -144,14 +144,14 @@ def bandwidth(device: str, columns: int, arch: Arch) -> float:
     """GB/s between host memory and all columns at once, both ways together."""
     words = 16 * BLOCK
     cycles, rows = run(through_mem_tile([words], columns, device))
-    moving = rows[np.isin(rows[:, 1], [Event.FLOW])][:, 0]
+    moving = rows[np.isin(rows[:, 1], [TraceEvent.FLOW])][:, 0]
     return 2 * 4 * words * columns / (cycles - int(moving.min())) * timing_of(arch).clock_hz / 1e9
 
 
 def operation_cost() -> float:
     """Cycles from one operation of the controller to the next."""
     _, rows = run(through_mem_tile([BLOCK]))
-    return float(np.median(np.diff(rows[rows[:, 1] == Event.OPERATION][:, 0])))
+    return float(np.median(np.diff(rows[rows[:, 1] == TraceEvent.OPERATION][:, 0])))
 
 
 FIGURES: list[tuple[str, Callable[[], float], float, str]] = [

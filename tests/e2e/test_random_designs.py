@@ -16,7 +16,13 @@ from random_designs import RandomDesign, random_designs
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.bd import BD_LAYOUTS
-from tilewright.device.dma_registers import ChannelRegister, DescriptorWord, DmaChannel, Role, dma_register
+from tilewright.device.dma_registers import (
+    ChannelId,
+    ChannelRegister,
+    ChannelRegisterRole,
+    DescriptorWord,
+    dma_register,
+)
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
@@ -51,7 +57,7 @@ class Lowered:
         run_pipeline(ctx, module, pipeline_of(ROUTING))
         self.model: DeviceModel = self.device.model
         self.bds: dict[tuple[TileId, int], Fields] = {}
-        self.tasks: dict[DmaChannel, Fields] = {}
+        self.tasks: dict[ChannelId, Fields] = {}
         self._read(self.device)
 
     def _read(self, device: DeviceOp) -> None:
@@ -60,7 +66,7 @@ class Lowered:
             match dma_register(self.model, address):
                 case DescriptorWord(tile, bd, word):
                     words[tile, bd][word] = value
-                case ChannelRegister(channel, Role.QUEUE):
+                case ChannelRegister(channel, ChannelRegisterRole.QUEUE):
                     assert channel not in self.tasks, f"{channel} is started twice"
                     self.tasks[channel] = self.model.registers(*channel.tile).queue.decode([value])
                 case _:
@@ -68,7 +74,7 @@ class Lowered:
         for (tile, bd), parts in words.items():
             self.bds[tile, bd] = BD_LAYOUTS[self.model.tile_type(*tile)].decode([parts[n] for n in sorted(parts)])
 
-    def ring(self, channel: DmaChannel) -> list[int]:
+    def ring(self, channel: ChannelId) -> list[int]:
         """The descriptors that a channel goes through, once around."""
         found, at = list[int](), self.tasks[channel]["start_bd_id"]
         while at not in found:
@@ -141,7 +147,7 @@ def check_buffers(lowered: Lowered) -> None:
 
 def check_descriptors(lowered: Lowered) -> None:
     """Every channel goes round valid descriptors that it can reach and that it shares with no other channel."""
-    owners = dict[tuple[TileId, int], DmaChannel]()
+    owners = dict[tuple[TileId, int], ChannelId]()
     for channel in lowered.tasks:
         for bd in lowered.ring(channel):
             assert lowered.model.is_bd_channel_accessible(*channel.tile, bd, channel.number)
@@ -156,12 +162,12 @@ def check_conservation(lowered: Lowered, design: RandomDesign) -> None:
         if WireBundle.DMA not in (source.port.bundle, dest.port.bundle):
             continue
         elements = {f.words for f in design.fifos if f.producer == source.tile and dest.tile in f.consumers}
-        sent = lengths(lowered, DmaChannel(source.tile, DmaDirection.MM2S, source.port.channel))
-        received = lengths(lowered, DmaChannel(dest.tile, DmaDirection.S2MM, dest.port.channel))
+        sent = lengths(lowered, ChannelId(source.tile, DmaDirection.MM2S, source.port.channel))
+        received = lengths(lowered, ChannelId(dest.tile, DmaDirection.S2MM, dest.port.channel))
         assert any(_moves(sent, words) and _moves(received, words) for words in elements), (request, sent, received)
 
 
-def lengths(lowered: Lowered, channel: DmaChannel) -> list[int] | None:
+def lengths(lowered: Lowered, channel: ChannelId) -> list[int] | None:
     """Words that each descriptor of a channel moves; None for a channel that the sequence drives."""
     if channel not in lowered.tasks:
         return None

@@ -56,7 +56,7 @@ class RandomStream:
         while True:
             place = self.random.choice(self.tiles)
             roles = register_roles(self.model.name, self.model.tile_type(*place))
-            found = [offset for offset, it in roles.items() if it.role is role]
+            found = [offset for offset, it in roles.items() if it.effect is role]
             if found:
                 return place, self.model.tile_address(*place, self.random.choice(found))
 

@@ -79,7 +79,16 @@ def test_they_cross_a_pool_of_processes():
 
 INTERNAL = {"Uncuttable", "NoRoom", "Unreachable", "Congested", "NoSelect", "Bottleneck", "Undecided", "NotCompilable"}
 INTERNAL |= {"Untranslatable", "Stop", "Unsupported", "Stuck", "Exited", "RankLost", "Refused", "Unrecognised"}
-INTERNAL |= {"NotInNumPy", "TooManyPieces", "_NotOurs", "SyntaxFault", "VerifyError", "Interrupted", "_Undecided"}
+INTERNAL |= {
+    "NotInNumPy",
+    "TooManyPieces",
+    "_NotOurs",
+    "SyntaxFault",
+    "VerifyError",
+    "Interrupted",
+    "_Undecided",
+    "UndefinedResult",
+}
 """What is caught before it reaches a user, or is somebody else's kind."""
 
 

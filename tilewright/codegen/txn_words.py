@@ -120,10 +120,10 @@ class TxnEmitter:
         found = self._symbols.get(source.name_.root_reference.data)
         if not isinstance(found, memref.GlobalOp):
             fail_op(op, "Global symbol not found")
-        words = cast("Attribute | None", found.initial_value)
+        words: Attribute | None = found.initial_value
         if not isinstance(words, DenseIntOrFPElementsAttr):
             fail_op(op, "Global symbol has no initial value")
-        return [cast(int, value) & WORD_MASK for value in words.get_values()]
+        return [int(value) & WORD_MASK for value in words.get_values()]
 
 
 def _symbols_around(device: Operation) -> dict[str, Operation]:

@@ -94,7 +94,7 @@ def _extract(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.ExtractOp)
     builder, source = lowering.builder, lowering[op.vector]
     start, length = _position(lowering, op, vector_type(op.vector))
-    known, type = number_of(start), op.result.type
+    known = number_of(start)
     if not isinstance(op.result.type, VectorType):
         lowering[op.result] = builder.extract_element(
             source, builder.trunc(start, I32) if known is None else _i32(known)
@@ -104,8 +104,7 @@ def _extract(lowering: Lowering, op: Operation) -> None:
         lowering[op.result] = shuffled(builder, source, range(known, known + length))
         return
     lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
-    type = cast(Attribute, op.result.type)
-    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(type)), lanes)
+    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.results[0].type)), lanes)
 
 
 def _i32(number: int) -> ir.Constant:

@@ -223,7 +223,7 @@ def _memory(definition: Operation, port: CorePort) -> npt.NDArray[np.uint8]:
     type = definition.type
     assert isinstance(type, MemRefType)
     memory = np.zeros((element_count(type) or 0) * element_bytes(type), np.uint8)
-    initial = cast("Attribute | None", definition.initial_value)
+    initial: Attribute | None = definition.initial_value
     if isinstance(initial, DenseIntOrFPElementsAttr):
         memory.view(_dtype(definition, type))[:] = initial.get_values()
     return memory

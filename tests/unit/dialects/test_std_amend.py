@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from xdsl.dialects import arith as xdsl_arith
+from xdsl.dialects import memref as xdsl_memref
+from xdsl.dialects import scf as xdsl_scf
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, UnitAttr, f32, i32
 from xdsl.ir import Block, Region
 
 import tilewright
 from tilewright.dialects import arith, func, memref, scf
-from tilewright.dialects import arith as xdsl_arith
-from tilewright.dialects import memref as xdsl_memref
-from tilewright.dialects import scf as xdsl_scf
 from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import dialect_table, make_context
 from tilewright.ir.parser import parse_source
