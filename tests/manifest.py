@@ -101,7 +101,7 @@ def plain(data: bytes, root: str, folder: str) -> bytes:
         text = data.decode()
     except UnicodeDecodeError:
         return data
-    for place, name in ((root, "ROOT"), (folder, "FOLDER"), (product(), "PRODUCT")):
+    for place, name in ((product(), "PRODUCT"), (root, "ROOT"), (folder, "FOLDER")):
         text = text.replace(place, name)
     return TIMES.sub(r"\1\2\3T", text).encode()
 

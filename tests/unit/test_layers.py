@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,23 @@ def _unit(name: str) -> str:
     """The file or folder of an area that a module belongs to."""
     parts = name.split(".")
     return ".".join(parts[:4]) if parts[1:2] == ["passes"] else name
+
+
+LAYOUT = (PRODUCT.parent / "docs" / "layout.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (`[^|]*) \|[^|]*\| ([^|]*) \|$", re.MULTILINE)
+
+
+def test_the_layout_names_what_there_is() -> None:
+    """Every folder in the table of docs/layout.md, and every name to begin at that is a path, is there."""
+    rows = ROW.findall(LAYOUT)
+    folders = {name for cell, _ in rows for name in re.findall(r"`([^`]+)`", cell)}
+    assert folders and not [name for name in sorted(folders) if not (PRODUCT / name).exists()]
+    covered = {name.split("/")[0].removesuffix(".py") for name in folders}
+    assert {room(module.name).split(".")[0] for module in FOUND} - {"__main__", "tilewright"} <= covered
+    for name in (name for _, cell in rows for name in re.findall(r"`([a-z_]+(?:\.\w+)+)`", cell)):
+        module, _, attribute = f"tilewright.{name}".rpartition(".")
+        found = f"tilewright.{name}" in KNOWN or hasattr(import_module(module), attribute)
+        assert found, name
 
 
 def test_filecheck_inputs_lie_where_their_passes_do() -> None:
