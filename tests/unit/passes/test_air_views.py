@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tilewright.dialects.air.channels import ChannelPutOp
@@ -94,8 +94,20 @@ def moved(put: ChannelPutOp, buffer: View) -> list[int]:
     return [int(np.dot(np.add(offsets, place), lists[2])) for place in np.ndindex(*lists[1])]
 
 
+LEFT_OUT = [
+    "%v1 = memref.transpose %v0 (d0, d1, d2) -> (d1, d2, d0)"
+    " : memref<1x2x2xi32> to memref<2x2x1xi32, strided<[2, 1, 4], offset: 0>>",
+    "%v2 = memref.subview %v1[1, 0, 0] [1, 2, 1] [1, 1, 1]"
+    " : memref<2x2x1xi32, strided<[2, 1, 4], offset: 0>> to memref<2x1xi32, strided<[1, 4], offset: 2>>",
+    "%v3 = memref.subview %v2[1, 0] [1, 1] [1, 1]"
+    " : memref<2x1xi32, strided<[1, 4], offset: 2>> to memref<1xi32, strided<[4], offset: 3>>",
+]
+"""Two dimensions have one element; the one that is left out is not the one at which the view begins at 0."""
+
+
 @settings(max_examples=200, deadline=None)
 @given(views())
+@example((View([1, 2, 2], [4, 2, 1]), View([1], [4], 3, LEFT_OUT)))
 def test_the_same_elements_are_moved(drawn: tuple[View, View]):
     buffer, view = drawn
     text = f"""air.channel @c []

@@ -7,16 +7,15 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineSymExpr
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tilewright.dialects import affine
-from tilewright.dialects import memref as xdsl_memref
+from tilewright.dialects import affine, memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.memref import TransposeOp
-from tilewright.dialects.memref.types import is_ranked
+from tilewright.dialects.memref.types import is_ranked, kept_dimensions
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.strided_views import Mixed, known_int, mixed_lists
 
@@ -63,19 +62,21 @@ def compose_views(access: Access, rewriter: PatternRewriter) -> Access | None:
     root, origins = _start(chain[0])
     for op in chain:
         step = _STEPS.get(op.name)
+        if origins is not None:
+            origins = _without_left_out(origins, op.operands[0])
         if origins is None or step is None:
             return None
-        origins = step(op, _of_rank(origins, op.operands[0].type), rewriter)
+        origins = step(op, origins, rewriter)
     sink = chain[-1].results[0].type
     if origins is None or not isinstance(sink, MemRefType):
         return None
     return _rebuilt(access, root, origins, cast(MemRefType, sink), rewriter)
 
 
-def _chain(memref: SSAValue) -> list[Operation]:
-    """The views between a buffer and `memref`, outermost last."""
+def _chain(viewed: SSAValue) -> list[Operation]:
+    """The views between a buffer and `viewed`, outermost last."""
     chain: list[Operation] = []
-    maker = memref.owner
+    maker = viewed.owner
     while isinstance(maker, Operation) and maker.name in VIEWS:
         chain.append(maker)
         maker = maker.operands[0].owner
@@ -92,22 +93,30 @@ def _start(first: Operation) -> tuple[SSAValue, Origins]:
     return root, None if form is None else [Origin(0, stride) for stride in form.strides]
 
 
-def _of_rank(origins: list[Origin], type: Attribute) -> list[Origin]:
-    """The origins without those of dimensions that a view has left out of its shape."""
-    if not isinstance(type, MemRefType):
+def _without_left_out(origins: list[Origin], view: SSAValue) -> Origins:
+    """The origins without those of dimensions that a subview has left out; None if it begins inside of one of them."""
+    maker = view.owner
+    if not isinstance(maker, memref.SubviewOp):
         return origins
-    surplus = len(origins) - type.get_num_dims()
-    if surplus <= 0:
+    type = cast(MemRefType, view.type)
+    if len(origins) == type.get_num_dims():
         return origins
-    left_out = [number for number, origin in enumerate(origins) if origin.is_single and origin.is_zero][:surplus]
-    return [origin for number, origin in enumerate(origins) if number not in left_out]
+    # Several dimensions may have one element. Which of them are gone is told by the strides of what is left.
+    source, result = strided_form(cast(MemRefType, maker.source.type)), strided_form(type)
+    if source is None or result is None:
+        return None
+    sizes = maker.static_sizes.get_values()
+    kept = kept_dimensions(sizes, source.strides, type.get_shape(), result.strides)
+    if kept is None or any(not origin.is_zero for number, origin in enumerate(origins) if number not in kept):
+        return None
+    return [origins[number] for number in kept]
 
 
 def _keep(op: Operation, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     return origins
 
 
-def _reinterpret(op: xdsl_memref.ReinterpretCastOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _reinterpret(op: memref.ReinterpretCastOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     """The one offset counts elements from the start of the buffer, so it belongs to the innermost dimension."""
     offsets, sizes, _ = mixed_lists(op)
     if not all(origin.is_zero for origin in origins):
@@ -115,7 +124,7 @@ def _reinterpret(op: xdsl_memref.ReinterpretCastOp, origins: list[Origin], rewri
     return [ZERO] * (len(sizes) - 1) + [Origin(offsets[0], 1)]
 
 
-def _subview(op: xdsl_memref.SubviewOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _subview(op: memref.SubviewOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     offsets, sizes, steps = mixed_lists(op)
     if len(offsets) != len(origins) or any(known_int(step) != 1 for step in steps):
         return None
@@ -130,7 +139,7 @@ def _transpose(op: TransposeOp, origins: list[Origin], rewriter: PatternRewriter
     return [origins[position] for position in order] if len(order) == len(origins) else None
 
 
-def _expand(op: xdsl_memref.ExpandShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _expand(op: memref.ExpandShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     """The elements of the innermost new dimension are those that were next to each other."""
     groups = _groups(op)
     if len(groups) != len(origins):
@@ -138,7 +147,7 @@ def _expand(op: xdsl_memref.ExpandShapeOp, origins: list[Origin], rewriter: Patt
     return [new for group, origin in zip(groups, origins, strict=True) for new in [*[ZERO] * (len(group) - 1), origin]]
 
 
-def _collapse(op: xdsl_memref.CollapseShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _collapse(op: memref.CollapseShapeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     groups, shape = _groups(op), cast(MemRefType, op.src.type).get_shape()
     if sum(map(len, groups)) != len(origins):
         return None
@@ -162,7 +171,7 @@ def _collapsed(origins: Sequence[Origin], sizes: Sequence[int]) -> Origin | None
     return None if number is None else Origin(number * factor, stride)
 
 
-def _groups(op: xdsl_memref.ExpandShapeOp | xdsl_memref.CollapseShapeOp) -> list[list[int]]:
+def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]]:
     return [[dim.value.data for dim in group] for group in cast(Any, op.reassociation)]
 
 
