@@ -100,6 +100,8 @@ class FastEngine(Engine):
         first = NONE
         while not until():
             code = self._go(first)
+            # It has had its turn: after words in blocks were put back, it must not have another one.
+            first = NONE
             # Words in blocks are known ahead of time: bring them back to the last cycle.
             if code == Exit.LATER:
                 self._end_cycle_by_words()

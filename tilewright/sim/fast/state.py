@@ -408,6 +408,8 @@ class FastState(SharedState):
     """The next word that leaves its stream."""
     node_base: Column
     """The first word that came into its stream when it became part of the tree."""
+    node_first: Column
+    """The first word that left its stream as part of the tree; those before it were moved one by one."""
     node_come: Column
     node_active: Column
     node_from: Column

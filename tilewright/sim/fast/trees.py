@@ -207,6 +207,7 @@ def adopt(s: FastState, tree: int) -> int:
     channel = s.tree_channel[tree]
     forget_times(s, root, FIRST)
     s.node_moved[root] = FIRST
+    s.node_first[root] = FIRST
     s.tree_active[tree] = 0
     s.tree_adopted[tree] = 1
     s.adopted += 1
@@ -232,6 +233,7 @@ def adopt_node(s: FastState, tree: int, node: int) -> int:
     s.node_base[node] = come
     moved = come - s.fifo_count[fifo]
     s.node_moved[node] = moved
+    s.node_first[node] = moved
     forget_times(s, node, moved)
     for word in range(moved, come):
         at = fifo * s.ring + ((s.fifo_head[fifo] + word - moved) & (s.ring - 1))
@@ -241,6 +243,7 @@ def adopt_node(s: FastState, tree: int, node: int) -> int:
     part = s.node_part[node]
     turn = s.part_due[part]
     if turn >= s.now:
+        # Not when the last word left, but what keeps the next one from leaving before the part's own turn.
         s.node_times[node * TIMES + ((moved - 1) & TIME_MASK)] = turn - 1
     if s.node_leaf[node] == NONE:
         unschedule(s, part)
@@ -269,10 +272,12 @@ def adopt_leaf(s: FastState, node: int, part: int, turn: int) -> int:
 def happened(s: FastState, node: int, part: int, acting: int) -> int:
     """How many words of those that will have left a node have done so, in the turn of the part that acts."""
     moved = s.node_moved[node]
-    time = time_of(s, node, moved - 1)
-    while time > s.now or (time == s.now and part >= acting):
-        moved -= 1
+    first = s.node_first[node]
+    while moved > first:
         time = time_of(s, node, moved - 1)
+        if time < s.now or (time == s.now and part < acting):
+            break
+        moved -= 1
     return moved
 
 
