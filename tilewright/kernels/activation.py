@@ -34,12 +34,14 @@ def _steps(count: int) -> Callable[..., int]:
 
 
 def exponential(x: Floats) -> Array:
+    # Infinities are results here, as on the core, not something to warn about.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return bf16(np.exp(x.astype(np.float64)))
 
 
 def _tanh(call: Call, x: Floats) -> Floats:
     """From a table it takes what is left of x in bf16."""
+    # AIE2 looks tanh up by the bits of a bf16, AIE2P has an instruction that takes f32.
     given = x if call.unit.native_functions else bf16_step(x)
     return bf16_step(np.tanh(given.astype(np.float64)))
 
@@ -102,6 +104,7 @@ def softmax(call: Call, source: Array, target: Array, count: int) -> None:
     x = f32(call.part(source, count))
     powers = exponential(x - x.max(initial=_LEAST) if call.unit.native_functions else x)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # One division, then products, as the source does: dividing each would round differently.
         share = bf16_step(np.float32(1) / lane_sum(f32(powers), call.unit.lanes))
         call.part(target, count)[:] = bf16(f32(powers) * share)
 
@@ -112,6 +115,7 @@ def lane_sum(values: Floats, lanes: int) -> np.float32:
     total = np.zeros(lanes, np.float32)
     for row in values[:whole].reshape(-1, lanes):
         total += row
+    # The order of the additions decides the last bits of an f32.
     while total.size > 1:
         total = total[: total.size // 2] + total[total.size // 2 :]
     return np.float32(sum(values[whole:], total[0]))
@@ -145,6 +149,7 @@ def _inverse_root(value: np.float32) -> np.float32:
 def layer_norm(call: Call, source: Array, target: Array, count: int) -> None:
     x, lanes = f32(call.part(source, count)), call.unit.lanes
     mean = lane_sum(x, lanes) / np.float32(count)
+    # Mean of squares minus square of the mean, as the bf16 source has it; the f32 one below subtracts first.
     variance = lane_sum(x * x, lanes) / np.float32(count) - mean * mean
     scale = bf16_step(_inverse_root(variance + _EPSILON))
     call.part(target, count)[:] = bf16(bf16_step(x - bf16_step(mean)) * scale)

@@ -58,12 +58,14 @@ class DeviceKernels(Mapping[str, Kernel]):
         declaration = self._declarations().get(name)
         if declaration is None:
             return None
+        # `print_` of the front end: no source could say what the text is.
         if isinstance(text := declaration.attributes.get(PRINTS), StringAttr):
             return _printer(text.data)
         try:
             if (from_source := source_kernel(Declaration.of(declaration))) is not None:
                 return from_source
         except KernelError as error:
+            # AMD's intrinsics do not compile here; the library's function of that name stands in for such a source.
             if not definitions(name):
                 return unusable_kernel(error)
         return bind(declaration, self._device) if definitions(name) else None
@@ -91,6 +93,7 @@ def check_kernels(own: Mapping[str, Kernel], module: ModuleOp) -> None:
     calls = [op for op in module.walk() if isinstance(op, CallOp)] if own else []
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)} if own else {}
     names = dict.fromkeys([*(call.callee.string_value() for call in calls), *functions])
+    # A function with a body is code of the core itself: a kernel of its name would never be called.
     known = [name for name in names if name not in functions or not functions[name].body.blocks]
     for name, kernel in own.items():
         if not callable(kernel):
@@ -106,6 +109,7 @@ def _refuse_calls(calls: Iterable[CallOp], functions: Mapping[str, FuncOp], reas
     for call in calls:
         name = call.callee.string_value()
         function, core = functions.get(name), parent_of_type(call, CoreOp)
+        # Only a call that will fail is shown: the misspelt kernel was most likely meant for it.
         is_there = function is not None and (function.body.blocks or _has_source(function))
         if core is not None and not is_there and not definitions(name):
             refuse_call(call, CoreProgram(core), (call, reason))
@@ -178,6 +182,7 @@ def _fitting(declaration: FuncOp) -> Definition:
     """The first definition with the declaration's types; where signs are missing, the first with its widths."""
     name, types = declaration.sym_name.data, list(declaration.function_type.inputs)
     found = definitions(name)
+    # An exact match anywhere in the list wins over one that only has the right widths.
     for accepts in (_same, _same_width):
         for definition in found:
             if len(types) == len(definition.parameters) and all(map(accepts, definition.parameters, types)):
@@ -247,6 +252,7 @@ def _compiled(source: str, name: str, flags: Sequence[str]) -> CKernel:
         raise KernelError(f"its source cannot be written: {error.strerror}") from error
     with folder:
         path = Path(folder.name) / "kernel.cc"
+        # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
         return CKernel(path, name, flags)
 
@@ -266,4 +272,5 @@ def _with_first_error(lines: Sequence[str]) -> str:
     found = next((number for number, line in enumerate(lines) if "error:" in line), None)
     if found is None:
         return "\n".join(lines[:SHOWN_LINES])
+    # The first line says which kernel and compiler; warnings between it and the error say nothing.
     return "\n".join([*lines[: min(found, 1)], *lines[found : found + SHOWN_LINES]])

@@ -45,6 +45,7 @@ def _weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int
     skipped = first * inputs * taps
     found = wide(call.part(weights, skipped + outputs * inputs * taps)[skipped:])
     grouped = found.reshape(outputs // _GROUP, inputs // _GROUP, taps, _GROUP, _GROUP)
+    # Groups of inputs, then inputs in a group, likewise outputs: both become one axis each.
     return grouped.transpose(2, 1, 3, 0, 4).reshape(taps, inputs, outputs)
 
 
@@ -56,6 +57,7 @@ def _store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str
 
 
 def pointwise_cost(call: Call, *arguments: Any) -> int:
+    # Width, inputs and outputs are the first scalars of every convolution, whatever memory stands before them.
     numbers = [argument for argument in arguments if not isinstance(argument, np.ndarray)]
     return cost.products(call, "i8", int(np.prod(numbers[:3], dtype=np.int64)))
 
@@ -88,6 +90,7 @@ def define_pointwise(
 
 define_pointwise("conv2dk1_i8", "i8", "ui8", _UP)
 define_pointwise("conv2dk1_ui8", "ui8", "ui8", _UP)
+# The same name twice: the declaration's output type chooses.
 define_pointwise("conv2dk1_i8", "i8", "i8", "symmetric_inf")
 
 
@@ -144,6 +147,7 @@ def _square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1)
     width = len(lines[0]) // stride
     total = np.zeros((width, taps.shape[-1]), np.int64)
     for row, line in enumerate(lines):
+        # `check` is the kernel's own word for which line of the picture this is.
         if (row, check) not in ((0, _TOP), (2, _BOTTOM)):
             padded = np.pad(line, ((1, 1), (0, 0)))
             shifts = [padded[tap : tap + width * stride : stride] for tap in range(taps.shape[1])]
@@ -166,6 +170,7 @@ def with_skip(rounding: str = _UP) -> Function:
 
     def function(call: Call, *arguments: Any) -> None:
         *sources, weights, output, skip, width, inputs, outputs, scale, skip_scale = arguments
+        # The C++ source saturates before it adds the skip, so a sum over 127 is lost even if the skip is negative.
         sums = _as_i8(_pointwise_sums(call, sources, weights, width, inputs, outputs), scale, rounding)
         _store_line(call, output, sums + _line_of(call, skip, width, outputs), skip_scale, rounding)
 
@@ -189,6 +194,7 @@ def _projected_skip(
 ) -> None:
     """What is added is a 1 x 1 convolution itself; its weights follow the others."""
     sums = _as_i8(_pointwise_sums(call, [first, second], weights, width, inputs, outputs), scale)
+    # The scale of the projection is its own: the two are brought to one unit before they are added.
     added = _pointwise_sums(call, [skip], weights[inputs * outputs :], width, skip_inputs, outputs)
     _store_line(call, output, sums + _as_i8(added, skip_conv_scale), skip_scale, _UP)
 
@@ -298,6 +304,7 @@ define(
 def _depthwise_taps(call: Call, weights: Array, _inputs: int, channels: int, *_: Any) -> Sums:
     """Each channel with weights of its own, which stand as (channels / 8, 3, 3, 8)."""
     taps = wide(call.part(weights, channels * _TAPS)).reshape(channels // 8, 3, 3, 8)
+    # As a dense convolution with zeros off the diagonal: slower, but the same sums as all others.
     return np.eye(channels, dtype=np.int64) * taps.transpose(1, 2, 0, 3).reshape(3, 3, 1, channels)
 
 

@@ -53,6 +53,7 @@ class Declaration:
     def macros(self) -> dict[str, str]:
         """`-DNAME=VALUE` as NAME: VALUE."""
         pairs = [flag.removeprefix("-D").partition("=") for flag in self.flags if flag.startswith("-D")]
+        # A macro without a value is 1, as compilers have it.
         return {name: value if equals else "1" for name, equals, value in pairs}
 
 

@@ -69,6 +69,7 @@ class Call:
 
     def part(self, array: Array, count: int) -> Array:
         """The first elements of a buffer, as many as the call asks for."""
+        # C++ would write past the buffer without a word: here that is an error of the call.
         if not 0 <= count <= array.size:
             raise KernelError(f"it is to work on {count} elements of a buffer that has {array.size}")
         return array[:count]

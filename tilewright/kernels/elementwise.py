@@ -83,12 +83,14 @@ def relu(call: Call, a: Array, c: Array) -> None:
 
 def _scale(call: Call, a: Array, c: Array, factor: Array, count: int) -> None:
     """The factor is cut to the elements' type, and so is the product."""
+    # The factor is an i32 in memory, whatever the elements are.
     by = wide(wrapped(wide(factor[:1]), a.dtype))
     call.part(c, count)[:] = wrapped(wide(call.part(a, count)) * by, c.dtype)
 
 
 def _vector_scale_cost(call: Call, a: Array, _c: Array, _factor: Array, count: int) -> int:
     size = count * a.itemsize
+    # A product of 32 bits takes two of 16.
     return max(cost.moves(call, size, size), cost.products(call, "i16", count * (a.itemsize // 2)))
 
 

@@ -41,6 +41,7 @@ class Dims(NamedTuple):
 
 def dims_of(a: int, b: int, c: int) -> Dims | None:
     """The dimensions that three matrices with so many elements have, if they fit together."""
+    # a = MK, b = KN, c = MN, so M^2 = ac / b and so on; the check below rejects what has no integer root.
     if not a * b * c or a * c % b or a * b % c or b * c % a:
         return None
     dims = Dims(isqrt(a * c // b), isqrt(a * b // c), isqrt(b * c // a))
@@ -68,6 +69,7 @@ def _check_blocks(call: Call, pair: tuple[str, str]) -> str | None:
 
 
 def blocks_of(call: Call, pair: tuple[str, str]) -> Blocks:
+    # Emulation changes the shape of the blocks, and so where elements stand, not only their precision.
     table = call.unit.emulated_blocks if EMULATED in call.macros else call.unit.blocks
     return table[pair]
 
@@ -122,8 +124,10 @@ def _define_vector(pair: tuple[str, str]) -> None:
         c_turned = "C_COL_MAJ" in call.macros
         left = unblocked(a, dims.m, dims.k, r, s)
         right = unblocked(b, dims.k, dims.n, s, t, "B_COL_MAJ" in call.macros)
+        # The older cores ignore the macro: only AIE2P has instructions for block floating point.
         if pair[0] == "bf16" and EMULATED in call.macros and call.unit.native_functions:
             left, right = rounded_blocks(left, 1), rounded_blocks(right, 0)
+        # An accumulator takes the s products of a block at once: f32 is rounded after each block, not each product.
         total = product_of(left, right, unblocked(c, dims.m, dims.n, r, t, c_turned), s)
         c[:] = blocked(total, r, t, c_turned)
 
@@ -175,6 +179,7 @@ def _check_transposed(call: Call) -> str | None:
     m, k = call.sizes[2], call.sizes[1]
     if found := _check_vector(call):
         return found
+    # The loop of the C++ source has no remainder.
     return None if m % 16 == 0 and k % 8 == 0 else f"has M, K of {m}, {k}, which have to be multiples of 16, 8"
 
 
@@ -234,6 +239,7 @@ def _define_cascade(pair: tuple[str, str]) -> None:
     def put_get(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
         total = product(call, a, b, c)
         for place in range(total.size):
+            # Number by number, as the source does: to wait for all of them first could deadlock a chain of cores.
             yield from get(core, total[place : place + 1])
             yield from core.put_cascade(_accumulators(total[place : place + 1])[0])
 

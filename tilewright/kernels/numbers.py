@@ -66,6 +66,7 @@ def rounded_blocks(matrix: Array, axis: int) -> npt.NDArray[np.float32]:
     """What is left of numbers that become `bfp16ebs8` in blocks along an axis: rounded to nearest even."""
     values = np.moveaxis(matrix.astype(np.float32), axis, -1)
     blocks = values.reshape(*values.shape[:-1], -1, BLOCK)
+    # Eight numbers share the exponent of the greatest of them.
     _, exponents = np.frexp(np.abs(blocks).max(axis=-1, keepdims=True))
     unit = np.ldexp(np.float32(1), exponents - _MANTISSA_BITS)
     limit = (1 << _MANTISSA_BITS) - 1

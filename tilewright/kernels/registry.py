@@ -17,6 +17,7 @@ _PREFIX = re.compile("v?[0-9a-f]{8,}_")
 def definitions(name: str) -> Sequence[Definition]:
     """The kernels of a name, which differ in types; with or without a digest before the name."""
     library = _loaded()
+    # The exact name first: a kernel of the library might itself begin like a digest.
     return library.get(name) or library.get(_PREFIX.sub("", name, count=1), ())
 
 

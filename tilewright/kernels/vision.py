@@ -73,6 +73,7 @@ def _channels(call: Call, rgba: Array, count: int) -> npt.NDArray[np.int64]:
 
 
 def _rgba2gray(call: Call, rgba: Array, gray: Array, count: int) -> None:
+    # Half of the unit, so that the shift rounds.
     total = _LUMA @ _channels(call, rgba, count) + (1 << 14)
     call.part(gray, count)[:] = wrapped(shifted(total, 15), gray.dtype)
 
@@ -86,6 +87,7 @@ def _hue_terms(colours: npt.NDArray[np.int64]) -> tuple[Array, Array, list[Array
     """The span of the colours, which of them is greatest, and what the hue comes from in that case."""
     red, green, blue = colours
     greatest = colours.max(axis=0)
+    # Where green and red are both greatest, the form with tables takes green.
     which = np.where(greatest == green, 1, np.where(greatest == red, 0, 2))
     return greatest - colours.min(axis=0), which, [green - blue, blue - red, red - green]
 
@@ -95,6 +97,7 @@ def _table_hue(call: Call, rgba: Array, hue: Array, count: int) -> None:
     colours = _channels(call, rgba, count)
     span, which, terms = _hue_terms(colours)
     inverse = 85 * 512 // np.maximum(span, 1)
+    # Ten and not nine bits: hue is halved, so that a circle of 510 fits into a byte. An odd start rounds.
     hues = [(term * inverse + (start << 9)) >> 10 for term, start in zip(terms, (1, 171, 341), strict=True)]
     call.part(hue, count)[:] = wrapped(np.where(span == 0, 0, np.choose(which, hues)), hue.dtype)
 
@@ -148,6 +151,7 @@ def _as(dtype: np.dtype[Any], *numbers: int) -> Array:
 
 
 def _threshold_line(call: Call, source: Array, target: Array, count: int, limit: int, greatest: int, kind: int) -> None:
+    # Scalars come in sixteen bits where the elements have eight: they are cut as the C++ call cuts them.
     low, high = _as(source.dtype, limit, greatest)
     call.part(target, count)[:] = _threshold(call.part(source, count), low, high, kind & 0xFF)
 
@@ -232,6 +236,7 @@ def _filter_cost(call: Call, *arguments: Any) -> int:
 )
 def filter2d(call: Call, first: Array, second: Array, third: Array, out: Array, count: int, kernel: Array) -> None:
     """The weights lose their lower eight bits; pixels at the ends of a line count twice."""
+    # The vector unit multiplies bytes: 12 bits behind the point become 4, which is the shift at the end.
     weights = wide(kernel).reshape(3, 3) >> 8
     total = np.zeros(count, np.int64)
     for row, line in zip(weights, (first, second, third), strict=True):

@@ -31,8 +31,10 @@ def bind_stream(runner: Runner, code: ControlCode, arguments: HostArrays) -> Loc
     """Put arguments, and buffers that come with the stream, into host memory; the program, with their addresses."""
     used = {patch.buffer: patch.argument for patch in code.patches}
     own = {name: buffer for name, buffer in code.buffers.items() if name in used}
+    # Below 0, where no argument can be.
     numbers = {name: -1 - place for place, name in enumerate(own)}
     contents = {number: (name, np.zeros(len(own[name].data), dtype=np.uint8)) for name, number in numbers.items()}
+    # Twice: places first, since buffers of the file have each other's addresses in them.
     placed = runner.bind({**arguments, **contents})
     addresses = {name: placed[number] for name, number in numbers.items()}
     for name, number in used.items():

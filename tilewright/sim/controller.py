@@ -18,16 +18,14 @@ from tilewright.device.register_names import name_address
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.host import FOLDED
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
 from tilewright.sim.scratchpad import Scratchpad, ScratchpadError, updated
 from tilewright.sim.switch import PortName
 from tilewright.sim.trace import TraceEvent
-from tilewright.txn.opcodes import Opcode, opcode_name
+from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, FOLDED_OFFSET, Opcode, opcode_name
 from tilewright.txn.stream import Operation, Stream
 
-FIRST_FOLDED = 5
 TOKEN_PORT = PortName(WireBundle.South, 0)
 """Where completion tokens leave a shim tile for the controller."""
 POLL_CYCLES = 64
@@ -90,16 +88,14 @@ class Controller:
         """Take the tokens that come out of the array; anew after a reset."""
         for tile in self.machine.shim_tiles():
             fifo = tile.switch.masters[TOKEN_PORT]
+            # With the first token: most shim tiles of a device never send one.
             fifo.begin_with(partial(self._listen, fifo, tile.place))
 
     def __str__(self) -> str:
         return "the controller"
 
     def _listen(self, fifo: Fifo, place: TileId) -> None:
-        name, part = (
-            f"tokens at tile ({place.column}, {place.row})",
-            self.machine.part_ids.number(PartKind.TOKENS, place),
-        )
+        name, part = f"tokens at tile {tuple(place)}", self.machine.part_ids.number(PartKind.TOKENS, place)
         self.machine.engine.start(name, self._collect(fifo), place, part)
 
     def _collect(self, fifo: Fifo) -> Process[None]:
@@ -123,6 +119,7 @@ class Controller:
         places = chain(locations, repeat(UNKNOWN_LOC))
         for number, (operation, self.location) in enumerate(zip(stream.operations, places, strict=False)):
             self.machine.trace.record(TraceEvent.OPERATION, 0, number, operation.opcode)
+            # Before it takes effect: an operation is fetched and decoded first.
             yield each
             yield from self._execute(operation)
             self.machine.trace.record(TraceEvent.OPERATION_END, 0, number)
@@ -141,6 +138,7 @@ class Controller:
         yield from ()
 
     def mask_write(self, op: Operation) -> Process[None]:
+        # Reads have effects of their own, as on the device: a lock request takes the lock.
         value = self.machine.read(op.address, self.location) & ~op.mask | op.value & op.mask
         self.machine.write(op.address, value, self.location)
         yield from ()
@@ -173,8 +171,9 @@ class Controller:
         if self.is_patched:
             return
         index, offset = op.argument_index, op.argument_offset
-        if index >= FIRST_FOLDED and offset >= FOLDED:
-            offset -= FOLDED
+        # Hosts add the translation to the later arguments only; one that did not is understood as well.
+        if index >= FIRST_FOLDED_ARGUMENT and offset >= FOLDED_OFFSET:
+            offset -= FOLDED_OFFSET
         buffer = self.machine.host.argument(index)
         if buffer is None:
             known = ", ".join(map(str, self.machine.host.arguments)) or "none"
@@ -201,6 +200,7 @@ class Controller:
             return
         # The streams that tokens come out of are new after this, so `listen` follows.
         self.machine.reset()
+        # Tokens that were sent and not taken stay counted: they are in the controller, not in the array.
         self.awaited.clear()
         self.listen()
         (stream, locations), at = load(), self.location

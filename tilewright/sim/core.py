@@ -60,6 +60,7 @@ class CoreProgram:
 
     @property
     def code(self) -> CoreCode:
+        # Two devices of one design may come to it at once, from two threads.
         with self._lock:
             if self._code is None:
                 self._code = CoreCode(self.op)
@@ -116,6 +117,7 @@ class Activation:
         self._handle: int | None = None
         self._calls: dict[SuspendPoint, KernelCall] = {}
         for number, memory in enumerate(self._memories):
+            # Addresses of this process: the memory stays where it is as long as the activation lives.
             _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
 
     @property
@@ -162,6 +164,7 @@ class Activation:
 
     def _read_header(self) -> int:
         code, self.cycles = _HEADER.unpack_from(self.context, CODE)
+        # Traps are numbered downwards from -1.
         if code < 0:
             raise self.trapped(code)
         return code
@@ -179,6 +182,7 @@ class Activation:
         number = code - FIRST_WAIT
         stop = self.code.stops[number]
         service = _SERVICES[type(stop.op)](self, stop)
+        # Acquires write rows of their own.
         if stop.lock is not None:
             yield from service
             return

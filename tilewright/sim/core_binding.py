@@ -51,6 +51,7 @@ class TileCorePort:
         if buffer.place is None or buffer.address is None:
             raise Fault("the buffer has no address", buffer, kind=FaultKind.CORE)
         start = buffer.address.value.data
+        # A view, not a copy: a core's writes are the tile's.
         return self.machine.tiles[buffer.place].memory[start : start + buffer.size_bytes]
 
     def acquire(self, lock: LockOp, amount: int, action: LockAction, location: LocationAttr) -> Process[None]:
@@ -98,6 +99,7 @@ class TileCorePort:
         outlet = self.tile.switch.slaves[PortName(WireBundle.Core, channel)]
         words = np.frombuffer(data, dtype=np.uint32).tolist()
         for word in words:
+            # Never the last: TLAST of a core's stream is another instruction, which no operation stands for.
             yield from outlet.pass_on(Beat(word, False), CoreAsker(self.tile.place, location))
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:

@@ -76,8 +76,10 @@ class CoreCode:
         self.buffers: Sequence[Operation] = builder.unit.buffers
         self.context_bytes = builder.exchange + builder.exchange_bytes
         provide_library()
+        # After the library is there: code that calls `exp` links against it.
         self._native = _compiled(builder.unit.module)
         pointer = ctypes.c_void_p
+        # PYFUNCTYPE keeps the GIL: a program is resumed thousands of times, for some microseconds each.
         self.start = ctypes.PYFUNCTYPE(pointer, pointer)(self._native.address("start"))
         self.resume_address = self._native.address("resume")
         self.resume = ctypes.PYFUNCTYPE(None, pointer)(self.resume_address)
@@ -117,7 +119,9 @@ class _Suspension:
             return True
         if isinstance(op, CallOp):
             callee = callee_of(op)
+            # A function without a body is a kernel, which Python calls, so the program has to stop for it.
             return callee.is_declaration or self(callee)
+        # Else Ctrl-C and `max_cycles` would come late.
         if self._work(op) > LONG_WORK:
             return True
         if any(goes_round(region) for region in op.regions if region.blocks):
@@ -146,6 +150,7 @@ class _Builder(Coroutine):
             Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension(), asks_for_signals=True)
         )
         self.stops: list[SuspendPoint] = []
+        # Slots first: what follows them in the context begins behind the last one.
         for buffer in _buffers_of(core, set()):
             self.unit.buffer_slot(buffer)
         self.exchange = HEADER_BYTES + SLOT_BYTES * len(self.unit.buffers)
@@ -174,6 +179,7 @@ class _Builder(Coroutine):
         types = [*(value.type for value in operands), *(value_type(type) for type in results)]
         slots = self._slots(types)
         for value, slot in zip(operands, slots, strict=False):
+            # Slots are of eight bytes, which is less than LLVM takes for granted for a vector.
             self.builder.store(value, self.in_context(slot), align=1)
         self.stops.append(SuspendPoint(op, tuple(slots), lock))
         self.wait()
@@ -183,6 +189,7 @@ class _Builder(Coroutine):
     def _slots(self, types: Sequence[ir.Type]) -> list[int]:
         """Places in the context for values of these types, one after the other."""
         sizes = [-(-_bits(type) // (8 * SLOT_BYTES)) * SLOT_BYTES for type in types]
+        # Stops share one place: a program is at one of them at a time.
         self.exchange_bytes = max(self.exchange_bytes, sum(sizes))
         return [self.exchange + sum(sizes[:number]) for number in range(len(sizes))]
 

@@ -61,6 +61,7 @@ class KernelCall:
         self.caller, self.op = caller, op
         self.kernel = _find_kernel(caller, op)
         _check_types(op)
+        # Readers take their slots in the order of the arguments; results have what is left.
         slots = iter(places)
         self._arguments = [_reader(caller, op, operand.type, slots) for operand in op.arguments]
         self._results = list(slots)
@@ -78,6 +79,7 @@ class KernelCall:
         """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
         arguments = [read() for read in self._arguments]
         if wants_core(self.kernel):
+            # Made for each call: the location is that of the call.
             arguments.insert(0, CallingCore(self.caller.port, self.op.location))
         # Once for a place in the program: signatures take longer than most kernels.
         if not self._is_checked:
@@ -171,6 +173,7 @@ class _Described:
     def view(self, dtype: np.dtype[Any], memory: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any]:
         """An array over the memory of its buffer, which it keeps; or, of no buffer, over memory of the program."""
         of_program = ctypes.c_uint8 * self.limit
+        # A buffer of the tile is kept alive by the view; memory that the program allocated is not Python's.
         whole = memory.data if memory is not None else memoryview(of_program.from_address(self.base))
         strides = [stride * self.element_bytes for stride in self.strides]
         return np.ndarray(self.sizes, dtype, whole, self.offset * self.element_bytes, strides)
@@ -204,6 +207,7 @@ class _ViewReader:
         rank = len(rest) // 2
         described = _Described(base, limit, offset, list(rest[:rank]), list(rest[rank:]), self.element_bytes)
         start, end = described.extent_bytes
+        # NumPy would make an array over memory that is none.
         if 0 not in described.sizes and (start < 0 or end > limit or min(described.sizes, default=1) < 0):
             text = f"{self.caller.core}: '{self.op.name}' passes bytes {start} up to {end} of a buffer that has {limit}"
             raise Fault(text, self.op, kind=FaultKind.OUTSIDE_MEMORY)
@@ -238,6 +242,7 @@ def put_number(data: bytearray, offset: int, type: Attribute, value: Any) -> Non
     """The inverse of `number_from`; integers wrap. `ArgumentError` shows a value that is nothing of the type."""
     shape = cast(VectorType, type).get_shape() if isinstance(type, VectorType) else ()
     dtype = dtype_of(cast(VectorType, type).element_type if isinstance(type, VectorType) else type)
+    # Wrapped first: NumPy refuses Python integers that do not fit into 64 bits.
     array = np.asarray(value & WRAP if isinstance(value, int) and dtype.kind in "iu" else value)
     if array.shape != shape and (shape or array.size != 1):
         raise ArgumentError(f"{shown(value)}, of shape {array.shape}")

@@ -123,10 +123,12 @@ def _base(fields: Mapping[str, int]) -> int:
     """Host addresses are in bytes, those inside tiles in words."""
     if "address" in fields:
         return fields["address"] * WORD_BYTES
+    # The lowest bits are not in the descriptor: host addresses are aligned to words.
     return (fields["address_high"] << 32 | fields["address_low"]) & ~(WORD_BYTES - 1)
 
 
 def _dimensions(fields: Mapping[str, int]) -> list[BdDimension]:
+    # d0 is the innermost, and the fields of a layout need not be in order.
     levels = sorted(name for name in fields if name.startswith("d") and name.endswith("_step"))
     return [
         BdDimension(

@@ -137,11 +137,7 @@ class Channel:
 
     def words_left(self, task: QueuedTask) -> int:
         """Words that a task has yet to move, as far as its descriptors tell: a run before the last is in its count."""
-        words, seen, at = 0, set[int](), task.start_bd
-        while at is not None and at not in seen:
-            seen.add(at)
-            descriptor = self.tile.descriptor(at)
-            words, at = words + descriptor.length, descriptor.next
+        words = sum(self.tile.descriptor(bd).length for bd in self.chain(task.start_bd))
         if task is not self.running:
             return task.runs * words
         begun = min(self.tile.descriptor(task.start_bd).iteration, task.runs - 1)
@@ -256,6 +252,7 @@ class Channel:
             yield from self.chain(task.start_bd)
 
     def chain(self, start: int) -> Iterator[int]:
+        """Descriptors from one on, each once: the last one may lead back to one before it."""
         seen = set[int]()
         at: int | None = start
         while at is not None and at not in seen:

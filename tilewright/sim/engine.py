@@ -121,6 +121,7 @@ class Actor:
         if self.wait is not None:
             self.wait.on.remove(self)
         self.wait = None
+        # A generator in the middle of its work releases what it holds.
         self.process.close()
 
 

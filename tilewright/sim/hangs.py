@@ -63,6 +63,7 @@ def _follow(graph: WaitGraph, first: Actor) -> Iterator[Note]:
         edge = edge_of(graph, chain[-1])
         if text := _link(chain[-1], edge, is_first=len(chain) == 1):
             yield asked_at(chain[-1]), text
+        # A cause has no wait of its own: the chain ends here.
         if isinstance(edge, Cause):
             yield edge.location, f"most likely cause: {edge.text}"
             return
@@ -184,4 +185,5 @@ def _is_idle(actor: Actor) -> bool:
     wait = actor.wait
     if wait is None or isinstance(wait.of, Channel):
         return True
+    # A stream asks in its own name, the collector of tokens in that of the controller: neither began anything.
     return isinstance(wait.of, Fifo) and not wait.of.is_full and isinstance(wait.by, Fifo | str)

@@ -18,8 +18,6 @@ Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 FIRST_ADDRESS = 0x1_0000_0000
-FOLDED = 0x8000_0000
-"""Added to the offset of arguments from the sixth on; the firmware's own translation begins there."""
 LONGEST_WORDS = 1 << 26
 """What goes round in little memory can be very long; more than this is refused whatever the policy says."""
 SPACING = 1 << 36
@@ -81,6 +79,7 @@ class HostMemory:
 
     def check_reach(self, descriptor: BufferDescriptor, asker: object) -> None:
         """What a transfer touches at most must be inside of a buffer; the addresses need not be made to see that."""
+        # At most: padding and short rows make it less, never more.
         start, end = descriptor.reach(descriptor.iteration)
         self._find(np.array([start, end - WORD_BYTES]), asker, "reaches")
         if descriptor.length > LONGEST_WORDS:
@@ -121,6 +120,7 @@ class HostMemory:
         low, high = int(addresses.min()), highest + WORD_BYTES
         if low == PAD:
             low = int(addresses[addresses != PAD].min())
+        # Half of the gap behind a buffer counts as its: a transfer that runs over its end is told by its name.
         buffer = next((b for b in self.buffers if b.address < high and low < b.end + SPACING // 2), None)
         if buffer is None:
             text = f"{asker} {verb} host address {low:#x}: {self._nearest(low)}"
@@ -168,6 +168,7 @@ class HostPort:
     """The way to host memory, which all shim channels share: bursts are served in the order that they are asked for."""
 
     def __init__(self, timing: Timing):
+        # Integers all the way: both models then round alike.
         self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
         self.free_at = 0
 

@@ -11,10 +11,9 @@ from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.bd import ShimBd
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.sim.descriptors import BufferDescriptor, read_descriptor
-from tilewright.sim.host import FOLDED
 from tilewright.sim.register_roles import RegisterEffect, register_roles
 from tilewright.txn.containers import ControlCode
-from tilewright.txn.opcodes import Opcode
+from tilewright.txn.opcodes import FOLDED_OFFSET, Opcode
 from tilewright.txn.stream import Indices, OpcodeGroup, Operation, Stream
 
 ADDRESS_BITS = 40
@@ -44,6 +43,7 @@ def host_uses(code: ControlCode, model: DeviceModel) -> dict[int, HostUse]:
     arguments = {patch.buffer: patch.argument for patch in code.patches}
     own = {name: number for number, name in enumerate(name for name in arguments if arguments[name] is None)}
     addresses = {
+        # Places of a shim descriptor's 48 bits: arguments below, buffers of the file itself above them.
         name: ((number if number is not None else 0x80 + own[name] % 0x40) + 1) << ADDRESS_BITS
         for name, number in arguments.items()
     }
@@ -87,6 +87,7 @@ class _Reader:
         """What has been pushed since a descriptor was written: pushing it again needs nothing more."""
 
     def uses(self, named: set[int]) -> dict[int, HostUse]:
+        # An address that goes somewhere else than into a pushed descriptor may be written through.
         written = self.written | named - self.pushed
         return {number: HostUse(self.needs.get(number, 0), number in written) for number in sorted(named)}
 
@@ -142,7 +143,7 @@ class _Reader:
 
     def _patch(self, op: Operation) -> None:
         self.named.add(op.argument_index)
-        address = (op.argument_index + 1 << ADDRESS_BITS) + (op.argument_offset & ~FOLDED)
+        address = (op.argument_index + 1 << ADDRESS_BITS) + (op.argument_offset & ~FOLDED_OFFSET)
         high = self.registers.get(op.address + WORD_BYTES, 0)
         self.write(op.address, address & WORD_MASK)
         self.write(op.address + WORD_BYTES, high & ~HIGH_BITS | address >> WORD_BITS & HIGH_BITS)
@@ -164,6 +165,7 @@ class _Reader:
     def _chain(self, place: TileId, first: int) -> Iterator[BufferDescriptor]:
         at: int | None = first
         seen = set[int]()
+        # A stream that is damaged may name a descriptor that a tile does not have.
         while at is not None and at not in seen and at < self.model.num_bds(*place):
             seen.add(at)
             start = self.model.bd_address(*place, at)

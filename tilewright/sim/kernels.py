@@ -136,6 +136,7 @@ class CKernel:
     def __call__(self, *arguments: Any, types: Sequence[Attribute] = (), result: Attribute | None = None) -> Any:
         """`types` and `result` are those of the call; without them numbers are passed by their Python type."""
         known = list(types) + [None] * (len(arguments) - len(types))
+        # Each time: the function is shared by all who name it, and ctypes keeps one result type.
         self._function.restype = None if result is None else _result_type(result)
         return self._function(*(_argument(value, type) for value, type in zip(arguments, known, strict=True)))
 
@@ -154,6 +155,7 @@ def _argument(value: Any, type: Attribute | None) -> Any:
         raise KernelError(f"a scalar of type {type} cannot be passed to C: pass f32, or its bits")
     if isinstance(value, float):
         return ctypes.c_float(value) if isinstance(type, Float32Type) else ctypes.c_double(value)
+    # Integers are passed in registers of 64 bits; the callee reads as many as its type has.
     return ctypes.c_int64(value)
 
 
@@ -169,6 +171,7 @@ def _load(path: Path, flags: tuple[str, ...]) -> ctypes.CDLL:
     """Compile a source and load it, unless the same one has been before."""
     if not path.is_file():
         raise KernelError(f"there is no file {path}")
+    # By content: a source that was edited between two runs of one process is compiled again.
     key = sha256(repr((path.read_bytes(), path.suffix, flags)).encode()).hexdigest()
     if key not in CKernel._libraries:
         CKernel._libraries[key] = _compile(path, flags)
@@ -186,6 +189,7 @@ def _compile(path: Path, flags: Sequence[str]) -> ctypes.CDLL:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise KernelError(f"{path} does not compile: {done.stderr.strip()}")
+        # Once loaded, the file is not needed any more, so the folder may go.
         return ctypes.CDLL(str(library))
 
 
@@ -227,6 +231,7 @@ def c_parameters(source: str, name: str) -> list[CParameter | None] | None:
     C says nothing about the parameters of `f()`.
     """
     found = re.findall(rf"\b{re.escape(name)}\s*\(([^()]*)\)\s*\{{", _COMMENT.sub(" ", source))
+    # Overloads, or macros that look like the function: better no check than a wrong one.
     if len(set(found)) != 1:
         return None
     texts = [" ".join(text.split()) for text in found[0].split(",")]

@@ -56,6 +56,7 @@ class Machine:
     def reset(self) -> None:
         """Forget everything but what is in memories."""
         for actor in self.engine.processes:
+            # The controller has no tile: it goes on, as it is often what asks for the reset.
             if actor.tile is not None:
                 actor.stop()
         self.engine.forget_finished()
@@ -119,21 +120,21 @@ class Machine:
 
     def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
         """The slave port that a master port is wired to."""
+        # The FIFO of a switch leads back into it.
         if name.bundle is WireBundle.FIFO:
             return tile.switch.slaves.get(name)
-        if name.bundle not in STEPS:
-            return None
-        columns, rows = STEPS[name.bundle]
-        neighbour = self.tiles.get(TileId(tile.place.column + columns, tile.place.row + rows))
+        neighbour = self._beside(tile, name)
         return neighbour.switch.slaves.get(PortName(name.bundle.opposite, name.channel)) if neighbour else None
 
     def upstream(self, tile: Tile, name: PortName) -> Fifo | None:
         """The stream that comes into a tile through a slave port."""
-        if name.bundle not in STEPS:
-            return None
-        columns, rows = STEPS[name.bundle]
-        neighbour = self.tiles.get(TileId(tile.place.column + columns, tile.place.row + rows))
+        neighbour = self._beside(tile, name)
         return neighbour.switch.masters.get(PortName(name.bundle.opposite, name.channel)) if neighbour else None
+
+    def _beside(self, tile: Tile, name: PortName) -> Tile | None:
+        """The tile that a port leads to or from; None at the edge of the device, and for ports inside of a tile."""
+        columns, rows = STEPS.get(name.bundle, (0, 0))
+        return self.tiles.get(TileId(tile.place.column + columns, tile.place.row + rows)) if columns or rows else None
 
     def _run_channel(self, channel: Channel) -> None:
         self._channel_actors[channel] = self.engine.start(str(channel), channel.run(), channel.tile.place, channel.part)
@@ -141,6 +142,7 @@ class Machine:
     def restart_channel(self, channel: Channel) -> None:
         """Forget the tasks of a channel."""
         self._channel_actors[channel].stop()
+        # What it had begun is given up, so nothing can meet it any more.
         self.watch.forget(channel)
         channel.clear()
         self._run_channel(channel)

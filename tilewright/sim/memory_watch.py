@@ -168,6 +168,7 @@ def check_written(words: Words, offsets: Addresses, where: object, policy: Fault
     """Complain about words, read at offsets in a tile's memory, that are as they were after reset."""
     if policy.level(FaultKind.UNWRITTEN_MEMORY) is FaultLevel.OFF:
         return
+    # A program that writes just this value by chance is one in 2^32 for each word.
     fresh = offsets[words == _unwritten(offsets)]
     if len(fresh):
         policy.fault(

@@ -75,6 +75,7 @@ def _parts(model: DeviceModel) -> Iterator[ArrayPart]:
         if model.tile_type(*tile) is TileType.CoreTile:
             yield ArrayPart(PartKind.CORE, tile)
     for tile in model.tiles:
+        # Last: in a cycle a word moves over a wire after the blocks have put theirs on it.
         for name in names_of(model.architecture.switches[model.tile_type(*tile)].masters):
             if name.bundle in STEPS or name.bundle is WireBundle.FIFO:
                 yield ArrayPart(PartKind.STREAM, tile, name)

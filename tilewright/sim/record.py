@@ -148,6 +148,7 @@ def record_run(
 
 def _last_cycles(rows: Rows) -> dict[int, int]:
     """When each part last began something."""
+    # Later rows win.
     return dict(zip(rows[:, 2].tolist(), rows[:, 0].tolist(), strict=True))
 
 
@@ -173,6 +174,7 @@ def _names(machine: Machine) -> SourceNames:
 
 def _stops(program: CoreProgram) -> Iterator[CoreStop]:
     """Where a program that has been compiled reaches out of its core."""
+    # One that never ran is not compiled for the sake of its names.
     for stop in program.code.stops if program.is_compiled else ():
         is_kernel = isinstance(stop.op, CallOp)
         name = stop.op.callee.string_value() if isinstance(stop.op, CallOp) else stop.op.name

@@ -106,11 +106,13 @@ class Runner:
 
     def configure(self, program: LocatedStream) -> None:
         """Carry out a configuration, in no time."""
+        # Cycles of a run are counted from its sequence on: how long loading takes is another question.
         self._carry_out(program, UNWATCHED, cost=0)
 
     def bind(self, arguments: HostArrays) -> Mapping[int, int]:
         """Let the array see host buffers, and only these; gives their addresses."""
         host = self.machine.host
+        # What an earlier run left in flight may still touch its addresses, and is told so.
         host.arguments.clear()
         return {number: host.add(number, name, data).address for number, (name, data) in arguments.items()}
 
@@ -127,6 +129,7 @@ class Runner:
 
     def _run(self, program: LocatedStream, scratchpad: Sequence[int], watch: Watch) -> RunRecord:
         self._start, beginning = self.machine.engine.now, begin_record(self.machine)
+        # After the beginning is known: what is in flight is written down again as of this cycle.
         self.machine.trace.restart()
         self.controller.scratchpad = Scratchpad(scratchpad)
         self.controller.is_patched = program.is_patched
@@ -143,6 +146,7 @@ class Runner:
             text = f"the trace of this run ends in cycle {end - self._start}: it has as many rows as are kept"
             self.machine.policy.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
         record = read()
+        # They are in the record now; the next run begins with none.
         self.machine.policy.notes.clear()
         return record
 
@@ -151,9 +155,11 @@ class Runner:
         process = self.controller.run(program.stream, program.locations, cost)
         actor = self._actor = self.machine.engine.start("the controller", process)
         try:
+            # Counted from the run's own beginning, since a loaded device goes on counting.
             last = None if watch.max_cycles is None else self._start + index(watch.max_cycles)
             ended = self.machine.engine.run(self._until(actor, program, watch), last)
         except KeyboardInterrupt:
+            # `from None`: where in the simulator it was caught says nothing to a user.
             raise Interrupted(self._state("interrupted", actor, program)) from None
         if not ended:
             reason = actor.wait.reason() if actor.wait else "the controller cannot go on"
@@ -231,11 +237,13 @@ def _report_tokens(machine: Machine, controller: Controller, source: TokenSource
 
 def is_unfinished(channel: Channel) -> bool:
     """Whether a channel has tasks that should have ended. One that goes round for ever only waits for more."""
+    # Inner tiles of most designs go round for ever, and so may a shim channel that feeds them.
     if channel.is_idle or any(_goes_round(channel, task) for task in pending_tasks(channel)):
         return False
     transfer = channel.transfer
     if channel.direction is DmaDirection.S2MM or channel.queue or channel.to_load or transfer is None:
         return True
+    # A sender whose last word is out is as good as done: only its end is not written down yet.
     return channel.moved < channel.tile.descriptor(transfer.bd).length
 
 
@@ -247,14 +255,8 @@ def pending_tasks(channel: Channel) -> Iterator[QueuedTask]:
 
 
 def _goes_round(channel: Channel, task: QueuedTask) -> bool:
-    seen, at = set[int](), task.start_bd
-    while at not in seen:
-        seen.add(at)
-        following = channel.tile.descriptor(at).next
-        if following is None:
-            return False
-        at = following
-    return True
+    *_, last = channel.chain(task.start_bd)
+    return channel.tile.descriptor(last).next is not None
 
 
 def _report_transfer(channel: Channel) -> None:
@@ -287,12 +289,9 @@ def _warn_of_missing_results(machine: Machine, channel: Channel) -> None:
 
 def _arguments(machine: Machine, channel: Channel, task: QueuedTask) -> Iterator[str]:
     """Names of the host buffers that the descriptors of a task are about."""
-    at: int | None = task.start_bd
-    while at is not None:
-        descriptor = channel.tile.descriptor(at)
-        if (buffer := machine.host.at(descriptor.base)) is not None:
+    for bd in channel.chain(task.start_bd):
+        if (buffer := machine.host.at(channel.tile.descriptor(bd).base)) is not None:
             yield buffer.name
-        at = descriptor.next
 
 
 class Stopped(Unfinished):

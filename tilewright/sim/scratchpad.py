@@ -45,6 +45,7 @@ class Scratchpad:
         if count > STATE_TABLE_ENTRIES:
             most = STATE_TABLE_ENTRIES * WORD_BYTES
             raise ScratchpadError(f"a scratchpad of {size_bytes} bytes; the firmware has {most}")
+        # The copy is what the firmware works on: numbers that a host changes later are not seen.
         self.entries = [*self.host, *[0] * count][:count]
 
     def amount(self, index: int, function: int, argument: int) -> int:
@@ -105,4 +106,5 @@ def _word(name: str, value: Number, width: int) -> int:
 def _bfloat16(value: Number) -> int:
     """The nearest bfloat16, ties to even."""
     bits = int(np.float32(value).view(np.uint32))
+    # Half of the last bit that stays, less where that bit is 0: ties go to even.
     return bits + 0x7FFF + (bits >> 16 & 1) >> 16 & 0xFFFF

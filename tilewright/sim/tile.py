@@ -177,6 +177,7 @@ class Tile:
                 return self._status(self.channel(role))
             case RegisterEffect.CORE_STATUS:
                 return self.machine.core_status(self)
+            # The count of iterations may be ahead in native code.
             case RegisterEffect.DESCRIPTOR if role:
                 self.machine.descriptor_touched(self, role.number)
                 return self.register(offset)
@@ -185,6 +186,7 @@ class Tile:
 
     def _lock_request(self, offset: int) -> int | None:
         window, layout = self.table.lock_request, self.table.lock_request_window
+        # The request is in the address: which lock, by how much, and whether to acquire.
         if window is None or not window <= offset < window + (len(self.locks) << layout.lock_id.lo):
             return None
         fields = layout.decode([offset - window])
@@ -213,11 +215,8 @@ class Tile:
 
         The validation binary aie_reconfig_overhead.elf of amd/xdna-driver polls for exactly that.
         """
-        at, seen = channel.latest.start_bd if channel.latest else 0, set[int]()
-        while at not in seen and (following := self.descriptor(at).next) is not None:
-            seen.add(at)
-            at = following
-        return at
+        *_, last = channel.chain(channel.latest.start_bd if channel.latest else 0)
+        return last
 
     def _check_unused(self, bd: int, location: LocationAttr) -> None:
         """A descriptor that a task in flight still needs must not change."""
@@ -261,6 +260,7 @@ class Tile:
         """A transfer of more words than the host has is judged when it is loaded, before there is room for them."""
         if self.type is not TileType.ShimNOCTile:
             return
+        # One comparison for the usual case; only a length that cannot be right is worth a look at the pattern.
         if self.register(self.table.bds[bd] + WORD_BYTES * ShimBd.buffer_length.word) > self.machine.host.words:
             loading = (channel.transfer for channel in self.channels.values() if channel.transfer)
             asker = next((transfer for transfer in loading if transfer.bd == bd), None)
@@ -276,6 +276,7 @@ class Tile:
             text = f"{asker} names lock {number}, which {self._beyond(number // len(self.locks))}"
             note = place_of(asker), f"locks of this tile are numbered from {len(self.locks)} on here"
             self.policy.fault(FaultKind.UNREACHABLE_LOCK, text, asker, note)
+        # Where the policy only notes it, the run goes on with a lock of this tile.
         return found or self.locks[number % len(self.locks)]
 
     def find_lock(self, number: int, channel: int) -> Lock | None:
@@ -288,6 +289,7 @@ class Tile:
     def _neighbour(self, window: int, channel: int) -> Tile | None:
         """The mem tile in a window: west, this one, east; None if the channel cannot reach it."""
         place = TileId(self.place.column + window - 1, self.place.row)
+        # Only the first channels of a mem tile reach the memory of its neighbours.
         reachable = window == 1 or channel < self.model.adjacent_mem_tile_channels
         return self.machine.mem_tile(place) if 0 <= window <= 2 and reachable else None
 
@@ -359,6 +361,7 @@ class Tile:
                 text = f"{asker} reaches address {int(addresses[inside].min()):#x}, which {self._beyond(window)}"
                 note = place_of(asker), f"addresses of this tile begin at {size:#x} here"
                 self.policy.fault(FaultKind.OUTSIDE_MEMORY, text, asker, note)
+            # As with locks: noted, and carried out on this tile.
             yield tile or self, inside, addresses[inside] % size
 
     def _check_inside(self, addresses: Addresses, size: int, asker: object) -> None:
@@ -389,6 +392,7 @@ class Tile:
         """What a channel is wired to."""
         name = PortName(WireBundle.DMA, channel.number)
         if self.type is TileType.ShimNOCTile:
+            # A shim tile's DMA is below its switch, so its channels come in as ports of the south.
             name = PortName(WireBundle.South, SHIM_DMA_PORTS[channel.direction][channel.number])
         return self.switch.slaves[name] if channel.direction is DmaDirection.MM2S else self.switch.masters[name]
 
@@ -400,6 +404,7 @@ class Tile:
         offset, layout = (self.table.shim_mux, ShimMux) if sends else (self.table.shim_demux, ShimDemux)
         assert offset is not None
         field = layout.fields[f"south{SHIM_DMA_PORTS[channel.direction][channel.number]}"]
+        # The same port can lead to the PL or the NoC instead.
         return field.get([self.register(offset)]) == SHIM_STREAM_ENDS[WireBundle.DMA]
 
     def _joined(self, channel: Channel) -> Process[None]:

@@ -87,6 +87,7 @@ class Trace:
 
     def replace(self, rows: Rows) -> None:
         """Have these rows only."""
+        # Python's integers: rows that follow are tuples of those.
         self._rows = [(row[0], row[1], row[2], row[3], row[4]) for row in rows.tolist()]
 
     def restart(self) -> None:
@@ -142,6 +143,7 @@ def _queued(event: Indices, part: Indices) -> Indices:
     starts = np.flatnonzero(np.diff(channels, prepend=-1))
     # The place of each push among those of its channel.
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    # Channels beyond the last one that began a task have begun none.
     taken = begun[np.minimum(channels, len(begun) - 1)] * (channels < len(begun))
     return order[rank >= taken]
 

@@ -49,6 +49,7 @@ class WaitGraph:
 
     def __init__(self, machine: Machine):
         self.machine = machine
+        # By name, since the fast model makes new actors for each look at it.
         self.by_name = {actor.name: actor for actor in machine.engine.actors if not actor.done}
 
         self._masters = {
@@ -77,6 +78,7 @@ class WaitGraph:
         count = self.tasks_done(channel)
         if not count:
             return f"no task was pushed on {channel}"
+        # The last number of such a row: words that the descriptor moved.
         words = self._rows_of(channel, TraceEvent.BD_END)[:, 4].sum()
         return f"{channel} has done {'its task' if count == 1 else f'its {count} tasks'}, {words} words in all"
 
@@ -118,9 +120,11 @@ def listed(names: Sequence[str]) -> str:
 
 def lock_edge(graph: WaitGraph, actor: Actor, need: LockNeed) -> WaitEdge:
     """The channel or core that should release a lock."""
+    # Nothing takes a lock down but acquires, and this is the one that waits.
     if need.exactly and need.lock.value > need.value:
         return _overtaken(actor, need)
     releasing = releasers(graph, need.lock)
+    # What waits cannot be what ends the wait, even if it releases the lock later.
     others = [other for other in releasing if other.name != actor.name]
     if others:
         return Blocker(others[0], _who_releases(releasing))
@@ -157,6 +161,7 @@ def releasers(graph: WaitGraph, lock: Lock) -> list[Actor]:
 
 def _released(channel: Channel, bd: int) -> Lock | None:
     release = channel.tile.descriptor(bd).release
+    # Only a release that adds ends a wait for more.
     if release is None or release.value <= 0:
         return None
     return channel.tile.find_lock(release.number, channel.number)
@@ -193,6 +198,7 @@ def _reader(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
     while True:
         shared = shared or _is_shared(graph, fifo)
         carrier = graph.by_name.get(fifo.name)
+        # A carrier that waits for its own stream has nothing to carry: the end is here.
         if carrier is None or carrier.wait is None or carrier.wait.of is fifo:
             return _end_reader(graph, actor, fifo, shared)
         if not isinstance(carrier.wait.of, Fifo):
@@ -241,10 +247,12 @@ def _feeder(graph: WaitGraph, actor: Actor, fifo: Fifo) -> WaitEdge:
     found = list(_sources(graph, actor, fifo, set()))
     if not found:
         return Cause(f"no route leads to {fifo}: the design needs a flow that ends there", asked_at(actor))
+    # With packets several senders share a stream; one that is at work explains more than one that is not.
     return next((edge for edge in found if isinstance(edge, Blocker)), found[0])
 
 
 def _sources(graph: WaitGraph, actor: Actor, fifo: Fifo, seen: set[Fifo]) -> Iterator[WaitEdge]:
+    # Routes of packets may go in a circle.
     if fifo in seen:
         return
     seen.add(fifo)
@@ -259,6 +267,7 @@ def _behind(graph: WaitGraph, actor: Actor, tile: Tile, slave: Slave, seen: set[
     upstream = graph.machine.upstream(tile, slave.name)
     carrier = graph.by_name.get(upstream.name) if upstream is not None else None
     channel = channel_at(tile, slave.name, DmaDirection.MM2S)
+    # There are words, so what keeps them is on this side of the wire.
     if upstream is not None and len(upstream) and carrier is not None:
         yield Blocker(carrier, f"words for it are in {upstream}")
     elif upstream is not None:
@@ -275,6 +284,7 @@ def _no_feeder(graph: WaitGraph, actor: Actor, tile: Tile, channel: Channel) -> 
     remedy = ", and sends no more: send as many words as are taken" if graph.tasks_done(channel) else ": push one"
     for other in tile.channels.values():
         wait = graph.channel(other).wait
+        # A channel of the same tile that sends nowhere: the flow most likely names the wrong one of the two.
         if wait is not None and isinstance(wait.of, Slave):
             remedy += f", or let the flow begin at {other}, which has words and no flow"
     return Cause(f"{graph.run_out(channel)}{remedy}", pushed_at(channel, actor))
@@ -292,6 +302,7 @@ def arbiter_edge(graph: WaitGraph, actor: Actor, arbiter: Arbiter) -> WaitEdge:
         return Cause(f"{arbiter} is free", asked_at(actor))
     tile = graph.machine.tiles[slave.switch.tile]
     senders = list(_behind(graph, actor, tile, slave, set()))
+    # The actor itself may be behind that port too, with a packet of another id.
     going_on = next((s for s in senders if isinstance(s, Blocker) and s.actor.name != actor.name), None)
     if going_on is not None:
         return Blocker(going_on.actor, f"{name_of(going_on.actor)} sends that packet")
@@ -344,6 +355,7 @@ def _no_token(graph: WaitGraph, actor: Actor, channel: Channel, controller: Cont
     """Why a channel that has nothing to do did not send a token."""
     source = TokenSource(channel.tile.place, channel.direction, channel.number)
     awaited = controller.awaited[source] if controller else 0
+    # First: a dropped push explains every count below that is one too low.
     if channel.overflowed:
         text = f"a push on {channel} was dropped, as six tasks were in flight: wait for one of them before it"
         return Cause(text, asked_at(actor))

@@ -71,6 +71,7 @@ def statistics(stream: Stream) -> StreamStatistics:
     return StreamStatistics(
         "{}.{}".format(*stream.header.version),
         str(model) if model else None,
+        # and the header
         (sum(size for _, size in by_opcode.values())) + 16,
         len(stream.opcodes),
         by_opcode,
@@ -116,6 +117,7 @@ def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | Non
         yield f"{a.name} against {b.name}: from here on the streams may only be shifted against each other"
         return
     for name, value in a.fields.items():
+        # Values of registers are told field by field below.
         if value != b.fields[name] and name != "value":
             yield f"{name}: {value:#x} against {b.fields[name]:#x}"
     if len(a.payload) != len(b.payload):
@@ -153,6 +155,7 @@ def _relevant(stream: Stream, model: DeviceModel) -> Indices:
 
 def _on_dma(group: OpcodeGroup, model: DeviceModel) -> Indices:
     addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
+    # The longest block of the stream for all of them: too many operations are looked at, never too few.
     longest = WORD_BYTES * max(int(np.diff(group.payload_starts).max(initial=0)), PATCHED_WORDS)
     touches = [
         dma_register(model, address) is not None or any(descriptors_between(model, address, address + longest))
@@ -179,6 +182,7 @@ def _read(reader: HazardReader[int], position: int, op: Operation) -> Iterator[H
         case Opcode.MERGE_SYNC:  # waits for tokens of several tiles; which channel's is not documented
             reader.state.pace(position)
         case _:
+            # A save, a restore or a custom operation may have done anything to the DMAs.
             reader.forget()
 
 
@@ -201,6 +205,7 @@ def explain(op: Operation, model: DeviceModel | None) -> str:
     groups: list[dict[str, int]] = [{}]
     for address, value in register_writes(op):
         fields = fields_at(model, address, value)
+        # A field that comes a second time belongs to the next descriptor of the block.
         if groups[-1].keys() & fields.keys():
             groups.append({})
         groups[-1] |= fields

@@ -33,6 +33,7 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
 
 def as_words(data: bytes | bytearray | npt.ArrayLike) -> Words:
     """Little-endian bytes or integers as 32-bit words."""
+    # Of any item size: only its bytes count.
     if isinstance(data, memoryview):
         data = data.tobytes()
     if not isinstance(data, bytes | bytearray):
@@ -66,6 +67,7 @@ def _header(words: Words, size_bytes: int | None = None) -> tuple[Header, int]:
     first, second, count, size = words[:HEADER_WORDS].tolist()
     header = Header(first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF, first >> 24, second & 0xFF, second >> 8 & 0xFF,
                     second >> 16)  # fmt: skip
+    # Before the size word: in another version that word may mean something else.
     layouts_of(header)
     if size != size_bytes:
         raise TxnError(12, f"the header's size word says {size} bytes, the stream has {size_bytes}")

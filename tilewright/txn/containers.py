@@ -70,6 +70,7 @@ class Patch:
         """Add an address to what the words have."""
         at = self.offset // 4
         if self.kind is PatchKind.SCALAR_32:
+            # For scalars the symbol's size is a mask, see `size`.
             value = int(words[at]) & ~self.size | address + self.addend & self.size
             words[at] = value & 0xFFFFFFFF
             return
@@ -129,6 +130,7 @@ class Container:
         if name is not None and name in self.codes:
             return self.codes[name]
         main = [code for code in self.codes.values() if code.name not in PREEMPTION]
+        # The codes that save and restore are called by the firmware, never by a host.
         if name is None and len(main) == 1:
             return main[0]
         listed = ", ".join(name for name in self.codes if name) or "none: it is no ELF file"
@@ -221,6 +223,7 @@ def _patch(elf: Elf, relocation: Relocation) -> Patch:
     symbol = relocation.symbol
     number, addend = relocation.type, relocation.addend
     if elf.abi_version == ABI_WITH_PACKED_ADDENDS:
+        # That version has one relocation type for all, and the kind in the low bits of the addend.
         number, addend = addend & 0xF, addend >> 4
     if number not in PatchKind._value2member_map_:
         raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
@@ -228,6 +231,7 @@ def _patch(elf: Elf, relocation: Relocation) -> Patch:
         raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
     patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size)
     section = elf.sections[symbol.section]
+    # Checked here, once: `Patch.apply` then writes without looking.
     if patch.offset % 4 or patch.end > section.size:
         text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.size}"
         raise TxnError(relocation.at, text)

@@ -84,6 +84,7 @@ class Elf:
         ]  # fmt: skip
 
     def contents(self, section: Section) -> bytes:
+        # Such a section has a size but no bytes in the file.
         return b"" if section.type == NO_BITS else self._bytes(section.offset, section.size, section.at)
 
     def relocations(self) -> Iterator[Relocation]:
@@ -141,6 +142,7 @@ def _entries(section: Section, size: int, each: int) -> range:
 def _text(names: bytes, start: int, at: int) -> str:
     """The name that begins at an offset of a section with names."""
     end = names.find(b"\0", start)
+    # A name that begins at the very end is empty, which linkers write for nameless sections.
     if start > len(names) or (end < 0 and start < len(names)):
         raise TxnError(at, f"a name begins at byte {start} of {len(names)}, or does not end")
     return names[start : max(end, start)].decode("ascii", errors="replace")

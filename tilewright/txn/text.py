@@ -137,6 +137,7 @@ def operation_text(op: Operation, layout: OperationLayout, model: DeviceModel | 
     # what the phrase leaves out has to come back from `asm` as well
     rest = [f"{name} = {value:#x}" for name, value in op.fields.items() if value and name not in shown]
     default = [0] * layout.default_payload_words
+    # The usual padding is not shown, so that the common case reads as one phrase.
     if op.payload.tolist() != default:
         text += " [" + ", ".join(f"{word:#010x}" for word in op.payload.tolist()) + "]"
     return text + (" {" + ", ".join(rest) + "}" if rest else "")
@@ -191,6 +192,7 @@ def _read_header(code: str, line: int) -> Header:
         header = Header(**values)
     except TxnError as error:
         raise TextError(line, 1, error.reason) from None
+    # Only here, where a line is known, not in the header's own check.
     if header.version not in LAYOUTS:
         raise TextError(line, 1, "unsupported TXN version {}.{}".format(*header.version))
     return header
