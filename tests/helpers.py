@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+DOCS = ROOT / "docs"
+EXAMPLES = DOCS / "examples"
 
 ANSWER_S = 1.0
 

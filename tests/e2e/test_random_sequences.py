@@ -24,6 +24,7 @@ from traceback import format_exception
 import numpy as np
 import pytest
 from compilers import sanitizing_compilers
+from helpers import ROOT
 from random_sequences import Program, program
 from txn_effects import effects
 from xdsl.dialects.builtin import FileLineColLoc
@@ -36,7 +37,6 @@ from tilewright.device import DeviceName
 from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text
 from tilewright.ir.diagnostics import DiagnosedError, collect
 
-ROOT = Path(__file__).parents[2]
 SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "200"))
 ONLY = os.environ.get("TILEWRIGHT_SEQUENCE")
 CALLS = 4

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bare_streams import binary, loopback
 from elf_files import Reloc, elf_file
+from helpers import ROOT
 
 import tilewright as tw
 from tilewright import txn
 from tilewright.ir.split_input import split_input
 
-ROOT = Path(__file__).parents[2]
 DESIGNS = ("tests/e2e/designs", "tests/e2e/seeded_bugs", "docs/examples", "tilewright/demos")
 STREAMS = ("dma_copy", "bd_chain", "packet_split", "control_write", "mem_tile_neighbour", "padding", "task_queue")
 """Designs without scalar arguments, whose words are small and whose runs are short."""

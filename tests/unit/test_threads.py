@@ -6,15 +6,15 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 from programs import COPY
 
 import tilewright as tw
 
-AIR_PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "air_add.mlir"
+AIR_PROGRAM = EXAMPLES / "air_add.mlir"
 REPEATS = 10 if os.environ.get("TILEWRIGHT_STRESS") else 1
 WAITS = """
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>

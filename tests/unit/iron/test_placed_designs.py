@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import placed_programs as programs
 import pytest
+from helpers import EXAMPLES
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
 from tilewright.iron.builders import Module, ModuleContext
 
-DOCS = Path(__file__).parents[3] / "docs"
 PAIRS = [
     pytest.param(programs.scale_by_parameter, programs.SCALE_BY_PARAMETER, id="object FIFOs, tasks, a parameter"),
     pytest.param(programs.increment_in_blocks, programs.INCREMENT_IN_BLOCKS, id="buffers, locks and DMAs by hand"),
@@ -70,7 +70,7 @@ def test_every_operation_knows_its_line():
 
 def test_the_same_program_in_two_files_knows_which_it_is_in(tmp_path: Path):
     """Code objects that differ in nothing but their file are equal."""
-    text = (DOCS / "examples" / "first.py").read_text(encoding="utf-8")
+    text = (EXAMPLES / "first.py").read_text(encoding="utf-8")
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         design = tw.compile(tmp_path / name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from difflib import unified_diff
-from pathlib import Path
 from shutil import which
 
 import pytest
+from helpers import TESTS
 from random_programs import Family, program
 
 from tilewright.ir.context import make_context
@@ -19,7 +19,7 @@ from tilewright.ir.verifier import verify
 
 MLIR_OPT = which("mlir-opt-22")
 needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
-PROGRAMS = Path(__file__).parents[2] / "filecheck" / "passes" / "standard"
+PROGRAMS = TESTS / "filecheck" / "passes" / "standard"
 SEEDS = range(int(os.environ.get("TILEWRIGHT_DIFFERENTIAL", "25")))
 FUNCTION_SIZE = 15
 

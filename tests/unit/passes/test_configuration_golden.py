@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 
 from configuration_streams import stream_of
+from helpers import TESTS
 
 from tilewright import txn
 from tilewright.device import model
 from tilewright.device.register_names import name_address
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "configuration"
+GOLDEN = TESTS / "golden" / "configuration"
 
 
 def shown(stream: txn.Stream) -> Iterator[str]:

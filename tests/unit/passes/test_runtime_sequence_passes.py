@@ -8,6 +8,7 @@ from pathlib import Path
 from pstats import Stats
 
 import pytest
+from helpers import TESTS
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 
 from tilewright.ir.context import make_context
@@ -17,7 +18,7 @@ from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.ir.split_input import DEFAULT_MARKER, split_input
 from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
 
-PROGRAMS = Path(__file__).parents[2] / "filecheck" / "passes"
+PROGRAMS = TESTS / "filecheck" / "passes"
 PASSES = {
     "assign_bd_ids": "aie-assign-bd-ids",
     "lower_core_reset": "aie-lower-core-reset",
