@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from compilers import links
+from helpers import INCLUDE, STRESS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +21,6 @@ from tilewright.cli.main import main
 from tilewright.ir.escapes import visible
 from tilewright.ir.print_attributes import string_text
 
-INCLUDE = Path(tw.__file__).parent / "include"
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 INJECTIONS = [
     "x.mlir\nint injected = 1;",
     "x\r#error injected",

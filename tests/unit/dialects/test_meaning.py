@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -13,21 +11,18 @@ import numpy as np
 import pytest
 from cpp_harness import COMPILERS, Native, call_all, compile_cpp, interpreted, read, run_cpp
 from cpp_programs import Program
-from emulated import in_kernel, lowered, run
+from emulated import in_kernel, run
+from helpers import WIDTHS, lowered, mlir_opt, needs_mlir_opt, parsed
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 
 from tilewright.dialects.arith.meaning import MEANING, PREDICATES
 from tilewright.dialects.func import FuncOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
 from tilewright.native.ranges import Ranges
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.passes.sequence.lint_queue_depth.state import KnownValues
 from tilewright.rewrite.integers import compute, integers, mask, signed
 
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 COMPARISONS = {f"arith.cmpi {name}": number for number, name in enumerate(PREDICATES)}
-MLIR_OPT = shutil.which("mlir-opt-22")
 PAIRS = 100
 """As many as MLIR still prints one by one."""
 
@@ -134,11 +129,9 @@ def test_folding(expected_results: dict[str, Any]) -> None:
     assert unsigned_results(folded_results(lowered(folding_module(), "canonicalize"))) == expected_results
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="no mlir-opt-22 here")
+@needs_mlir_opt
 def test_mlir(expected_results: dict[str, Any]) -> None:
-    command = [str(MLIR_OPT), "--canonicalize"]
-    ended = subprocess.run(command, input=folding_module(), capture_output=True, text=True, check=True)
-    module = parse_source(make_context(), ended.stdout, "folded.mlir")
+    module = parsed(mlir_opt(folding_module(), "--canonicalize"))
     assert unsigned_results(folded_results(module)) == expected_results
 
 
@@ -280,7 +273,7 @@ def test_ranges_and_known_bits(type: str) -> None:
         f"%a{n} = arith.constant {a} : {type} %b{n} = arith.constant {b} : {type} %r{n} = {name} %a{n}, %b{n} : {type}"
         for n, (name, a, b) in enumerate(cases)
     ]
-    module = parse_source(make_context(), "\n".join(lines), "numbers.mlir")
+    module = parsed("\n".join(lines))
     results = [op.results[0] for op in module.body.ops if op.name in MEANING]
     ranges, values = Ranges(), KnownValues()
     for case, result in zip(cases, results, strict=True):
@@ -300,7 +293,7 @@ def test_a_shift_by_an_unknown_number_leaves_bits_unknown() -> None:
       %far = arith.shli %x, %mask : i32
       return
     }"""
-    module = parse_source(make_context(), text, "numbers.mlir")
+    module = parsed(text)
     shifted, fixed, far = (op.results[0] for op in module.walk() if op.name == "arith.shli")
     values = KnownValues()
     assert values.bits(shifted).known == 0

@@ -3,11 +3,10 @@ of the host and in kernels. Divisions that have no result stop the program, and 
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from emulated import emulator, in_kernel, loaded, run
+from helpers import STRESS
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ import tilewright as tw
 
 FAR = 1 << 62
 QUICK = settings(
-    max_examples=200 if os.environ.get("TILEWRIGHT_STRESS") else 10,
+    max_examples=200 if STRESS else 10,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

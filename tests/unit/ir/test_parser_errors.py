@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from helpers import MLIR_OPT, needs_mlir_opt
 
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.parser import parse_source
-
-MLIR_OPT = shutil.which("mlir-opt-22")
-needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
 
 ROWS = r"""
 func.func @f(%a: i32) { %0 = arith.addi %a %a : i32 return }

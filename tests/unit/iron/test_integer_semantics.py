@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compilers import links
+from helpers import STRESS
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from iron_programs import vector
@@ -26,7 +26,6 @@ from tilewright.iron.device import NPU1Col1
 from tilewright.iron.dialects.aie import AIEDevice, device
 from tilewright.iron.dialects.aiex import npu_write32, runtime_sequence
 
-IS_STRESS = os.environ.get("TILEWRIGHT_STRESS", "0") != "0"
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 PAIRS, EXPRESSIONS = 32, 12
 ADDRESS, HEADER_WORDS = 0x400, 4
@@ -37,7 +36,7 @@ Tree = Any
 
 def properties(examples: int) -> settings:
     """As many examples as there is time for; making one that failed smaller would take minutes."""
-    return settings(max_examples=examples * (15 if IS_STRESS else 1), phases=[Phase.explicit, Phase.generate])
+    return settings(max_examples=examples * (15 if STRESS else 1), phases=[Phase.explicit, Phase.generate])
 
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -253,7 +252,7 @@ int main() {
 
 
 @pytest.mark.skipif(not links("g++"), reason="needs g++")
-@pytest.mark.parametrize("dtype", TYPES if IS_STRESS else [np.int32, np.uint8, np.uint64])
+@pytest.mark.parametrize("dtype", TYPES if STRESS else [np.int32, np.uint8, np.uint64])
 @settings(max_examples=1, phases=[Phase.generate], derandomize=True)
 @given(data=st.data())
 def test_generated_cpp_computes_what_the_native_generator_does(tmp_path_factory: Any, dtype: Any, data: st.DataObject):

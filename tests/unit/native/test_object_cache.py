@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers import STRESS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from tilewright.native import object_cache
 from tilewright.native.object_cache import OBJECTS, cached_object
 
 KEY = "0123abcd"
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 
 
 @pytest.fixture(autouse=True)

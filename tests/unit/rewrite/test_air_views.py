@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
+from helpers import first, lowered
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tilewright.dialects.air.channels import ChannelPutOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.standard.canonicalize import CanonicalizePass
 
 
@@ -115,9 +113,6 @@ def test_the_same_elements_are_moved(drawn: tuple[View, View]):
       {" ".join(view.lines)}
       air.channel.put @c[] ({view.name}[] [] []) : ({view.type})
       return }}"""
-    ctx = make_context()
-    module = parse_source(ctx, text, "views.mlir")
-    run_pipeline(ctx, module, Pipeline(steps=[CanonicalizePass()]))
-    put = next(op for op in module.walk() if isinstance(op, ChannelPutOp))
+    put = first(ChannelPutOp, lowered(text, CanonicalizePass()))
     if put.access("src").memref.owner is put.parent:  # else the view stays, because no lists say what it does
         assert moved(put, buffer) == view.elements

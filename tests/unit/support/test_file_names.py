@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from helpers import STRESS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,6 @@ import tilewright as tw
 from tilewright.cli.main import main
 from tilewright.ir.print_attributes import string_text
 from tilewright.support.output_files import FileNames, is_file_name
-
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 
 
 @pytest.mark.parametrize(

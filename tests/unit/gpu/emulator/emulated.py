@@ -5,38 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from helpers import first, parsed
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator.device import EmulatedKernel, EmulatorDevice
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, make_pass, run_pipeline
-from tilewright.passes import find_pass
 
 NAME = "kernel.mlir"
 
 
-def lowered(text: str, *passes: str, name: str = NAME) -> ModuleOp:
-    """A program after passes, each written `name` or `name=options`."""
-    ctx = make_context()
-    module = parse_source(ctx, text, name)
-    pipeline = Pipeline()
-    for written in passes:
-        flag, _, options = written.partition("=")
-        found = find_pass(flag)
-        assert found is not None
-        pipeline.add(make_pass(found, options))
-    run_pipeline(ctx, module, pipeline)
-    return module
-
-
 def kernel_module(program: str | ModuleOp, name: str = NAME) -> GPUModuleOp:
     """The first module of kernels of a program."""
-    module = lowered(program, name=name) if isinstance(program, str) else program
-    return next(op for op in module.walk() if isinstance(op, GPUModuleOp))
+    return first(GPUModuleOp, parsed(program, name) if isinstance(program, str) else program)
 
 
 def emulator(chip: str = "gfx942", **options: Any) -> EmulatorDevice:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated import emulator, lowered, run
+from emulated import emulator, run
+from helpers import lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_kernels import VARIABLES, expected, kernel_text, programs, wrap

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import cast
 
+from helpers import lowered
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tilewright import device
@@ -18,9 +19,6 @@ from tilewright.dialects.air.accesses import Transfer
 from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.func import FuncOp
 from tilewright.driver.compiled_design import Design, compile_text
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.passes.air.air_opt_shim_dma_bds import AirOptShimDmaBdsPass
 from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Move, Start, Step
@@ -147,20 +145,9 @@ def nests(draw: st.DrawFn) -> Nest:
     return Nest(trips, tuple(accesses))
 
 
-def run(text: str, *passes: Pass) -> ModuleOp:
-    """The module after some passes."""
-    ctx = make_context()
-    module = parse_source(ctx, text, "nest.mlir")
-    pipeline = Pipeline()
-    for step in passes:
-        pipeline.add(step)
-    run_pipeline(ctx, module, pipeline)
-    return module
-
-
 def folded(nest: Nest, *sizes: int, empty: EmptyTile = EmptyTile.SKIP) -> FuncOp:
     """The host's function after `air-opt-shim-dma-bds`."""
-    module = run(nest.text(), AirOptShimDmaBdsPass(device=DEVICE, shim_dma_tile_sizes=sizes, empty_tile=empty))
+    module = lowered(nest.text(), AirOptShimDmaBdsPass(device=DEVICE, shim_dma_tile_sizes=sizes, empty_tile=empty))
     return next(op for op in module.body.block.ops if isinstance(op, FuncOp))
 
 
@@ -228,11 +215,11 @@ def fits(moves: Sequence[Move], ends: Sequence[int]) -> bool:
     return True
 
 
-def lowered(text: str, pass_: AirOptShimDmaBdsPass) -> str:
+def design_text(text: str, pass_: AirOptShimDmaBdsPass) -> str:
     """The design that runs a host program against endless mem tiles."""
     passes = [AirShimEndpointsPass(pass_.device), pass_, AirToStdPass(), CanonicalizePass(), AirrtToNpuPass()]
-    return module_text(run(text, *passes))
+    return module_text(lowered(text, *passes))
 
 
 def design_of(text: str, pass_: AirOptShimDmaBdsPass) -> Design:
-    return compile_text(lowered(text, pass_), "nest.mlir")
+    return compile_text(design_text(text, pass_), "nest.mlir")

@@ -18,10 +18,6 @@ from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IntegerAttr, MemRefT
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects.gpu.launches import LaunchOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, make_pass, run_pipeline
-from tilewright.passes import find_pass
 
 Steps = Generator[tuple[Any, ...], Any, Any]
 MAX_TURNS = 20_000
@@ -34,20 +30,6 @@ DTYPES = {
     "i64": np.int64,
     "index": np.int64,
 }
-
-
-def lowered(text: str, *passes: str) -> ModuleOp:
-    """The program after passes, each written `name` or `name=options`."""
-    ctx = make_context()
-    module = parse_source(ctx, text, "kernel.mlir")
-    pipeline = Pipeline()
-    for written in passes:
-        name, _, options = written.partition("=")
-        found = find_pass(name)
-        assert found is not None
-        pipeline.add(make_pass(found, options))
-    run_pipeline(ctx, module, pipeline)
-    return module
 
 
 def kernels_of(module: ModuleOp) -> list[LaunchOp]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from air_channel_programs import TOPOLOGIES, Program, bundle, memref
 from air_programs import channel_program
-from gpu_machine import Machine, Rank, Stuck, lowered
+from gpu_machine import Machine, Rank, Stuck
+from helpers import lowered
 
 from tilewright.dialects.func import FuncOp
 
@@ -21,8 +22,8 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, 
 
 def started(text: str, arguments: Sequence[Sequence[Any]], seed: int = 0, wave: int = WAVE) -> Machine:
     """A world in which each rank has called the program's function with its arguments and started its kernels."""
-    options = f"wave-size={wave}"
-    module = lowered(text, f"air-gpu-channel-to-cacheline={options}", "air-rank-to-mgpu", f"air-to-rocdl={options}")
+    options = f"{{wave-size={wave}}}"
+    module = lowered(text, f"air-gpu-channel-to-cacheline{options}", "air-rank-to-mgpu", f"air-to-rocdl{options}")
     function = next(op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks)
     machine = Machine(wave, seed, [Rank(number) for number in range(len(arguments))])
     for rank, given in zip(machine.ranks, arguments, strict=True):

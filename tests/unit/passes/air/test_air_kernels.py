@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from air_programs import GPU, MATMUL, tile_copy
-from gpu_machine import Machine, kernels_of, lowered
+from gpu_machine import Machine, kernels_of
+from helpers import first, lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +20,8 @@ WAVE = 4
 
 def run(text: str, *buffers: np.ndarray, wave: int = WAVE, seed: int = 0) -> Machine:
     """Run the kernels of a program whose one function takes `buffers`."""
-    module = lowered(text, f"air-to-rocdl=wave-size={wave}")
-    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    module = lowered(text, f"air-to-rocdl{{wave-size={wave}}}")
+    function = first(FuncOp, module)
     machine = Machine(wave, seed)
     values: dict[Any, Any] = dict(zip(function.args, buffers, strict=True))
     for kernel in kernels_of(module):

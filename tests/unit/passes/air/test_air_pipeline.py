@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
 from air_channel_programs import all_to_all, allgather
 from air_programs import MATMUL, channel_program, tile_copy
-from gpu_machine import lowered
+from helpers import lowered, mlir_opt, needs_mlir_opt
 
 from tilewright.ir.printer import module_text
 
-MLIR_OPT = shutil.which("mlir-opt-22")
-pytestmark = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt 22 is not installed")
+pytestmark = needs_mlir_opt
 
 CHAINS = {
-    "gfx942": ("air-to-rocdl=chip=gfx942", "convert-gpu-to-rocdl{chipset=gfx942 runtime=HIP}"),
-    "gfx1100": ("air-to-rocdl=chip=gfx1100", "convert-gpu-to-rocdl{chipset=gfx1100 runtime=HIP}"),
-    "sm_90": ("air-to-nvvm=chip=sm_90", "convert-gpu-to-nvvm"),
+    "gfx942": ("air-to-rocdl{chip=gfx942}", "convert-gpu-to-rocdl{chipset=gfx942 runtime=HIP}"),
+    "gfx1100": ("air-to-rocdl{chip=gfx1100}", "convert-gpu-to-rocdl{chipset=gfx1100 runtime=HIP}"),
+    "sm_90": ("air-to-nvvm{chip=sm_90}", "convert-gpu-to-nvvm"),
 }
 PROGRAMS = {
     "tiles": tile_copy(8, 8, waves=4),
@@ -31,16 +28,9 @@ PROGRAMS = {
 }
 
 
-def mlir_opt(text: str, *flags: str) -> str:
-    assert MLIR_OPT is not None
-    done = subprocess.run([MLIR_OPT, *flags], input=text, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    return done.stdout
-
-
 def outlined(program: str, chip: str) -> str:
     """Host code and kernels, without the memory space that MLIR does not know."""
-    channel = f"air-gpu-channel-to-cacheline=chip={chip}"
+    channel = f"air-gpu-channel-to-cacheline{{chip={chip}}}"
     chain = (channel, "air-rank-to-mgpu", "air-translate-to-llvm", CHAINS[chip][0], "air-gpu-outlining")
     return module_text(lowered(PROGRAMS[program], *chain)).replace(", #air.symmetric_heap", "")
 

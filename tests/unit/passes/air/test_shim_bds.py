@@ -8,7 +8,8 @@ from itertools import product
 from time import process_time
 
 import numpy as np
-from air_nests import DEVICE, Access, Nest, design_of, fits, folded, moves_of, nests, plan_in, run, sent
+from air_nests import DEVICE, Access, Nest, design_of, fits, folded, moves_of, nests, plan_in, sent
+from helpers import lowered
 from hypothesis import given, settings
 
 from tilewright.device import model
@@ -97,7 +98,7 @@ def _seconds(transfers: int) -> float:
     nest = Nest((transfers // 2,), CASCADE.accesses)
     text = nest.text()
     begin = process_time()
-    run(text, AUTO)
+    lowered(text, AUTO)
     return process_time() - begin
 
 
@@ -126,6 +127,6 @@ func.func @host(%a: memref<512xi32>, %b: memref<512xi32>, %c: memref<512xi32>) {
 
 
 def test_a_module_with_host_code_compiles_to_a_design_that_runs():
-    module = run(LAUNCHES, AirShimEndpointsPass(DEVICE))
+    module = lowered(LAUNCHES, AirShimEndpointsPass(DEVICE))
     design = compile_text(module_text(module), "launches.mlir")
     assert design.run(*(np.zeros(512, np.int32) for _ in range(3))).cycles > 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from helpers import parsed, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import UnknownLoc
 
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertJobOp, CertPageOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.control.cert_chains import PAGE_BYTES
 from tilewright.passes.control.cert_legalize_pages import ALONE, CertLegalizePagesPass, PageCosts
 
@@ -56,14 +54,11 @@ def pages(device: DeviceOp) -> list[CertPageOp]:
 @settings(max_examples=30)
 @given(programs())
 def test_pages_fit_and_say_the_same(text: str) -> None:
-    context = make_context()
-    module = parse_source(context, text, "code.mlir")
+    module = parsed(text)
     (device,) = module.ops
     assert isinstance(device, DeviceOp)
     before = instructions(device)
-    pipeline = Pipeline()
-    pipeline.add(CertLegalizePagesPass())
-    run_pipeline(context, module, pipeline)
+    run_passes(module, CertLegalizePagesPass())
     assert instructions(device) == before
     costs = PageCosts(device)
     for page in pages(device):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from helpers import lowered
 
 import tilewright as tw
 from tilewright.device import DeviceName, model
 from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.dialects.aiex.write_bd import descriptor_words
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.passes.design.lower_memcpy import LowerMemcpyPass
 from tilewright.txn import Opcode, Operation, decode
@@ -69,10 +67,7 @@ def told(op: Operation) -> tuple[object, ...]:
 
 
 def test_the_words_of_the_first_version() -> None:
-    ctx = make_context()
-    module = parse_source(ctx, ADD_ONE, "add_one.mlir")
-    run_pipeline(ctx, module, Pipeline("builtin.module", [Pipeline("aie.device", [LowerMemcpyPass(compat=True)])]))
-    stream = decode(tw.compile(module_text(module)).txn())
+    stream = decode(tw.compile(module_text(lowered(ADD_ONE, LowerMemcpyPass(compat=True)))).txn())
     assert [told(op) for op in stream.operations] == FIRST_VERSION
 
 

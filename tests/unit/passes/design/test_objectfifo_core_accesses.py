@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 from core_interpreter import Interpreter, Ring
+from helpers import first, parsed, run_passes
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tilewright.dialects.aie.core import CoreOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
 
 DEPTHS = {"in": 3, "out": 4}
@@ -91,13 +89,10 @@ def test_lowering_uses_the_same_locks_and_buffers(device: str, repeats: int, bod
     attributes = f"repeat_count = {repeats} : i32" if repeats > 1 else ""
     text = DESIGN.format(device=device, attributes=attributes, body=body)
     note(text)
-    ctx = make_context()
-    module = parse_source(ctx, text, "core.mlir")
+    module = parsed(text)
     rings = {"in": Ring("in_cons", DEPTHS["in"]), "out": Ring("out", DEPTHS["out"], repeats)}
     has_semaphores = device != "xcvc1902"
-    expected = Interpreter(rings, has_semaphores).run(next(op for op in module.walk() if isinstance(op, CoreOp)))
-    pipeline = Pipeline()
-    pipeline.add(ObjectFifoStatefulTransformPass())
-    run_pipeline(ctx, module, pipeline)
-    lowered = Interpreter({}, has_semaphores).run(next(op for op in module.walk() if isinstance(op, CoreOp)))
+    expected = Interpreter(rings, has_semaphores).run(first(CoreOp, module))
+    run_passes(module, ObjectFifoStatefulTransformPass())
+    lowered = Interpreter({}, has_semaphores).run(first(CoreOp, module))
     assert lowered == expected

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from helpers import first, lowered
 from hypothesis import given, note, settings
 from objectfifo_designs import Graph, graphs
 from xdsl.ir import Block
@@ -20,10 +21,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import FlowOp
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
 
 
@@ -45,12 +43,7 @@ class Chain(NamedTuple):
 
 
 def lower(text: str) -> DeviceOp:
-    ctx = make_context()
-    module = parse_source(ctx, text, "graph.mlir")
-    pipeline = Pipeline()
-    pipeline.add(ObjectFifoStatefulTransformPass())
-    run_pipeline(ctx, module, pipeline)
-    return next(op for op in module.body.block.ops if isinstance(op, DeviceOp))
+    return first(DeviceOp, lowered(text, ObjectFifoStatefulTransformPass()))
 
 
 def chains(device: DeviceOp) -> Iterator[Chain]:

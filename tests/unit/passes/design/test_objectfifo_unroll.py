@@ -8,6 +8,7 @@ from operator import add, eq, ge, gt, le, lt, mod, mul, ne, sub
 from typing import Any, TypeAlias, cast
 
 import pytest
+from helpers import lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -18,9 +19,6 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.func import CallOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.passes.design.objectfifo_stateful_transform import ObjectFifoStatefulTransformPass
 from tilewright.passes.design.objectfifo_unroll import ObjectFifoUnrollPass
 from tilewright.rewrite.folding.constants import constant_int
@@ -167,21 +165,11 @@ def design(depth: int, body: list[Any]) -> str:
     }}"""
 
 
-def run(text: str, *steps: Pass) -> ModuleOp:
-    ctx = make_context()
-    module = parse_source(ctx, text, "core.mlir")
-    pipeline = Pipeline()
-    for step in steps:
-        pipeline.add(step)
-    run_pipeline(ctx, module, pipeline)
-    return module
-
-
 @pytest.mark.parametrize("step", [ObjectFifoUnrollPass(), ObjectFifoUnrollPass(default_dynamic=True)], ids=str)
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 4), bodies())
 def test_same_events(step: ObjectFifoUnrollPass, depth: int, body: list[Any]) -> None:
     text = design(depth, body)
-    before = run(text, ObjectFifoStatefulTransformPass())
-    after = run(text, ObjectFifoStatefulTransformPass(), step)
+    before = lowered(text, ObjectFifoStatefulTransformPass())
+    after = lowered(text, ObjectFifoStatefulTransformPass(), step)
     assert events(after) == events(before)

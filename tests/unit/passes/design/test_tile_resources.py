@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import pytest
+from helpers import parsed, run_passes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Operation
@@ -13,10 +14,8 @@ from xdsl.ir import Operation
 from tilewright.device import DeviceName, model
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
-from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, errors_in, file_position
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
+from tilewright.ir.pass_manager import Pass
 from tilewright.passes.design.assign_buffer_addresses import AssignBufferAddressesPass
 from tilewright.passes.design.assign_buffer_addresses.schemes import descending_order
 from tilewright.passes.design.assign_lock_ids import AssignLockIdsPass
@@ -62,12 +61,9 @@ def tiles(draw: st.DrawFn) -> tuple[tuple[int, int], int, list[Wish]]:
 
 def run(text: str, step: Pass, kind: type[OpT]) -> list[OpT] | None:
     """The operations of a kind after the pass; None if it refuses the program, and says where and why."""
-    ctx = make_context()
-    module = parse_source(ctx, text, "tile.mlir")
-    pipeline = Pipeline()
-    pipeline.add(step)
+    module = parsed(text)
     try:
-        run_pipeline(ctx, module, pipeline)
+        run_passes(module, step)
     except DiagnosedError as error:
         errors = errors_in(error.diagnostics)
         assert errors and all(file_position(found.location) for found in errors)

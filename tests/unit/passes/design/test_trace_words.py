@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc, i32
@@ -13,10 +14,6 @@ from tilewright.device.register_fields import fields_at
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.instructions import NpuWrite32Op
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.passes.pipelines import passes_of
 
 LOWERING = ("aie-insert-trace-flows", "aie-trace-to-config", "aie-trace-pack-reg-writes", "aie-inline-trace-config")
 NPU2 = model("npu2")
@@ -29,7 +26,7 @@ UNITS = {
 }
 
 
-def lowered(kind: str, body: str) -> ModuleOp:
+def traced(kind: str, body: str) -> ModuleOp:
     """A design with one trace, after all four passes."""
     source = f"""
         aie.device(npu2) {{
@@ -40,13 +37,7 @@ def lowered(kind: str, body: str) -> ModuleOp:
             aie.trace.start_config @t
           }}
         }}"""
-    context = make_context()
-    module = parse_source(context, source, "test.mlir")
-    pipeline = Pipeline()
-    for step in passes_of(LOWERING):
-        pipeline.add(step)
-    run_pipeline(context, module, pipeline)
-    return module
+    return lowered(source, *LOWERING)
 
 
 def words(module: ModuleOp, place: tuple[int, int]) -> dict[int, int]:
@@ -94,7 +85,7 @@ def recorded(*names: str) -> str:
 )
 def test_words_as_mlir_aie_has_them(kind: str, body: str, place: tuple[int, int], expected: dict[int, int]) -> None:
     """The inputs of mlir-aie's trace parser (test/parse-trace at 3ca0193cea9e) have these written by hand."""
-    found = words(lowered(kind, f"{body} {LIMITS}"), place)
+    found = words(traced(kind, f"{body} {LIMITS}"), place)
     assert {offset: found.get(offset) for offset in expected} == expected
 
 
@@ -110,7 +101,7 @@ def test_events_read_back(recording: tuple[str, list[str]]) -> None:
     """Whatever is recorded, the slots of the unit hold the numbers of these events, in their order."""
     kind, names = recording
     body = f'{recorded(*names)} aie.trace.start event=<"TRUE"> aie.trace.stop event=<"NONE">'
-    found = words(lowered(kind, body), PLACES[kind])
+    found = words(traced(kind, body), PLACES[kind])
     unit, slots = UNITS[kind], dict[str, int]()
     for register in ("Trace_Event0", "Trace_Event1"):
         offset = unit.register(register)
@@ -123,7 +114,7 @@ def test_events_read_back(recording: tuple[str, list[str]]) -> None:
 
 
 def test_everything_new_knows_where_it_comes_from() -> None:
-    module = lowered("core", f'aie.trace.event<"TRUE"> {LIMITS}')
+    module = traced("core", f'aie.trace.event<"TRUE"> {LIMITS}')
     assert not [op.name for op in module.walk() if isinstance(op.location, UnknownLoc)]
 
 

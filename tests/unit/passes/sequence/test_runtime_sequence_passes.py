@@ -8,15 +8,15 @@ from pathlib import Path
 from pstats import Stats
 
 import pytest
-from helpers import TESTS
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from helpers import TESTS, lowered
+from xdsl.dialects.builtin import UnknownLoc
 
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, collect
 from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
+from tilewright.ir.pass_manager import run_pipeline
 from tilewright.ir.split_input import DEFAULT_MARKER, split_input
-from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
+from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of, pipeline_of
 
 PROGRAMS = TESTS / "filecheck" / "passes"
 PASSES = {
@@ -53,21 +53,11 @@ CARRIED = """
 """
 
 
-def run(text: str, *passes: Pass) -> ModuleOp:
-    ctx = make_context(allow_unregistered=False)
-    module = parse_source(ctx, text, "program.mlir")
-    pipeline = Pipeline()
-    for step in passes:
-        pipeline.add(step)
-    run_pipeline(ctx, module, pipeline)
-    return module
-
-
 @pytest.mark.parametrize("name", PASSES)
 def test_every_operation_has_a_location(name: str) -> None:
     text = next(PROGRAMS.rglob(f"{name}.mlir")).read_text(encoding="utf-8")
     for _, part in split_input(text, DEFAULT_MARKER):
-        module = run(part, *passes_of([PASSES[name]]))
+        module = lowered(part, PASSES[name])
         assert not [op.name for op in module.walk() if isinstance(op.location, UnknownLoc)]
 
 
@@ -131,17 +121,14 @@ def many_runs(count: int) -> str:
 )
 def test_work_is_linear(program: Callable[[int], str], flag: str) -> None:
     """Counts calls, which unlike seconds are the same every time."""
-    run(program(1), *passes_of([flag]))  # what is done once, such as imports
+    lowered(program(1), flag)  # what is done once, such as imports
     few, many = (calls(program(count), flag) for count in (40, 160))
     assert many < 4.2 * few
 
 
 def calls(text: str, flag: str) -> int:
-    ctx = make_context(allow_unregistered=False)
-    module = parse_source(ctx, text, "program.mlir")
-    pipeline = Pipeline()
-    for step in passes_of([flag]):
-        pipeline.add(step)
+    ctx = make_context()
+    module, pipeline = parse_source(ctx, text, "program.mlir"), pipeline_of([flag])
     with Profile() as profile:
         run_pipeline(ctx, module, pipeline, verify_each=False)
     return int(vars(Stats(profile))["total_calls"])
@@ -180,23 +167,23 @@ def test_descriptors_of_a_channel_run_out(channel: int, reach: int) -> None:
           }}
         }}"""
 
-    run(dma(reach), *passes_of(["aie-assign-bd-ids"]))
+    lowered(dma(reach), "aie-assign-bd-ids")
     with pytest.raises(DiagnosedError, match=rf"exhausted available BD IDs \(maximum {reach} available for channel "):
-        run(dma(reach + 1), *passes_of(["aie-assign-bd-ids"]))
+        lowered(dma(reach + 1), "aie-assign-bd-ids")
 
 
 def test_there_are_at_most_32_parameters() -> None:
-    lower = passes_of(["aie-lower-scratchpad-parameters"])
+    lower = "aie-lower-scratchpad-parameters"
     declarations = [f"aiex.scratchpad_parameter @p{number} : i32" for number in range(33)]
-    run("\n".join(declarations[:32]), *lower)
+    lowered("\n".join(declarations[:32]), lower)
     with pytest.raises(DiagnosedError) as caught, collect():
-        run("\n".join(declarations), *lower)
+        lowered("\n".join(declarations), lower)
     (error,) = caught.value.diagnostics
     assert error.text.startswith("Module declares 33 parameters but the scratchpad supports at most 32.")
     assert len(error.notes) == 33
 
 
 def test_parameter_file_that_cannot_be_written(tmp_path: Path) -> None:
-    lower = passes_of([f"aie-lower-scratchpad-parameters{{output-params-file={tmp_path}}}"])
+    lower = f"aie-lower-scratchpad-parameters{{output-params-file={tmp_path}}}"
     with pytest.raises(DiagnosedError, match="failed to open params output file"):
-        run("aiex.scratchpad_parameter @p : i32", *lower)
+        lowered("aiex.scratchpad_parameter @p : i32", lower)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from shutil import which
 
 import pytest
+from helpers import lowered, mlir_opt, needs_mlir_opt
 
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.passes.sequence.unroll_runtime_sequence_loops import UnrollRuntimeSequenceLoopsPass
-
-MLIR_OPT = which("mlir-opt-22")
 
 BODIES = {
     "counter used": (
@@ -47,21 +41,15 @@ def statements(text: str) -> list[str]:
     return [line.strip() for line in inside[1].splitlines()]
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
+@needs_mlir_opt
 @pytest.mark.parametrize("bounds", [(0, 0, 1), (3, 4, 1), (0, 3, 1), (1, 8, 3), (-4, 5, 2), (7, 2, 1)])
 @pytest.mark.parametrize("body", BODIES)
 def test_unrolled_as_mlir_does(body: str, bounds: tuple[int, int, int]) -> None:
     type, inside, yielded = BODIES[body]
     program = loop(type, *bounds, inside, yielded)
-    ctx = make_context(allow_unregistered=True)
     arguments = "(%m: memref<64xi32>, %z: index)"
-    module = parse_source(ctx, f"aie.device(npu1) {{ aie.runtime_sequence {arguments} {{ {program} }} }}", "loop.mlir")
-    pipeline = Pipeline()
-    pipeline.add(UnrollRuntimeSequenceLoopsPass())
-    run_pipeline(ctx, module, pipeline)
-
-    assert MLIR_OPT is not None
-    command = [MLIR_OPT, "--allow-unregistered-dialect", "--test-loop-unrolling=unroll-factor=-1"]
+    device = f"aie.device(npu1) {{ aie.runtime_sequence {arguments} {{ {program} }} }}"
+    module = lowered(device, UnrollRuntimeSequenceLoopsPass(), allow_unregistered=True)
     function = f"func.func @f{arguments} {{ {program} return }}"
-    expected = subprocess.run(command, input=function, capture_output=True, text=True, check=True).stdout
+    expected = mlir_opt(function, "--allow-unregistered-dialect", "--test-loop-unrolling=unroll-factor=-1")
     assert statements(module_text(module)) == statements(expected)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from difflib import unified_diff
-from shutil import which
 
-import pytest
-from helpers import TESTS
+from helpers import TESTS, mlir_opt
 from random_programs import Family, program
 
 from tilewright.ir.context import make_context
@@ -17,19 +14,9 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.printer import module_text
 from tilewright.ir.verifier import verify
 
-MLIR_OPT = which("mlir-opt-22")
-needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
 PROGRAMS = TESTS / "filecheck" / "passes" / "standard"
 SEEDS = range(int(os.environ.get("TILEWRIGHT_DIFFERENTIAL", "25")))
 FUNCTION_SIZE = 15
-
-
-def done_by_mlir(text: str, flag: str) -> str:
-    assert MLIR_OPT is not None
-    command = [MLIR_OPT, "--allow-unregistered-dialect", flag, "-"]
-    result = subprocess.run(command, input=text, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 def done_by_us(text: str, run: Pass) -> str:
@@ -41,7 +28,8 @@ def done_by_us(text: str, run: Pass) -> str:
 
 
 def difference(text: str, run: Pass, flag: str) -> str:
-    expected, got = done_by_mlir(text, flag).strip().splitlines(), done_by_us(text, run).strip().splitlines()
+    expected = mlir_opt(text, "--allow-unregistered-dialect", flag).strip().splitlines()
+    got = done_by_us(text, run).strip().splitlines()
     return "\n".join(unified_diff(expected, got, "mlir-opt", "tilewright", n=4, lineterm=""))
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers import WIDTHS
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f16, f32
@@ -19,7 +20,6 @@ from tilewright.rewrite.folding.arith import PATTERNS
 from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.folding.floats import round_to
 
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mlir_differential import PROGRAMS, check_random_programs, difference, needs_mlir_opt
+from helpers import needs_mlir_opt
+from mlir_differential import PROGRAMS, check_random_programs, difference
 from random_programs import FAMILIES, Arithmetic, Branches, Family
 
 from tilewright.ir.pass_manager import Pass

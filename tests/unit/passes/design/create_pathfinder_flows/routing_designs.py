@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from helpers import first, parsed, run_passes
 from hypothesis import strategies as st
 
 from tilewright.device import TileId, TileType, model
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.passes.design.create_pathfinder_flows import CreatePathfinderFlowsPass
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, requests_of
 from tilewright.passes.design.create_pathfinder_flows.switch_settings import SwitchSettings, read_settings
@@ -24,19 +22,15 @@ class Routed(NamedTuple):
 
 
 def parse_device(text: str) -> DeviceOp:
-    module = parse_source(make_context(), text, "design.mlir")
-    return next(op for op in module.walk() if isinstance(op, DeviceOp))
+    return first(DeviceOp, parsed(text))
 
 
 def route(text: str) -> Routed:
     """Route a design; raises `DiagnosedError` where that is refused."""
-    ctx = make_context()
-    module = parse_source(ctx, text, "design.mlir")
-    device = next(op for op in module.walk() if isinstance(op, DeviceOp))
+    module = parsed(text)
+    device = first(DeviceOp, module)
     requests = requests_of(device)
-    pipeline = Pipeline()
-    pipeline.add(CreatePathfinderFlowsPass())
-    run_pipeline(ctx, module, pipeline)
+    run_passes(module, CreatePathfinderFlowsPass())
     return Routed(device, requests, read_settings(device))
 
 
