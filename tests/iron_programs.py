@@ -23,6 +23,12 @@ def copy_objects(source: Any, target: Any) -> None:
     target.release(1)
 
 
+def move_all(a: Any, b: Any, source: Any, target: Any) -> None:
+    """A sequence that fills one end with all of a buffer and drains the other into another."""
+    source.fill(a)
+    target.drain(b, wait=True)
+
+
 class Pipe:
     """Two ObjectFifos with a worker between them: `source` is filled, `target` is drained."""
 

@@ -14,7 +14,7 @@ from compilers import links
 from helpers import STRESS
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from iron_programs import vector
+from iron_programs import move_all, vector
 
 import tilewright as tw
 from tilewright.codegen.interpreter import Interpreter
@@ -150,12 +150,8 @@ def core_program(dtype: Any, expressions: list[Tree]) -> Program:
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     types = [vector(2 * PAIRS, dtype), vector(PAIRS * len(expressions), dtype)]
-    runtime = Runtime(sequence, [*types, of_in.prod(), of_out.cons()])
+    runtime = Runtime(move_all, [*types, of_in.prod(), of_out.cons()])
     return Program(NPU1Col1(), runtime, [Worker(core, [of_in.cons(), of_out.prod()])])
 
 

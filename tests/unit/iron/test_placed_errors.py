@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placed_programs import vector
+from iron_programs import vector
 
 import tilewright as tw
 from tilewright.cli.main import main

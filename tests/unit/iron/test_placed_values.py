@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iron_programs import vector
 from ml_dtypes import bfloat16
-from placed_programs import vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position

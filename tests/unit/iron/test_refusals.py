@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iron_programs import Pipe, copy_objects, vector
+from iron_programs import Pipe, copy_objects, move_all, vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import Diagnostic, file_position
@@ -29,11 +29,6 @@ def refused(build: Callable[[], Any]) -> Diagnostic:
 
 def advice(error: Diagnostic) -> str:
     return " / ".join(note.text for note in error.notes)
-
-
-def move_all(a: Any, b: Any, source: Any, target: Any) -> None:
-    source.fill(a)
-    target.drain(b, wait=True)
 
 
 def test_a_fifo_without_room():
