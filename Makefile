@@ -8,7 +8,7 @@ JOBS ?= auto
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
-	@echo "make test     ruff, pyright (strict), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
+	@echo "make test     ruff, pyright (strict, basic for tests), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=$(SECONDS), or to TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
@@ -27,6 +27,7 @@ lint: .venv/ready-dev
 
 types: .venv/ready-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --pythonpath $(BIN)/python --project tests/pyrightconfig.json
 
 unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)

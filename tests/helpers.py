@@ -6,9 +6,10 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
+from hypothesis import HealthCheck
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -30,6 +31,9 @@ STRESS = os.environ.get("TILEWRIGHT_STRESS", "0") not in ("", "0")
 WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 """Bits of MLIR's integers."""
 ANSWER_S = 1.0
+
+HEALTH_CHECKS = cast("list[HealthCheck]", list(HealthCheck))
+"""What hypothesis minds about tests whose examples are slow or large on purpose."""
 
 MLIR_OPT = shutil.which("mlir-opt-22")
 needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")

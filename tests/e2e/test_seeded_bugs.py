@@ -112,7 +112,8 @@ def test_the_wrong_design_is_explained(path: Path) -> None:
     design, expected = tw.compile(seeded.text), kind_of(path)
     error, other = (error_of(seeded, design, model) for model in MODELS)
     assert type(error) is ERRORS.get(expected, tw.Fault), error
-    assert not isinstance(error, tw.Fault) or error.kind.option == expected, error
+    if isinstance(error, tw.Fault):
+        assert isinstance(error.kind, FaultKind) and error.kind.option == expected, error
     assert missing(seeded, str(error)) == [], error
     assert str(other) == str(error)
 

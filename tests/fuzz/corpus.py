@@ -8,6 +8,7 @@ from pathlib import Path
 from bare_streams import binary, loopback
 from elf_files import Reloc, elf_file
 from helpers import ROOT
+from xdsl.dialects.builtin import MemRefType
 
 import tilewright as tw
 from tilewright import txn
@@ -59,6 +60,12 @@ def pass_lines() -> list[tuple[list[str], str]]:
 @cache
 def design(name: str) -> tw.Design:
     return tw.compile(ROOT / DESIGNS[0] / f"{name}.mlir")
+
+
+def buffer_sizes(design: tw.Design) -> list[int]:
+    """Elements of the buffers that a sequence without scalars takes."""
+    types = [argument.type for argument in design.operation().body.block.args]
+    return [type.element_count() for type in types if isinstance(type, MemRefType)]
 
 
 @cache

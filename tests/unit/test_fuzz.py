@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -67,7 +68,7 @@ def test_work_without_end_is_a_defect(tmp_path: Path, monkeypatch: pytest.Monkey
     assert execute(Case(call=work)).defect == "slow"
 
 
-def _dies_at(seed: int, death: object) -> Target:
+def _dies_at(seed: int, death: Callable[[], object]) -> Target:
     """A target one of whose cases ends its process, or fills the memory, or never ends."""
 
     def make(random: Random) -> Case:
@@ -86,7 +87,7 @@ def _dies_at(seed: int, death: object) -> Target:
     ],
 )
 def test_a_process_that_dies_is_a_finding_and_the_next_goes_on(
-    death: object, defect: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    death: Callable[[], object], defect: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.runner.MEMORY_BYTES", 1 << 30)
     journal = Journal(tmp_path)

@@ -100,7 +100,7 @@ def test_nothing_is_imported_in_a_circle() -> None:
 
 
 def _at_top(module: Module) -> set[str]:
-    body = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    body: list[ast.stmt] = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     shallow = Module.__new__(Module)
     shallow.name, shallow.is_package, shallow.tree = module.name, module.is_package, ast.Module(body, [])
     # A package imports its own modules to gather them, and they are loaded while it is: no circle as long as they

@@ -14,6 +14,7 @@ from cpp_programs import Program
 from emulated import in_kernel, run
 from helpers import WIDTHS, lowered, mlir_opt, needs_mlir_opt, parsed
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Operation
 
 from tilewright.dialects.arith.meaning import MEANING, PREDICATES
 from tilewright.dialects.func import FuncOp
@@ -43,6 +44,13 @@ def expected(name: str, type: str, a: int, b: int) -> int | None:
         return int(integers(width).cmpi(COMPARISONS[name], a, b))
     found = compute(name, a, b, width)
     return None if found is None else signed(found, width)
+
+
+def number_of(name: str, type: str, a: int, b: int) -> int:
+    """The result of a pair that has one."""
+    found = expected(name, type, a, b)
+    assert found is not None
+    return found
 
 
 def defined_pairs(name: str, type: str) -> list[tuple[int, int]]:
@@ -95,7 +103,10 @@ def folded_results(module: ModuleOp) -> dict[str, Any]:
     """What functions return, by their names: numbers, or the name of the operation that computes it."""
     found = dict[str, Any]()
     for function in (op for op in module.body.ops if isinstance(op, FuncOp)):
-        made = function.body.block.last_op.operands[0].owner
+        returned = function.body.block.last_op
+        assert returned is not None
+        made = returned.operands[0].owner
+        assert isinstance(made, Operation)
         value = made.properties.get("value")
         is_list = isinstance(value, DenseIntOrFPElementsAttr)
         found[function.sym_name.data] = [*value.get_values()] if is_list else made.name
@@ -108,7 +119,7 @@ def expected_results() -> dict[str, Any]:
     for (number, name), type in product(enumerate((*MEANING, *COMPARISONS)), WIDTHS):
         folded = [pair for pair in pairs_of(type) if is_folded(name, type, *pair)]
         width = 1 if name in COMPARISONS else WIDTHS[type]
-        numbers = [expected(name, type, *pair) & mask(width) for pair in folded]
+        numbers = [number_of(name, type, *pair) & mask(width) for pair in folded]
         found[f"{type}_{number}"] = numbers
         for place in range(len(kept_pairs(name, type))):
             found[f"stays_{type}_{number}_{place}"] = name
@@ -261,7 +272,7 @@ def test_lanes(type: str, shared: bool) -> None:
     for number, (name, pairs) in enumerate(zip(names, table, strict=True)):
         results = (bits if name in COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS].tolist()
         width = 1 if name in COMPARISONS else WIDTHS[type]
-        wanted = [expected(name, type, *pair) & mask(width) for pair in pairs]
+        wanted = [number_of(name, type, *pair) & mask(width) for pair in pairs]
         assert [int(result) & mask(width) for result in results] == wanted, name
 
 
@@ -277,7 +288,7 @@ def test_ranges_and_known_bits(type: str) -> None:
     results = [op.results[0] for op in module.body.ops if op.name in MEANING]
     ranges, values = Ranges(), KnownValues()
     for case, result in zip(cases, results, strict=True):
-        number = expected(case[0], type, *case[1:])
+        number = number_of(case[0], type, *case[1:])
         found, bits = ranges.of(result), values.bits(result)
         assert found is None or found.low <= number <= found.high, case
         assert (number ^ bits.value) & bits.known == 0, case

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bare_streams import bare, binary, loopback
+from iron_programs import vector
 from programs import COPY, WRITES
 
 import tilewright as tw
@@ -318,7 +319,7 @@ def npu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @iron.jit
 def forward(a: In, b: Out, unused: In, count: RunTime[np.int32], *, line: CompileTime[int] = 16) -> Any:
-    whole = np.ndarray[(None,), np.dtype[np.int32]]
+    whole = vector(None)
     source = ObjectFifo(np.ndarray[(line,), np.dtype[np.int32]], name="source")
     target = source.cons().forward()
 
@@ -372,8 +373,8 @@ def test_a_product_takes_no_matrix_whose_values_it_cannot_have() -> None:
 
 
 @pytest.mark.parametrize("odd", [np.zeros(3), "slow", None, 1, ["fast"]], ids=repr)
-def test_a_model_is_named(odd: object) -> None:
+def test_a_model_is_named(odd: Any) -> None:
     with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
-        bare(odd).run(b"", {})  # pyright: ignore
+        bare(odd).run(b"", {})
     with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
-        tw.compile(WRITES).run(1, model=odd)  # pyright: ignore
+        tw.compile(WRITES).run(1, model=odd)

@@ -14,12 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser as StockParser
 from xdsl.utils.exceptions import ParseError
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.locations import FileLineColRange
@@ -211,7 +220,9 @@ def test_attribute(text: str, printed: str | None) -> None:
 
 
 def test_distinct_attributes_are_the_same_by_number() -> None:
-    first, second, third = attribute("[distinct[0]<unit>, distinct[1]<>, distinct[0]<>]")  # pyright: ignore
+    listed = attribute("[distinct[0]<unit>, distinct[1]<>, distinct[0]<>]")
+    assert isinstance(listed, ArrayAttr)
+    first, second, third = listed
     assert first == third != second
     assert str(attribute("distinct[7]<5 : i8>")) == "distinct[7]<5 : i8>"
 
@@ -230,7 +241,9 @@ def test_names_are_kept() -> None:
     function = module.body.block.first_op
     assert function is not None
     assert arguments(function) == ["M", "arg_0", None, "-a.b$1"]
-    assert [result.name_hint for result in function.regions[0].block.first_op.results] == ["x", "x"]  # pyright: ignore
+    inside = function.regions[0].block.first_op
+    assert inside is not None
+    assert [result.name_hint for result in inside.results] == ["x", "x"]
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,9 @@ def test_what_a_pass_leaves_behind_is_checked(module: ModuleOp) -> None:
         run(module, "builtin.module(breaks,marks)")
     assert "empty block: expect at least a terminator" in str(error.value)
     assert "this is what --breaks left behind" in str(error.value)
-    module.body.block.last_op.detach()  # pyright: ignore[reportOptionalMemberAccess]
+    last = module.body.block.last_op
+    assert last is not None
+    last.detach()
     run(module, "builtin.module(breaks,marks)", verify_each=False)
 
 

@@ -15,6 +15,7 @@ from helpers import STRESS
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from iron_programs import move_all, vector
+from xdsl.ir import SSAValue
 
 import tilewright as tw
 from tilewright.codegen.interpreter import Interpreter
@@ -207,7 +208,7 @@ def interpreted(design: tw.Design, x: int, y: int) -> list[int | None]:
     sequence = design.operation("sequence")
     device = sequence.parent_op()
     assert device is not None
-    arguments = dict(zip(sequence.body.block.args, (x, y), strict=True))
+    arguments: dict[SSAValue, int] = dict(zip(sequence.body.block.args, (x, y), strict=True))
     run = Interpreter(sequence, TxnEmitter(device), arguments).run()
     return [word for emitted in run for word in emitted.words]
 

@@ -198,7 +198,8 @@ def test_floating_point_parameters_are_given_at_run_time():
 
     design = tw.compile(Pipe(line, core, scale, is_set).program(sequence, line, line, np.float32))
     results = np.zeros(SIZE, np.float32)
-    for factor in (0.5, -3, np.float32(1.1)):
+    factors: list[Any] = [0.5, -3, np.float32(1.1)]
+    for factor in factors:
         design.run(ANY, results, factor)
         assert (results == ANY * np.float32(factor) + np.float32(0.25)).all()
     assert (design.txn(factor=0.5) != design.txn(factor=0.75)).sum() == 1
@@ -206,7 +207,7 @@ def test_floating_point_parameters_are_given_at_run_time():
 
 def test_a_sequence_only_hands_floating_point_numbers_on():
     def sequence(factor: Any, source: Any, target: Any) -> None:
-        factor * 2
+        _ = factor * 2
 
     with pytest.raises(tw.CompileError, match="computes with whole numbers only"):
         Pipe().program(sequence, np.float32).resolve_program()
@@ -262,7 +263,7 @@ def test_a_sequence_has_nothing_to_print_to():
 
 # Buffers of the host.
 
-OPEN = np.ndarray[(None,), np.dtype[np.int32]]
+OPEN = vector(None)
 
 
 def add_one(source: Any, target: Any) -> None:

@@ -19,7 +19,7 @@ from tilewright.ir.diagnostics import file_position
 from tilewright.iron import Buffer, Program
 from tilewright.iron.controlflow import if_, range_, yield_
 
-Body = Callable[[Any, Any], None]
+Body = Callable[[Any, Any], object]
 
 
 def program(body: Body, dtype: Any = np.int32) -> Program:

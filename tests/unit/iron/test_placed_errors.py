@@ -172,7 +172,7 @@ def goes_on_with_a_number() -> None:
 
 def function_without_types() -> None:
     @func
-    def double(n):  # pyright: ignore
+    def double(n):
         del n
 
     double(constant(1))  # wrong

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr, ModuleOp, UnknownLoc, f32, i32
+from helpers import first
+from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr, ModuleOp, StringAttr, UnknownLoc, f32, i32
 from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tilewright.dialects import arith
+from tilewright.dialects.func import FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
@@ -27,7 +29,9 @@ class Record(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if "name" in op.attributes:
-            self.seen.append(op.attributes["name"].data)  # type: ignore[attr-defined]
+            name = op.attributes["name"]
+            assert isinstance(name, StringAttr)
+            self.seen.append(name.data)
 
 
 class AddToSub(RewritePattern):
@@ -77,7 +81,8 @@ def test_new_operations_take_the_location_of_the_matched_one() -> None:
 
 
 def test_operations_that_have_a_location_keep_it() -> None:
-    where = parse('"test.op"() : () -> () loc("elsewhere.py":7:1)').body.block.first_op.location  # type: ignore[union-attr]
+    (located,) = parse('"test.op"() : () -> () loc("elsewhere.py":7:1)').body.block.ops
+    where = located.location
 
     class Located(RewritePattern):
         @op_type_rewrite_pattern
@@ -118,7 +123,7 @@ func.func @f() {
     assert not rewrite(plain)
     assert sum(op.name == "arith.constant" for op in plain.walk()) == 3
     assert rewrite(folded, config=GREEDY)
-    assert [op.name for op in folded.body.block.first_op.regions[0].block.ops] == [  # type: ignore[union-attr]
+    assert [op.name for op in first(FuncOp, folded).body.block.ops] == [
         "arith.constant",
         "builtin.unregistered",
         "builtin.unregistered",
@@ -141,7 +146,7 @@ func.func @f(%c: i1) {
     for level, blocks in ((Simplify.DISABLED, 3), (Simplify.NORMAL, 3), (Simplify.AGGRESSIVE, 2)):
         module = parse(text)
         rewrite(module, config=Config(simplify=level))
-        assert len(module.body.block.first_op.regions[0].blocks) == blocks  # type: ignore[union-attr]
+        assert len(first(FuncOp, module).body.blocks) == blocks
 
 
 def test_a_pattern_that_never_ends_is_stopped() -> None:

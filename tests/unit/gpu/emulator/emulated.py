@@ -21,7 +21,7 @@ def kernel_module(program: str | ModuleOp, name: str = NAME) -> GPUModuleOp:
     return first(GPUModuleOp, parsed(program, name) if isinstance(program, str) else program)
 
 
-def emulator(chip: str = "gfx942", **options: Any) -> EmulatorDevice:
+def emulator(chip: str = "gfx942", /, **options: Any) -> EmulatorDevice:
     return EmulatorDevice(GPU_TARGETS[chip], **options)
 
 

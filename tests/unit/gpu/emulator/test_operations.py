@@ -255,7 +255,7 @@ def test_vectors_of_a_lane():
       vector.store %z, %o[%i] : memref<256xf32>, vector<4xf32>"""
     a, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
     run(in_kernel(body, "%a: memref<256xf32>, %o: memref<256xf32>"), a, out)
-    expected = a.reshape(N, 4) * np.float32([1, 2, 3, 4])
+    expected = a.reshape(N, 4) * np.array([1, 2, 3, 4], np.float32)
     expected = expected + expected[:, 2:3]
     expected[:, 0] = expected.sum(1)
     np.testing.assert_allclose(out.reshape(N, 4), expected)
