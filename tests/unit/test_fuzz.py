@@ -110,6 +110,16 @@ def test_a_journal_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert journal.of(target.name).cases == 50
 
 
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_run_stops_after_so_many_cases_of_all_targets(jobs: int, tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.add(Batch("a", 0, 30, 1.0))
+    targets = [Target(name, lambda random: Case(call=int), share) for name, share in (("a", 1), ("b", 4), ("c", 1))]
+    Runner(targets, journal, jobs, batch_seconds=0.01).run(60, total=1000)
+    assert [journal.of(target.name).cases for target in targets] == [30 + 166, 667, 167]
+    assert Journal(tmp_path).totals == journal.totals
+
+
 def test_targets_get_their_shares(tmp_path: Path) -> None:
     often, seldom = (
         Target("often", lambda random: Case(call=int), 3),
@@ -118,7 +128,7 @@ def test_targets_get_their_shares(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.add(Batch("often", 0, 30, 1.0))
     journal.add(Batch("seldom", 0, 9, 1.0, findings=(Finding(4, "slow", "x"),)))
-    assert Runner([often, seldom], journal)._next(None) is seldom
+    assert Runner([often, seldom], journal)._next() is seldom
     journal.add(Batch("seldom", 9, 2, 1.0))
-    assert Runner([often, seldom], journal)._next(None) is often
+    assert Runner([often, seldom], journal)._next() is often
     assert "seldom" in journal.summary()
