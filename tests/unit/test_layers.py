@@ -165,6 +165,12 @@ def test_the_layout_names_what_there_is() -> None:
         assert found, name
 
 
+def test_unit_tests_lie_where_the_product_does() -> None:
+    root = PRODUCT.parent / "tests" / "unit"
+    folders = {path.parent.relative_to(root) for path in root.rglob("test_*.py")}
+    assert not [str(folder) for folder in sorted(folders) if not (PRODUCT / folder).is_dir()]
+
+
 def test_filecheck_inputs_lie_where_their_passes_do() -> None:
     root = PRODUCT.parent / "tests" / "filecheck" / "passes"
     wanted = {(area, name): [name, *stems] for area, name, stems in registered()}
