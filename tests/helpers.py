@@ -46,6 +46,11 @@ def patience_s() -> float:
     return ANSWER_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+def toward_zero(a: int, b: int) -> int:
+    """The quotient as MLIR and C round it, which is not as Python does."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 def parsed(text: str | bytes, name: str = "test.mlir", *, allow_unregistered: bool = False) -> ModuleOp:
     return parse_source(make_context(allow_unregistered), text, name)
 

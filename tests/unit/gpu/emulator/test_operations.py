@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from emulated import emulator, in_kernel, run
+from helpers import toward_zero
 
 N = 64
 TYPES: dict[str, Any] = {
@@ -79,10 +80,6 @@ def wrapped(value: int, type: str) -> int:
 
 def positive(value: int, type: str) -> int:
     return value % (1 << np.dtype(TYPES[type]).itemsize * 8)
-
-
-def toward_zero(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 SIGNED: dict[str, Callable[[int, int], int]] = {

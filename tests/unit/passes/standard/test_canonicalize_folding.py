@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers import WIDTHS
+from helpers import WIDTHS, toward_zero
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f16, f32
@@ -33,10 +33,6 @@ def unsigned(value: int, width: int) -> int:
     return value % (1 << width)
 
 
-def quotient(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
 SIGNED: dict[str, Callable[[int, int], int]] = {
     "addi": lambda a, b: a + b,
     "subi": lambda a, b: a - b,
@@ -48,9 +44,9 @@ SIGNED: dict[str, Callable[[int, int], int]] = {
     "minsi": min,
 }
 DIVISIONS: dict[str, Callable[[int, int], int]] = {
-    "divsi": quotient,
+    "divsi": toward_zero,
     "floordivsi": lambda a, b: a // b,
-    "remsi": lambda a, b: a - quotient(a, b) * b,
+    "remsi": lambda a, b: a - toward_zero(a, b) * b,
 }
 UNSIGNED: dict[str, Callable[[int, int], int]] = {
     "divui": lambda a, b: a // b,
