@@ -1,16 +1,15 @@
 # Everything runs in a virtual environment of its own (.venv), made when it is first needed.
 PYTHON ?= python3
 BIN := .venv/bin
-SECONDS ?= 600
 JOBS ?= auto
 
 .PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
-	@echo "make test     ruff, pyright (strict), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
+	@echo "make test     ruff, pyright (strict, basic for tests), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
-	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=$(SECONDS), or to TARGETS=opt,run-txn; .fuzz keeps count"
+	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=600 or N=100000 cases; TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
 	@echo "make pictures take the pictures of docs/report.md and docs/memcpy.md, with Chromium"
 	@echo "make format   let ruff format the code"
@@ -27,6 +26,7 @@ lint: .venv/ready-dev
 
 types: .venv/ready-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --pythonpath $(BIN)/python --project tests/pyrightconfig.json
 
 unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)
@@ -35,7 +35,7 @@ bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)
 
 fuzz: .venv/ready-dev
-	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(TARGETS),--targets $(TARGETS))
+	@PYTHONPATH=tests $(BIN)/python -m fuzz $(SECONDS:%=--seconds %) $(N:%=--total %) $(TARGETS:%=--targets %)
 
 docs: .venv/ready-dev
 	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py

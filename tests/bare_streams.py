@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from tilewright import txn
+from tilewright.device import DEVICES
 from tilewright.device.bd import ShimBd
+from tilewright.device.enums import DeviceName
 from tilewright.device.registers import ShimDemux, ShimMux
+from tilewright.driver.loaded_device import BareDevice
+from tilewright.sim.models import Model
 
 READ_BD, WRITE_BD = 1, 3
 BDS, BD_BYTES, ADDRESS_WORD = 0x1D000, 0x20, 4
@@ -14,6 +18,11 @@ TO_SOUTH_0, TO_SOUTH_2 = MASTERS + 0x8, MASTERS + 0x10
 FROM_CONTROL, FROM_SOUTH_3 = SLAVES, SLAVES + 0x14
 READ_QUEUE, WRITE_QUEUE = 0x1D214, 0x1D204
 ENABLE, TOKEN, DMA = 0x8000_0000, 0x8000_0000, 1
+
+
+def bare(model: Model = Model.FAST) -> BareDevice:
+    """A device of one column, with nothing on it."""
+    return BareDevice(DEVICES[DeviceName.npu2_1col], model=model)
 
 
 def loopback(words: int, *, for_ever: bool = False, written: int | None = None) -> list[txn.Operation]:

@@ -11,8 +11,9 @@ from tilewright.iron import ObjectFifo, Program, Runtime, Worker
 from tilewright.iron.device import NPU1Col1
 
 
-def vector(size: int, dtype: Any = np.int32) -> Any:
-    return np.ndarray[(size,), np.dtype[dtype]]
+def vector(size: int | None, dtype: Any = np.int32) -> Any:
+    """The type of a one-dimensional array; without a size, of as many elements as a run gives it."""
+    return np.ndarray[(size,), np.dtype[dtype]]  # pyright: ignore[reportInvalidTypeArguments]
 
 
 def copy_objects(source: Any, target: Any) -> None:
@@ -21,6 +22,12 @@ def copy_objects(source: Any, target: Any) -> None:
     target.acquire(1)
     source.release(1)
     target.release(1)
+
+
+def move_all(a: Any, b: Any, source: Any, target: Any) -> None:
+    """A sequence that fills one end with all of a buffer and drains the other into another."""
+    source.fill(a)
+    target.drain(b, wait=True)
 
 
 class Pipe:

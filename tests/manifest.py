@@ -117,7 +117,8 @@ def command(*argv: str) -> bytes:
     """Status and everything that a command of ours writes to the terminal."""
     from tilewright.cli.main import main as tilewright
 
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace") for raw in written)
     with redirect_stdout(out), redirect_stderr(err), patch("sys.stdin", io.TextIOWrapper(io.BytesIO())):
         try:
             status: object = tilewright(list(argv))
@@ -125,7 +126,7 @@ def command(*argv: str) -> bytes:
             status = f"{type(error).__name__}: {error}"
     for stream in (out, err):
         stream.flush()
-    return b"%s\n%s\n%s" % (str(status).encode(), out.buffer.getvalue(), err.buffer.getvalue())  # pyright: ignore
+    return b"%s\n%s\n%s" % (str(status).encode(), *(raw.getvalue() for raw in written))
 
 
 def written(folder: str) -> Iterator[tuple[str, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from iron_programs import vector
 
 from tilewright.iron.builders import ModuleContext
 from tilewright.iron.dialects.aie import (
@@ -48,11 +49,6 @@ from tilewright.iron.dialects.aiex import (
 )
 from tilewright.iron.extras.context import mlir_mod_ctx
 from tilewright.iron.helpers.dialects.scf import range_
-
-
-def vector(size: int, dtype: Any = np.int32) -> Any:
-    """The type of a one-dimensional array."""
-    return np.ndarray[(size,), np.dtype[dtype]]
 
 
 def scale_by_parameter() -> ModuleContext:

@@ -494,8 +494,10 @@ class Generator:
         self.features.add("while")
 
     def value(self) -> str:
-        role = self.random.choice(["size", "stride", "offset", *(["value"] if self.has("value") else [])])
-        return self.expression(role, "i32")
+        roles = ["size", "stride", "offset"]
+        if self.has("value"):
+            roles.append("value")
+        return self.expression(self.random.choice(roles), "i32")
 
     def address(self) -> tuple[str, str]:
         """A word in the memory of the core, and where it is."""

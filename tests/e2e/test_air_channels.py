@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from air_channel_programs import TOPOLOGIES, Program, bundle, memref
+from helpers import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.passes.air.air_gpu_channel_to_cacheline import protocol_ordered
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 LATE = {"reorder": "on"}
 """Stores arrive late and in any order that the memory model allows."""
 STRICT = LATE | {"check": "races"}

@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from helpers import EXAMPLES
 
 from tilewright.cli.main import main
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 """Open MPI does not like to be run by root, which tests in a container are."""
 SECONDS = 120

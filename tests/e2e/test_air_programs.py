@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 
 import tilewright as tw
 from tilewright.cli.main import main
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 HEAP = "#air.symmetric_heap"
 RING = [
     "rank 0 got 30 31 32 33",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import STRESS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,6 @@ from tilewright.ir.limits import (
 )
 
 SECONDS = 10
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 COPY = """aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in,
       issue_token = true} : memref<1024xi32>
     aiex.npu.dma_wait {symbol = @in}"""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES, INCLUDE
 
 import tilewright as tw
 from tilewright.cli.main import main
 
-FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "gemm_host"
-INCLUDE = Path(tw.__file__).parent / "include"
+FOLDER = EXAMPLES / "gemm_host"
 FLAGS = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 

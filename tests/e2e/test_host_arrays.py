@@ -5,7 +5,6 @@ The arrays are views of one memory whose other bytes are canaries. TILEWRIGHT_ST
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,19 +15,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from bare_streams import binary, loopback
+from bare_streams import bare, binary, loopback
+from helpers import STRESS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import COPY
 
 import tilewright as tw
-from tilewright.device import DEVICES
-from tilewright.device.enums import DeviceName
-from tilewright.driver.loaded_device import BareDevice
 from tilewright.native.host_arrays import overlaps_itself
 from tilewright.sim.models import Model
 
-EXAMPLES = 2000 if os.environ.get("TILEWRIGHT_STRESS") else 120
+EXAMPLES = 2000 if STRESS else 120
 BYTES = 256
 ARENA = 8192
 A_STARTS, B_STARTS = (0, 1000, 2001), (4100, 5003, 6000, 0, 1256)
@@ -63,9 +60,8 @@ def loaded(element: str) -> Any:
     return design(element).load()
 
 
-@cache
-def bare(model: Model) -> BareDevice:
-    return BareDevice(DEVICES[DeviceName.npu2_1col], model=model)
+used_device = cache(bare)
+"""One for all arrays."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,7 @@ def test_arrays_of_a_design(data: st.DataObject, element: str, way: str, seed: i
 def test_arrays_of_a_stream(a: Layout, b: Layout, model: Model, seed: int) -> None:
     """Of which nothing says what its elements are."""
     words = binary(loopback(BYTES // 4))
-    check(lambda source, target: bare(model).run(words, {0: source, 2: target}), a, b, lambda array: True, seed)
+    check(lambda source, target: used_device(model).run(words, {0: source, 2: target}), a, b, lambda array: True, seed)
 
 
 @pytest.mark.parametrize("model", Model)

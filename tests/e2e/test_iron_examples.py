@@ -1,11 +1,11 @@
 """The Python designs of the documents: each is compiled once and run for many sizes."""
 
 import linecache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iron_programs import Pipe, vector
@@ -15,7 +15,6 @@ import tilewright as tw
 from tilewright.driver.loaded_device import LoadedDevice
 from tilewright.ir.diagnostics import file_position
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 LENGTHS = [1024, 2048, 3072, 4096, *(4 * n for n in np.random.default_rng(8).integers(1, 2048, 50))]
 
 

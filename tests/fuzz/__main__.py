@@ -1,6 +1,7 @@
 """Feed damaged inputs to all tools for as long as asked, going on where the journal stops.
 
     python -m fuzz --seconds 600                   all targets, each by its share
+    python -m fuzz --total 100000                  however long that takes
     python -m fuzz --targets opt,air-run --jobs 2
     python -m fuzz --targets opt --seed 1234       that one case, here, with a traceback; its input goes to a folder
     python -m fuzz --again                         only what was found before: which of it is still so?
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import signal
 import sys
@@ -26,11 +28,15 @@ from fuzz.journal import Journal
 from fuzz.runner import Runner, run_batch
 from fuzz.targets import TARGETS, Target
 
+SECONDS = 600
+
 
 def main() -> int:
     parser = ArgumentParser("fuzz", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=600.0, help="how long (default: 600)")
-    parser.add_argument("--cases", type=int, help="stop when each target has so many, in all runs together")
+    parser.add_argument("--seconds", type=float, help=f"how long (default: {SECONDS}, no limit with --total)")
+    goals = parser.add_mutually_exclusive_group()
+    goals.add_argument("--total", type=int, help="stop when this run has so many cases of all targets together")
+    goals.add_argument("--cases", type=int, help="stop when each target has so many, in all runs together")
     parser.add_argument("--targets", default=",".join(TARGETS), help=f"default: all, {', '.join(TARGETS)}")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--journal", type=Path, default=Path(".fuzz"), help="the folder that keeps it (default: .fuzz)")
@@ -52,7 +58,9 @@ def main() -> int:
     if not args.summary:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # workers end with this process
         _warm_up(targets)
-        Runner(targets, journal, args.jobs).run(args.seconds, args.cases)
+        if args.seconds is None:
+            args.seconds = SECONDS if args.total is None else math.inf
+        Runner(targets, journal, args.jobs).run(args.seconds, args.cases, args.total)
     return _report(journal, args)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from xdsl.dialects.builtin import MemRefType
 
 import tilewright as tw
 from fuzz import corpus
@@ -58,8 +59,7 @@ def _scalar_design(name: str) -> tw.Design:
 def run_arrays(random: Random) -> None:
     """A design with odd arrays."""
     design = corpus.design(random.choice(corpus.STREAMS))
-    types = [argument.type for argument in design.operation().body.block.args]
-    arrays = [odd_array(random, type.element_count()) for type in types]
+    arrays = [odd_array(random, size) for size in corpus.buffer_sizes(design)]
     if len(arrays) > 1 and random.random() < 0.2:
         arrays[1] = arrays[0]
     if random.random() < 0.1:
@@ -76,7 +76,9 @@ def run_arrays(random: Random) -> None:
 def call_scalars(random: Random) -> None:
     """Words and runs of designs that take numbers, given something else."""
     design = _scalar_design(random.choice(SCALAR_DESIGNS))
-    values = {name: random.choice(ODD_SCALARS if random.random() < 0.6 else (1, 2, 4)) for name in design.scalars()}
+    values: dict[str, Any] = {
+        name: random.choice(ODD_SCALARS if random.random() < 0.6 else (1, 2, 4)) for name in design.scalars()
+    }
     if random.random() < 0.2:
         values["nothing"] = 1
     if random.random() < 0.5:
@@ -84,7 +86,7 @@ def call_scalars(random: Random) -> None:
         return
     names = iter(values.values())
     given = [
-        np.zeros(argument.type.element_count(), np.int32) if hasattr(argument.type, "element_count") else next(names)
+        np.zeros(argument.type.element_count(), np.int32) if isinstance(argument.type, MemRefType) else next(names)
         for argument in design.operation().body.block.args
     ]
     design.run(*given, max_cycles=MAX_CYCLES)

@@ -72,8 +72,9 @@ def execute(case: Case) -> Outcome:
 
 def _command(argv: Sequence[str]) -> Outcome:
     saved = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin, out, errors = io.TextIOWrapper(io.BytesIO()), _stream(), _stream()
-    sys.stdout, sys.stderr = out, errors
+    written = io.BytesIO()
+    errors = _stream(written)
+    sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), _stream(io.BytesIO()), errors
     try:
         status = main(argv)
     except BaseException as error:
@@ -83,12 +84,12 @@ def _command(argv: Sequence[str]) -> Outcome:
     finally:
         sys.stdin, sys.stdout, sys.stderr = saved
     errors.flush()
-    said = errors.buffer.getvalue().decode(errors="replace")  # pyright: ignore
+    said = written.getvalue().decode(errors="replace")
     return Outcome(str(status), *_judged(argv, status, said))
 
 
-def _stream() -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+def _stream(written: io.BytesIO) -> io.TextIOWrapper:
+    return io.TextIOWrapper(written, encoding="utf-8", errors="backslashreplace")
 
 
 def _judged(argv: Sequence[str], status: int, said: str) -> tuple[str | None, str]:

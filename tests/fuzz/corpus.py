@@ -7,12 +7,13 @@ from pathlib import Path
 
 from bare_streams import binary, loopback
 from elf_files import Reloc, elf_file
+from helpers import ROOT
+from xdsl.dialects.builtin import MemRefType
 
 import tilewright as tw
 from tilewright import txn
 from tilewright.ir.split_input import split_input
 
-ROOT = Path(__file__).parents[2]
 DESIGNS = ("tests/e2e/designs", "tests/e2e/seeded_bugs", "docs/examples", "tilewright/demos")
 STREAMS = ("dma_copy", "bd_chain", "packet_split", "control_write", "mem_tile_neighbour", "padding", "task_queue")
 """Designs without scalar arguments, whose words are small and whose runs are short."""
@@ -59,6 +60,12 @@ def pass_lines() -> list[tuple[list[str], str]]:
 @cache
 def design(name: str) -> tw.Design:
     return tw.compile(ROOT / DESIGNS[0] / f"{name}.mlir")
+
+
+def buffer_sizes(design: tw.Design) -> list[int]:
+    """Elements of the buffers that a sequence without scalars takes."""
+    types = [argument.type for argument in design.operation().body.block.args]
+    return [type.element_count() for type in types if isinstance(type, MemRefType)]
 
 
 @cache

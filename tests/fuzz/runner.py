@@ -68,14 +68,20 @@ class Runner:
         self.targets, self.journal, self.jobs = targets, journal, jobs
         self.batch_seconds = batch_seconds
         self.workers = list[Worker]()
+        self.goals = dict[str, int]()
+        """Cases at which targets are done, in all runs together; those that are not in it go on."""
 
-    def run(self, seconds: float, most: int | None = None) -> None:
-        """Go on for so long, or for so many cases of each target."""
+    def run(self, seconds: float, most: int | None = None, total: int | None = None) -> None:
+        """Go on for so long, until each target has so many cases, or for so many cases of all targets together."""
         end = time.monotonic() + seconds
+        if most is not None:
+            self.goals = {target.name: most for target in self.targets}
+        if total is not None:
+            self.goals = self._shares_of(total)
         try:
             while True:
-                while len(self.workers) < self.jobs and time.monotonic() < end and (target := self._next(most)):
-                    self._start(target, end, most)
+                while len(self.workers) < self.jobs and time.monotonic() < end and (target := self._next()):
+                    self._start(target, end)
                 if not self.workers:
                     return
                 self._watch()
@@ -84,24 +90,35 @@ class Runner:
                 self._kill(worker)
                 self._finish(worker, stopped=True)
 
-    def _next(self, most: int | None) -> Target | None:
+    def _shares_of(self, total: int) -> dict[str, int]:
+        """Goals that are so many cases away, all together."""
+        goals, shares, given = dict[str, int](), 0, 0
+        for target in self.targets:
+            shares += target.share
+            # Of what is due so far, so that nothing is lost by rounding.
+            due = total * shares // sum(it.share for it in self.targets)
+            goals[target.name] = self.journal.of(target.name).cases + due - given
+            given = due
+        return goals
+
+    def _left(self, target: Target) -> int:
+        return self.goals.get(target.name, sys.maxsize) - self.journal.of(target.name).cases
+
+    def _next(self) -> Target | None:
         """The target that is furthest behind its share."""
         busy = {worker.target.name for worker in self.workers}
-        open_targets = [
-            it for it in self.targets if it.name not in busy and (most is None or self.journal.of(it.name).cases < most)
-        ]
+        open_targets = [it for it in self.targets if it.name not in busy and self._left(it) > 0]
         return min(open_targets, key=lambda it: self.journal.of(it.name).cases / it.share, default=None)
 
-    def _start(self, target: Target, end: float, most: int | None) -> None:
+    def _start(self, target: Target, end: float) -> None:
         done = self.journal.of(target.name)
         progress, (reading, writing) = mmap.mmap(-1, 16), os.pipe()
         folder = tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         seconds = max(min(self.batch_seconds, end - time.monotonic()), 0.0)
-        limit = sys.maxsize if most is None else most - done.cases
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            _work(target, done.next_seed, limit, seconds, progress, writing, folder)
+            _work(target, done.next_seed, self._left(target), seconds, progress, writing, folder)
         os.close(writing)
         self.workers.append(Worker(target, done.next_seed, pid, reading, progress, folder, time.monotonic()))
 

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright import txn
 from tilewright.device import DeviceModel, TileId
 from tilewright.sim.register_roles import RegisterEffect, register_roles
+from tilewright.txn.opcodes import LAYOUTS
 
 WORDS = (0, 1, 2, 3, 4, 16, 0xFF, 0x80000000, 0x02000000, 0xFFFFFFFF, 0xFFFFFFFC, 0x7FFFFFFF)
 
@@ -112,7 +113,7 @@ class RandomStream:
         opcodes = (txn.Opcode.LOADPDI, txn.Opcode.PREEMPT, txn.Opcode.NOOP, txn.Opcode.CREATE_SCRATCHPAD)
         updates = (txn.Opcode.UPDATE_REG, txn.Opcode.UPDATE_STATE_TABLE, txn.Opcode.MERGE_SYNC, txn.Opcode.RECORD_TIMER)
         opcode = self.random.choice((*opcodes, *updates))
-        layout = txn.opcodes.LAYOUTS[0, 1][opcode]
+        layout = LAYOUTS[0, 1][opcode]
         return [txn.Operation(opcode, **{name: word(self.random) & field.mask >> field.lo
                                          for name, field in layout.fields.items()})]  # fmt: skip
 
@@ -140,7 +141,7 @@ def mutated(stream: txn.Stream, random: Random) -> txn.Stream:
 
 def damaged(op: txn.Operation, random: Random) -> txn.Operation:
     """An operation with a bit or a field changed."""
-    layout = txn.opcodes.LAYOUTS[0, 1][op.opcode]
+    layout = LAYOUTS[0, 1][op.opcode]
     fields, payload = dict(op.fields), op.payload.copy()
     if len(payload) and random.random() < 0.5:
         payload[random.randrange(len(payload))] ^= np.uint32(1 << random.randrange(32))

@@ -244,7 +244,7 @@ def run_words(random: Random) -> Case:
     model = random.choice(("fast", "plain"))
 
     def call() -> None:
-        arguments = [np.arange(it.type.element_count(), dtype=np.int32) for it in design.operation().body.block.args]
+        arguments = [np.arange(size, dtype=np.int32) for size in corpus.buffer_sizes(design)]
         design.load(levels=levels, model=model).run(*arguments, txn=words, max_cycles=4 * MAX_CYCLES)
 
     return Case({"stream.bin": words.astype("<u4").tobytes()}, call=call)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from runpy import run_path
 from xml.etree import ElementTree
 
-DOCS = Path(__file__).parents[2] / "docs"
+from helpers import DOCS
 
 
 def test_pictures_are_current():

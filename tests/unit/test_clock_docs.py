@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import runpy
-from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+from helpers import DOCS
 
 
 def test_tables_are_up_to_date() -> None:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers import DOCS, EXAMPLES, ROOT
 
 import tilewright.iron as iron
 from tilewright.cli.main import main
 from tilewright.iron.utils.compile.jit import design_cache
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 CONSOLE = re.compile(r"```console\n\$ (tilewright .*)\n((?:(?!```).*\n)*)```\n")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -72,7 +72,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workplace(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the examples, where the `tilewright` of this interpreter is on PATH."""
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
+    shutil.copytree(EXAMPLES, tmp_path / "docs" / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(cache))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -100,7 +100,7 @@ def test_blocks_run_as_they_stand(page: Path, workplace: Path, monkeypatch: pyte
     if page.stem == "jit":
         assert design_cache.statistics.compiled == 1
     if page.stem == "patterns":
-        drawn, shown = workplace / "tiles.svg", ROOT / "docs" / "images" / "pattern-tiles.svg"
+        drawn, shown = workplace / "tiles.svg", DOCS / "images" / "pattern-tiles.svg"
         assert drawn.read_text() == shown.read_text(), "the picture in the document is an old one"
 
 
@@ -141,8 +141,8 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_notebook_shows_what_its_cells_do() -> None:
-    text = (ROOT / "docs" / "tour.ipynb").read_text(encoding="utf-8")
-    assert runpy.run_path(str(ROOT / "docs" / "notebooks.py"))["executed"](text) == text, "make docs"
+    text = (DOCS / "tour.ipynb").read_text(encoding="utf-8")
+    assert runpy.run_path(str(DOCS / "notebooks.py"))["executed"](text) == text, "make docs"
     cells = json.loads(text)["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells)
     assert sum("text/html" in output.get("data", ()) for cell in cells for output in cell.get("outputs", ())) >= 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -67,7 +68,7 @@ def test_work_without_end_is_a_defect(tmp_path: Path, monkeypatch: pytest.Monkey
     assert execute(Case(call=work)).defect == "slow"
 
 
-def _dies_at(seed: int, death: object) -> Target:
+def _dies_at(seed: int, death: Callable[[], object]) -> Target:
     """A target one of whose cases ends its process, or fills the memory, or never ends."""
 
     def make(random: Random) -> Case:
@@ -86,7 +87,7 @@ def _dies_at(seed: int, death: object) -> Target:
     ],
 )
 def test_a_process_that_dies_is_a_finding_and_the_next_goes_on(
-    death: object, defect: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    death: Callable[[], object], defect: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.runner.MEMORY_BYTES", 1 << 30)
     journal = Journal(tmp_path)
@@ -109,6 +110,16 @@ def test_a_journal_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert journal.of(target.name).cases == 50
 
 
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_run_stops_after_so_many_cases_of_all_targets(jobs: int, tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.add(Batch("a", 0, 30, 1.0))
+    targets = [Target(name, lambda random: Case(call=int), share) for name, share in (("a", 1), ("b", 4), ("c", 1))]
+    Runner(targets, journal, jobs, batch_seconds=0.01).run(60, total=1000)
+    assert [journal.of(target.name).cases for target in targets] == [30 + 166, 667, 167]
+    assert Journal(tmp_path).totals == journal.totals
+
+
 def test_targets_get_their_shares(tmp_path: Path) -> None:
     often, seldom = (
         Target("often", lambda random: Case(call=int), 3),
@@ -117,7 +128,7 @@ def test_targets_get_their_shares(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.add(Batch("often", 0, 30, 1.0))
     journal.add(Batch("seldom", 0, 9, 1.0, findings=(Finding(4, "slow", "x"),)))
-    assert Runner([often, seldom], journal)._next(None) is seldom
+    assert Runner([often, seldom], journal)._next() is seldom
     journal.add(Batch("seldom", 9, 2, 1.0))
-    assert Runner([often, seldom], journal)._next(None) is often
+    assert Runner([often, seldom], journal)._next() is often
     assert "seldom" in journal.summary()

@@ -17,11 +17,10 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from bare_streams import binary, loopback
-from helpers import patience_s
+from helpers import TESTS, patience_s
 
 from tilewright import txn
 
-TESTS = Path(__file__).parents[1]
 BUSY_S = 1.5
 """CPU time after which a command is past its imports."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

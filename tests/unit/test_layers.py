@@ -100,7 +100,7 @@ def test_nothing_is_imported_in_a_circle() -> None:
 
 
 def _at_top(module: Module) -> set[str]:
-    body = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    body: list[ast.stmt] = [node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     shallow = Module.__new__(Module)
     shallow.name, shallow.is_package, shallow.tree = module.name, module.is_package, ast.Module(body, [])
     # A package imports its own modules to gather them, and they are loaded while it is: no circle as long as they
@@ -163,6 +163,12 @@ def test_the_layout_names_what_there_is() -> None:
         module, _, attribute = f"tilewright.{name}".rpartition(".")
         found = f"tilewright.{name}" in KNOWN or hasattr(import_module(module), attribute)
         assert found, name
+
+
+def test_unit_tests_lie_where_the_product_does() -> None:
+    root = PRODUCT.parent / "tests" / "unit"
+    folders = {path.parent.relative_to(root) for path in root.rglob("test_*.py")}
+    assert not [str(folder) for folder in sorted(folders) if not (PRODUCT / folder).is_dir()]
 
 
 def test_filecheck_inputs_lie_where_their_passes_do() -> None:

@@ -5,16 +5,15 @@ The long form, TILEWRIGHT_STRESS=1, does each thing 1,000 times.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from helpers import EXAMPLES, STRESS
 from programs import COPY
 
-WARM_UP, TIMES, MOST_MB = (50, 1000, 20) if os.environ.get("TILEWRIGHT_STRESS") else (15, 25, 8)
-AIR_PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "air_add.mlir"
+WARM_UP, TIMES, MOST_MB = (50, 1000, 20) if STRESS else (15, 25, 8)
+AIR_PROGRAM = EXAMPLES / "air_add.mlir"
 SIZED = COPY.replace("memref<64xi32>", "memref<?xi32>").replace(
     "%b: memref<?xi32>)", "%b: memref<?xi32>, %n: i64, %m: i64)"
 )

@@ -41,7 +41,7 @@ def interrupted_run(design: tw.Design) -> None:
         design.run(np.zeros(64, np.int32), np.zeros(64, np.int32), 64, progress=interrupt)
 
 
-ENDINGS: dict[type[BaseException], Callable[[tw.Design], object]] = {
+ENDINGS: dict[type[tw.Hang | tw.Stopped | tw.Fault | tw.Interrupted], Callable[[tw.Design], object]] = {
     tw.Hang: lambda design: run(design, 16),
     tw.Stopped: lambda design: run(design, max_cycles=200),
     tw.Fault: lambda design: design.run(np.zeros(8, np.int32), np.zeros(64, np.int32), 64),
@@ -50,11 +50,12 @@ ENDINGS: dict[type[BaseException], Callable[[tw.Design], object]] = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_how_a_run_ended_is_told_elsewhere(ending: type[BaseException]) -> None:
+def test_how_a_run_ended_is_told_elsewhere(ending: type[tw.Hang | tw.Stopped | tw.Fault | tw.Interrupted]) -> None:
     with pytest.raises(ending) as raised:
         ENDINGS[ending](tw.compile(SIZED))
     there, here = copied(raised.value), raised.value
     assert type(there) is ending and str(there) == str(here)
+    assert there.record is not None and here.record is not None
     assert there.record.cycles == here.record.cycles and np.array_equal(there.record.trace, here.record.trace)
     assert tw.RunResult(there.record).summary() == tw.RunResult(here.record).summary()
 

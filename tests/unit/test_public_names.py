@@ -9,14 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import DOCS
 
 import tilewright as tw
 
-REFERENCE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "reference.py"))
+REFERENCE = runpy.run_path(str(DOCS / "reference.py"))
 MODULES: list[str] = [name for name in REFERENCE["MODULES"] if "taplib" not in name]
 UPSTREAMS = {"loc", "ip"}
 """Parameters that every operation of upstream's takes."""

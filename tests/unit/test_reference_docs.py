@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import runpy
 from itertools import pairwise
-from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+from helpers import DOCS
 
 
 def test_reference_is_up_to_date() -> None:

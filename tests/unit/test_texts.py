@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 from programs import COPY
 
 import tilewright as tw
@@ -50,7 +51,7 @@ def things() -> dict[str, Any]:
     result = loaded.run(np.arange(256, dtype=np.int32), np.zeros(256, np.int32))
     stream = tw.txn.decode(design.txn())
     gemm = Gemm(SingleCoreGemm())
-    air = tw.air.compile(Path(__file__).parents[2] / "docs" / "examples" / "air_add.mlir")
+    air = tw.air.compile(EXAMPLES / "air_add.mlir")
     return {
         "program": whole,
         "worker": whole.workers[0],

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES, STRESS
 from programs import COPY
 
 import tilewright as tw
 
-AIR_PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "air_add.mlir"
-REPEATS = 10 if os.environ.get("TILEWRIGHT_STRESS") else 1
+AIR_PROGRAM = EXAMPLES / "air_add.mlir"
+REPEATS = 10 if STRESS else 1
 WAITS = """
     aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<64xi32>
     aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, issue_token = true, metadata = @out} : memref<64xi32>

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import EXAMPLES
 
 from tilewright.cli.main import main
 from tilewright.cli.programs import load_program
 from tilewright.cli.show import SHIPPED
 from tilewright.device import TileId
 from tilewright.report.floor_plan import floor_plans
-
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 def test_shipped_design(capsys: pytest.CaptureFixture[str]) -> None:

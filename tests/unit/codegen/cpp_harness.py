@@ -8,9 +8,9 @@ from pathlib import Path
 
 from compilers import sanitizing_compilers
 from cpp_programs import Program
+from helpers import INCLUDE, first
 from xdsl.dialects.builtin import ModuleOp
 
-import tilewright
 from tilewright.codegen.cpp_printer import print_cpp
 from tilewright.codegen.cpp_readable import print_readable_cpp
 from tilewright.codegen.interpreter import Interpreter, Refused
@@ -26,7 +26,6 @@ from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.txn.codec import header_words
 
-INCLUDE = Path(tilewright.__file__).parent / "include"
 COMPILERS = sanitizing_compilers()
 WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
@@ -44,8 +43,8 @@ def read(text: str) -> ModuleOp:
 
 
 def parts(module: ModuleOp) -> tuple[DeviceOp, RuntimeSequenceOp]:
-    device = next(op for op in module.walk() if isinstance(op, DeviceOp))
-    return device, next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
+    device = first(DeviceOp, module)
+    return device, first(RuntimeSequenceOp, device)
 
 
 def interpreted(module: ModuleOp, values: Sequence[int]) -> Words:

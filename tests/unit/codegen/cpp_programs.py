@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from helpers import WIDTHS
+
 INTEGERS = ("i8", "i16", "i32", "i64", "index")
 WRAPPING = ("addi", "subi", "muli", "andi", "ori", "xori")
 DIVISIONS = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
 SHIFTS = ("shli", "shrui", "shrsi")
 EXTREMES = ("maxsi", "minsi", "maxui", "minui")
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 CORNERS = (0, 1, -1, 2, 3, 7, 31, 32, 33, 63, 64, 255, 1023, 4096, -128, 127, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
 
 

@@ -7,15 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_cpp, interpreted, read, run_cpp
+from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_cpp, interpreted, parts, read, run_cpp
 from cpp_programs import Program, program
 from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
 from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
@@ -109,7 +107,5 @@ def test_length_of_a_loop_in_cpp(text: str, name: str, type: str, counts: dict[i
 
 def test_static_words_are_those_of_a_call() -> None:
     baked = LINES.replace("%lines: i32) {", ") {\n    %lines = arith.constant 8 : i32").replace(", )", ")")
-    module = read(baked)
-    device = next(op for op in module.walk() if isinstance(op, DeviceOp))
-    sequence = next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
+    device, sequence = parts(read(baked))
     assert static_words(sequence, TxnEmitter(device)).words == interpreted(read(LINES), [8])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from shutil import which
 
 import pytest
 from cpp_harness import cpp_text, read
 from cpp_programs import program
+from helpers import TESTS
 
 from tilewright.codegen.cpp_printer import print_cpp
 from tilewright.ir.context import make_context
@@ -20,7 +20,7 @@ from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 MLIR_OPT, MLIR_TRANSLATE = which("mlir-opt-22"), which("mlir-translate-22")
-FILECHECK = Path(__file__).parents[2] / "filecheck"
+FILECHECK = TESTS / "filecheck"
 EMITC_FILES = [FILECHECK / "dialects" / "emitc.mlir", FILECHECK / "translate" / "mlir_to_cpp.mlir"]
 
 needs_mlir = pytest.mark.skipif(MLIR_OPT is None or MLIR_TRANSLATE is None, reason="MLIR's tools are not installed")

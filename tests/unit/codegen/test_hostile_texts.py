@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from compilers import links
-from hypothesis import HealthCheck, given, settings
+from helpers import HEALTH_CHECKS, INCLUDE, STRESS
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
@@ -20,8 +21,6 @@ from tilewright.cli.main import main
 from tilewright.ir.escapes import visible
 from tilewright.ir.print_attributes import string_text
 
-INCLUDE = Path(tw.__file__).parent / "include"
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 INJECTIONS = [
     "x.mlir\nint injected = 1;",
     "x\r#error injected",
@@ -85,7 +84,7 @@ def words_of_cpp(folder: Path, design: tw.Design, standard: str) -> list[int]:
 
 
 @pytest.mark.skipif(not links("g++"), reason="there is no g++")
-@settings(suppress_health_check=list(HealthCheck), max_examples=60 if STRESS else 4)
+@settings(suppress_health_check=HEALTH_CHECKS, max_examples=60 if STRESS else 4)
 @given(sequence=names, device=names, file=names)
 def test_generated_cpp_gives_the_same_words_whatever_things_are_called(
     tmp_path_factory: pytest.TempPathFactory, sequence: str, device: str, file: str

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compilers import links
+from helpers import INCLUDE
 from programs import FIXED_TRANSFER
 
 import tilewright as tw
@@ -22,7 +23,6 @@ from tilewright.codegen.shared_library import NamedSequence, SharedLibrary, shar
 from tilewright.native import elf
 from tilewright.native.host import LIBRARY_TRIPLES
 
-INCLUDE = Path(tw.__file__).parent / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 PROGRAM = """
 aie.device(npu2) {

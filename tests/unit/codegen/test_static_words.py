@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from cpp_harness import read
+from cpp_harness import parts, read
 
 from tilewright import txn
 from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 
 ALL_KINDS = """aie.device(npu1) {
@@ -33,9 +31,7 @@ ALL_KINDS = """aie.device(npu1) {
 
 
 def words_of(text: str, *, fold_ddr_offsets: bool = True) -> StaticWords:
-    module = read(text)
-    device = next(op for op in module.walk() if isinstance(op, DeviceOp))
-    sequence = next(op for op in device.walk() if isinstance(op, RuntimeSequenceOp))
+    device, sequence = parts(read(text))
     return static_words(sequence, TxnEmitter(device, fold_ddr_offsets=fold_ddr_offsets))
 
 

@@ -35,6 +35,7 @@ def test_task_queues_and_locks_agree_with_our_tables(tile: tuple[int, int]):
             offset = registers.task_queue(direction)[channel]
             _, name = vendor_name(NPU1, NPU1.tile_address(*tile, offset)) or ("", "")
             assert direction.name in name and str(channel) in name, name
+    assert registers.locks is not None
     assert "Lock3" in (vendor_name(NPU1, NPU1.tile_address(*tile, registers.locks[3])) or ("", ""))[1]
 
 

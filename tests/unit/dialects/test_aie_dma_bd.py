@@ -1,10 +1,9 @@
 """What a descriptor may say on which tile, in upstream's words."""
 
 import pytest
+from helpers import complaint, parsed
 
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
 
 DMAS = {"core": ("aie.mem", 2), "mem": ("aie.memtile_dma", 1), "shim": ("aie.shim_dma", 0)}
@@ -34,12 +33,6 @@ def design(bd: str, tile: str = "core", device: str = "npu1") -> str:
 
 def pad(before: int, after: int) -> str:
     return f"pad [<const_pad_before = {before}, const_pad_after = {after}>]"
-
-
-def complaint(source: str) -> str | None:
-    """The first error about a program."""
-    errors = verify(parse_source(make_context(), source, "test.mlir"))
-    return errors[0].text if errors else None
 
 
 @pytest.mark.parametrize(
@@ -268,14 +261,14 @@ def test_contiguous_patterns(dimensions: list[tuple[int, int]], contiguous: bool
 
 
 def test_a_descriptor_knows_its_bytes():
-    module = parse_source(make_context(), design("(%b : memref<64xi16> offset = 4 len = 8)"), "test.mlir")
+    module = parsed(design("(%b : memref<64xi16> offset = 4 len = 8)"))
     [bd] = [op for op in module.walk() if isinstance(op, DmaBdOp)]
     assert (bd.offset_bytes, bd.len_bytes, bd.constant_dimensions) == (8, 16, [])
     assert bd.buffer_op is not None and bd.buffer_op.size_bytes == 128
 
 
 def test_built_and_printed():
-    module = parse_source(make_context(), design("(%b : memref<64xi32>)"), "test.mlir")
+    module = parsed(design("(%b : memref<64xi32>)"))
     [bd] = [op for op in module.walk() if isinstance(op, DmaBdOp)]
     made = DmaBdOp(bd.buffer, offset=4, len=8, dimensions=[(2, 16), (4, 1)])
     assert (made.constant_offset, made.constant_len) == (4, 8)

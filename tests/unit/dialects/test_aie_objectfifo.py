@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from helpers import complaint, first, parsed
 
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
-from tilewright.dialects.builtin import ModuleOp
-from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.ir.parser import parse_source
-from tilewright.ir.verifier import verify
 
 DESIGN = """
 aie.device({device}) {{
@@ -35,17 +31,8 @@ aie.device({device}) {{
 """
 
 
-def parse(body: str, device: str = "npu1") -> ModuleOp:
-    return parse_source(make_context(), DESIGN.format(body=body, device=device), "test.mlir")
-
-
-def complaint(body: str, device: str = "npu1") -> str | None:
-    """The first error about a program, whether reading or checking finds it."""
-    try:
-        errors = verify(parse(body, device))
-    except DiagnosedError as error:
-        errors = error.diagnostics
-    return errors[0].text if errors else None
+def design(body: str, device: str = "npu1") -> str:
+    return DESIGN.format(body=body, device=device)
 
 
 PAD = "padDimensions = #aie<bd_pad_layout_array[<const_pad_before = 1, const_pad_after = 0>]>"
@@ -125,18 +112,18 @@ UNALLOCATABLE = "cannot allocate a shared memory module to objectfifo "
     ],
 )
 def test_refused_fifo(ends: str, attributes: str, type: str, text: str) -> None:
-    said = complaint(f"aie.objectfifo @f({ends}) {{{attributes}}} : !aie.objectfifo<memref<8xi32>> {type}")
+    said = complaint(design(f"aie.objectfifo @f({ends}) {{{attributes}}} : !aie.objectfifo<memref<8xi32>> {type}"))
     assert said is not None and text in said
 
 
 def test_dynamic_buffers_are_refused() -> None:
-    said = complaint("aie.objectfifo @f(%a, {%b}, 1 : i32) : !aie.objectfifo<memref<?xi32>>")
+    said = complaint(design("aie.objectfifo @f(%a, {%b}, 1 : i32) : !aie.objectfifo<memref<?xi32>>"))
     assert said is not None and said.endswith("type should be static shaped memref, but got memref<?xi32>")
 
 
 def test_padding_needs_a_register_that_came_later() -> None:
     fifo = f"aie.objectfifo @f(%mem, {{%a}}, 2 : i32) {{{PAD}, padValue = 7 : i32}} : !aie.objectfifo<memref<8xi32>>"
-    assert complaint(fifo, device="npu2") is None
+    assert complaint(design(fifo, device="npu2")) is None
 
 
 @pytest.mark.parametrize(
@@ -149,7 +136,7 @@ def test_padding_needs_a_register_that_came_later() -> None:
     ],
 )
 def test_refused_allocation(fifo: str, text: str) -> None:
-    assert complaint(f"aie.objectfifo.allocate @{fifo}(%b)") == text
+    assert complaint(design(f"aie.objectfifo.allocate @{fifo}(%b)")) == text
 
 
 @pytest.mark.parametrize(
@@ -201,12 +188,12 @@ def test_refused_allocation(fifo: str, text: str) -> None:
     ],
 )
 def test_link(link: str, text: str | None) -> None:
-    assert complaint(f"aie.objectfifo.link {link}") == text
+    assert complaint(design(f"aie.objectfifo.link {link}")) == text
 
 
 def test_link_knows_the_parts() -> None:
-    module = parse("aie.objectfifo.link [@in1, @in2] -> [@out2]([0, 8] [])")
-    link = next(op for op in module.walk() if isinstance(op, ObjectFifoLinkOp))
+    module = parsed(design("aie.objectfifo.link [@in1, @in2] -> [@out2]([0, 8] [])"))
+    link = first(ObjectFifoLinkOp, module)
     assert link.is_join and not link.is_distribute
     assert [fifo.sym_name.data for fifo in link.inputs] == ["in1", "in2"]
     assert link.join_lengths == [8, 24]
@@ -214,7 +201,7 @@ def test_link_knows_the_parts() -> None:
 
 
 def test_fifo_knows_its_depths() -> None:
-    module = parse("aie.objectfifo @each(%a, {%b}, [3, 4]) : !aie.objectfifo<memref<8xi32>>")
+    module = parsed(design("aie.objectfifo @each(%a, {%b}, [3, 4]) : !aie.objectfifo<memref<8xi32>>"))
     depths = {op.sym_name.data: op.depths for op in module.walk() if isinstance(op, ObjectFifoOp)}
     assert depths["each"] == [3, 4] and depths["plain"] == [2]
 
@@ -254,11 +241,11 @@ def test_fifo_knows_its_depths() -> None:
     ],
 )
 def test_refused_access(tile: str, access: str, text: str) -> None:
-    assert complaint(f"aie.core({tile}) {{ {access} aie.end }}") == text
+    assert complaint(design(f"aie.core({tile}) {{ {access} aie.end }}")) == text
 
 
 def test_access_needs_a_core() -> None:
-    said = complaint("aie.objectfifo.release @plain(Produce, 1)")
+    said = complaint(design("aie.objectfifo.release @plain(Produce, 1)"))
     assert said == "'aie.objectfifo.release' op must be called from inside a CoreOp"
 
 
@@ -303,4 +290,5 @@ def test_access_needs_a_core() -> None:
     ],
 )
 def test_refused_binding(binding: str, text: str) -> None:
-    assert complaint(f"aie.objectfifo_rearm_binding @r {binding}") == f"'aie.objectfifo_rearm_binding' op {text}"
+    said = complaint(design(f"aie.objectfifo_rearm_binding @r {binding}"))
+    assert said == f"'aie.objectfifo_rearm_binding' op {text}"

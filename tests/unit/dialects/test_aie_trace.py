@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from helpers import complaint, parsed
 
-from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
 
 CORE = "%t = aie.tile(0, 2)"
 
 
-def complaint(body: str, tile: str = CORE, device: str = "npu1") -> str | None:
-    """The first error about a trace with this body."""
-    source = f"aie.device({device}) {{ {tile} aie.trace @t(%t) {{ {body} }} }}"
-    try:
-        errors = verify(parse_source(make_context(), source, "test.mlir"))
-    except DiagnosedError as error:
-        errors = error.diagnostics
-    return errors[0].text if errors else None
+def traced(body: str, tile: str = CORE, device: str = "npu1") -> str:
+    return f"aie.device({device}) {{ {tile} aie.trace @t(%t) {{ {body} }} }}"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +80,7 @@ def complaint(body: str, tile: str = CORE, device: str = "npu1") -> str | None:
     ],
 )
 def test_trace(body: str, text: str | None) -> None:
-    said = complaint(body)
+    said = complaint(traced(body))
     assert said == text or (text is not None and said is not None and said.endswith(text))
 
 
@@ -102,7 +94,7 @@ def test_trace(body: str, text: str | None) -> None:
     ],
 )
 def test_event_of_another_tile(tile: str, device: str, event: str, where: str) -> None:
-    said = complaint(f"aie.trace.event<{event}>", tile, device)
+    said = complaint(traced(f"aie.trace.event<{event}>", tile, device))
     assert said == f"'aie.trace.event' op event '{event}' is not valid for {where}"
 
 
@@ -120,5 +112,5 @@ def test_event_of_another_tile(tile: str, device: str, event: str, where: str) -
 )
 def test_host_config(attributes: str, text: str) -> None:
     source = f"aie.device(npu1) {{ aie.runtime_sequence() {{ aie.trace.host_config {{{attributes}}} }} }}"
-    errors = verify(parse_source(make_context(), source, "test.mlir"))
+    errors = verify(parsed(source))
     assert [error.text for error in errors] == [f"'aie.trace.host_config' op {text}"]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from helpers import complaint
 
 from tilewright.dialects.aiex.write_bd import OPTIONAL, NpuWriteBdOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
-from tilewright.ir.verifier import verify
 
 DESIGN = """
   %shim = aie.tile(0, 0)
@@ -24,12 +22,6 @@ DESIGN = """
     {body}
   }}
 """
-
-
-def complaint(source: str) -> str | None:
-    """The first error about a program."""
-    errors = verify(parse_source(make_context(), source, "test.mlir"))
-    return errors[0].text if errors else None
 
 
 def in_sequence(body: str, device: str = "npu1") -> str:

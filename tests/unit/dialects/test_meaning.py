@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -13,21 +11,19 @@ import numpy as np
 import pytest
 from cpp_harness import COMPILERS, Native, call_all, compile_cpp, interpreted, read, run_cpp
 from cpp_programs import Program
-from emulated import in_kernel, lowered, run
+from emulated import in_kernel, run
+from helpers import WIDTHS, lowered, mlir_opt, needs_mlir_opt, parsed
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Operation
 
 from tilewright.dialects.arith.meaning import MEANING, PREDICATES
 from tilewright.dialects.func import FuncOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
 from tilewright.native.ranges import Ranges
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.passes.sequence.lint_queue_depth.state import KnownValues
 from tilewright.rewrite.integers import compute, integers, mask, signed
 
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 COMPARISONS = {f"arith.cmpi {name}": number for number, name in enumerate(PREDICATES)}
-MLIR_OPT = shutil.which("mlir-opt-22")
 PAIRS = 100
 """As many as MLIR still prints one by one."""
 
@@ -48,6 +44,13 @@ def expected(name: str, type: str, a: int, b: int) -> int | None:
         return int(integers(width).cmpi(COMPARISONS[name], a, b))
     found = compute(name, a, b, width)
     return None if found is None else signed(found, width)
+
+
+def number_of(name: str, type: str, a: int, b: int) -> int:
+    """The result of a pair that has one."""
+    found = expected(name, type, a, b)
+    assert found is not None
+    return found
 
 
 def defined_pairs(name: str, type: str) -> list[tuple[int, int]]:
@@ -100,7 +103,10 @@ def folded_results(module: ModuleOp) -> dict[str, Any]:
     """What functions return, by their names: numbers, or the name of the operation that computes it."""
     found = dict[str, Any]()
     for function in (op for op in module.body.ops if isinstance(op, FuncOp)):
-        made = function.body.block.last_op.operands[0].owner
+        returned = function.body.block.last_op
+        assert returned is not None
+        made = returned.operands[0].owner
+        assert isinstance(made, Operation)
         value = made.properties.get("value")
         is_list = isinstance(value, DenseIntOrFPElementsAttr)
         found[function.sym_name.data] = [*value.get_values()] if is_list else made.name
@@ -113,7 +119,7 @@ def expected_results() -> dict[str, Any]:
     for (number, name), type in product(enumerate((*MEANING, *COMPARISONS)), WIDTHS):
         folded = [pair for pair in pairs_of(type) if is_folded(name, type, *pair)]
         width = 1 if name in COMPARISONS else WIDTHS[type]
-        numbers = [expected(name, type, *pair) & mask(width) for pair in folded]
+        numbers = [number_of(name, type, *pair) & mask(width) for pair in folded]
         found[f"{type}_{number}"] = numbers
         for place in range(len(kept_pairs(name, type))):
             found[f"stays_{type}_{number}_{place}"] = name
@@ -134,11 +140,9 @@ def test_folding(expected_results: dict[str, Any]) -> None:
     assert unsigned_results(folded_results(lowered(folding_module(), "canonicalize"))) == expected_results
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="no mlir-opt-22 here")
+@needs_mlir_opt
 def test_mlir(expected_results: dict[str, Any]) -> None:
-    command = [str(MLIR_OPT), "--canonicalize"]
-    ended = subprocess.run(command, input=folding_module(), capture_output=True, text=True, check=True)
-    module = parse_source(make_context(), ended.stdout, "folded.mlir")
+    module = parsed(mlir_opt(folding_module(), "--canonicalize"))
     assert unsigned_results(folded_results(module)) == expected_results
 
 
@@ -268,7 +272,7 @@ def test_lanes(type: str, shared: bool) -> None:
     for number, (name, pairs) in enumerate(zip(names, table, strict=True)):
         results = (bits if name in COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS].tolist()
         width = 1 if name in COMPARISONS else WIDTHS[type]
-        wanted = [expected(name, type, *pair) & mask(width) for pair in pairs]
+        wanted = [number_of(name, type, *pair) & mask(width) for pair in pairs]
         assert [int(result) & mask(width) for result in results] == wanted, name
 
 
@@ -280,11 +284,11 @@ def test_ranges_and_known_bits(type: str) -> None:
         f"%a{n} = arith.constant {a} : {type} %b{n} = arith.constant {b} : {type} %r{n} = {name} %a{n}, %b{n} : {type}"
         for n, (name, a, b) in enumerate(cases)
     ]
-    module = parse_source(make_context(), "\n".join(lines), "numbers.mlir")
+    module = parsed("\n".join(lines))
     results = [op.results[0] for op in module.body.ops if op.name in MEANING]
     ranges, values = Ranges(), KnownValues()
     for case, result in zip(cases, results, strict=True):
-        number = expected(case[0], type, *case[1:])
+        number = number_of(case[0], type, *case[1:])
         found, bits = ranges.of(result), values.bits(result)
         assert found is None or found.low <= number <= found.high, case
         assert (number ^ bits.value) & bits.known == 0, case
@@ -300,7 +304,7 @@ def test_a_shift_by_an_unknown_number_leaves_bits_unknown() -> None:
       %far = arith.shli %x, %mask : i32
       return
     }"""
-    module = parse_source(make_context(), text, "numbers.mlir")
+    module = parsed(text)
     shifted, fixed, far = (op.results[0] for op in module.walk() if op.name == "arith.shli")
     values = KnownValues()
     assert values.bits(shifted).known == 0

@@ -11,7 +11,7 @@ from xdsl.dialects import arith as xdsl_arith
 from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects import scf as xdsl_scf
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, UnitAttr, f32, i32
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Operation, Region
 
 import tilewright
 from tilewright.dialects import arith, func, memref, scf
@@ -107,9 +107,9 @@ def test_terminators_that_xdsl_puts_in_are_of_our_classes():
                         assert made.__module__.startswith("tilewright."), op.name
 
 
-def function_of(*ops: object) -> ModuleOp:
+def function_of(*ops: Operation) -> ModuleOp:
     block = Block()
-    block.add_ops([*ops, func.ReturnOp()])  # type: ignore[list-item]
+    block.add_ops([*ops, func.ReturnOp()])
     return ModuleOp([func.FuncOp("f", ([], []), Region(block))])
 
 

@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bare_streams import binary, loopback
+from bare_streams import bare, binary, loopback
+from iron_programs import vector
 from programs import COPY, WRITES
 
 import tilewright as tw
 import tilewright.iron as iron
 from tilewright.cli.main import main
 from tilewright.designs import Gemm, SingleCoreGemm
-from tilewright.device import DEVICES
-from tilewright.device.enums import DeviceName
-from tilewright.driver.loaded_device import BareDevice
 from tilewright.errors import ArgumentError, CallError, MissingResultsWarning, UnknownNameError
 from tilewright.iron import CompileTime, In, ObjectFifo, Out, Program, RunTime, Runtime
 from tilewright.iron.device import from_name
@@ -182,7 +180,7 @@ def test_read_only_arrays_can_be_read_and_not_written(start: Callable[[], Start]
 @pytest.mark.parametrize("model", ["fast", "plain"])
 def test_a_write_that_nothing_told_of_is_a_fault(model: str) -> None:
     """Control packets, or a descriptor of an earlier stream, may do what the stream does not show."""
-    device = BareDevice(DEVICES[DeviceName.npu2_1col], model=tw.sim.models.Model(model))
+    device = bare(tw.sim.models.Model(model))
     data = np.zeros(256, np.uint8)
     data.flags.writeable = False
     source = np.arange(256, dtype=np.uint8)
@@ -198,7 +196,7 @@ def test_a_write_that_nothing_told_of_is_a_fault(model: str) -> None:
 @pytest.mark.parametrize("arguments", [[np.zeros(4)], {"a": np.zeros(4)}, {-1: np.zeros(4)}])
 def test_arguments_of_a_stream_have_numbers(arguments: Any) -> None:
     with pytest.raises(CallError, match="arguments of a stream"):
-        BareDevice(DEVICES[DeviceName.npu2_1col]).run(binary(loopback(64)), arguments)
+        bare().run(binary(loopback(64)), arguments)
 
 
 KERNEL = """
@@ -264,7 +262,7 @@ def test_results_that_nothing_waits_for_are_warned_of(start: str) -> None:
 
 
 def test_results_of_a_bare_device_that_nothing_waits_for_are_warned_of() -> None:
-    device, (a, b) = BareDevice(DEVICES[DeviceName.npu2_1col]), arrays()
+    device, (a, b) = bare(), arrays()
     with pytest.warns(MissingResultsWarning, match="results of argument 2 are missing"):
         device.run(binary(loopback(64)[:-1]), {0: a, 2: b})
 
@@ -321,7 +319,7 @@ def npu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @iron.jit
 def forward(a: In, b: Out, unused: In, count: RunTime[np.int32], *, line: CompileTime[int] = 16) -> Any:
-    whole = np.ndarray[(None,), np.dtype[np.int32]]
+    whole = vector(None)
     source = ObjectFifo(np.ndarray[(line,), np.dtype[np.int32]], name="source")
     target = source.cons().forward()
 
@@ -375,8 +373,8 @@ def test_a_product_takes_no_matrix_whose_values_it_cannot_have() -> None:
 
 
 @pytest.mark.parametrize("odd", [np.zeros(3), "slow", None, 1, ["fast"]], ids=repr)
-def test_a_model_is_named(odd: object) -> None:
+def test_a_model_is_named(odd: Any) -> None:
     with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
-        BareDevice(DEVICES[DeviceName.npu2_1col], model=odd).run(b"", {})  # pyright: ignore
+        bare(odd).run(b"", {})
     with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
-        tw.compile(WRITES).run(1, model=odd)  # pyright: ignore
+        tw.compile(WRITES).run(1, model=odd)

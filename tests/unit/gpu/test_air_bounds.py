@@ -3,28 +3,29 @@ of the host and in kernels. Divisions that have no result stop the program, and 
 
 from __future__ import annotations
 
-import os
+from typing import Any
 
 import numpy as np
 import pytest
 from emulated import emulator, in_kernel, loaded, run
-from hypothesis import HealthCheck, example, given, settings
+from helpers import HEALTH_CHECKS, STRESS
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
 
 FAR = 1 << 62
 QUICK = settings(
-    max_examples=200 if os.environ.get("TILEWRIGHT_STRESS") else 10,
+    max_examples=200 if STRESS else 10,
     deadline=None,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=HEALTH_CHECKS,
 )
 LOWEST = -(1 << 63)
 
 
-def on_host(body: str, functions: str = "", arguments: tuple[object, ...] = (), signature: str = "", **options: object):
+def on_host(body: str, functions: str = "", arguments: tuple[Any, ...] = (), signature: str = "", **options: Any):
     text = f"{functions}\nfunc.func @main({signature}) {{\n{body}\n  return\n}}"
-    return tw.air.compile(text).run(*arguments, timeout=60, **options)  # pyright: ignore[reportArgumentType]
+    return tw.air.compile(text).run(*arguments, timeout=60, **options)
 
 
 BUFFER = "%a = memref.alloc() : memref<4xi32>\n"

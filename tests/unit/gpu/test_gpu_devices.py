@@ -10,7 +10,7 @@ from stand_in import built, needs_compiler
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.gpu.cuda import CudaDevice, NoDriver, open_cuda, open_driver
 from tilewright.gpu.cuda import open_device as open_cuda_device
-from tilewright.gpu.device import DeviceError, DeviceOptions, Size3
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3
 from tilewright.gpu.driver_device import LoadableCode
 from tilewright.gpu.hip import HipDevice, NoRuntime, open_hip, open_library
 from tilewright.native.kernel_facts import KernelFacts
@@ -30,6 +30,12 @@ class World:
 
     def exchange(self, data: bytes) -> list[bytes]:
         return [data] * self.size
+
+    def make_heap(self, size_bytes: int) -> Heap:
+        raise NotImplementedError
+
+    def drop_heap(self, heap: Heap) -> None:
+        raise NotImplementedError
 
 
 @pytest.fixture(params=["cuda", "hip"])

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 from gpu_kernels import PTXAS, needs_ptxas
+from helpers import EXAMPLES
 from matmul import matmul_f32
 from matmul_bf16 import matmul_bf16
 from matmul_bf16_wgmma import matmul_bf16_wgmma
 
 from tilewright.cli.main import main
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "examples").glob("air_*.mlir"))
+PROGRAMS = sorted(EXAMPLES.glob("air_*.mlir"))
 CHIPS = "sm_90", "gfx90a", "gfx950", "gfx1100"
 SIZE = 4096, 4096, 4096
 
@@ -33,7 +34,7 @@ def assemble(kernels: list[Path], chip: str = "sm_90") -> str:
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
 def test_examples_compile(source, chip, tmp_path, capsys):
     kernels = compiled(source, chip, tmp_path)
     if chip == "sm_90" and PTXAS is not None:

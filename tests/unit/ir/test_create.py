@@ -21,7 +21,7 @@ def test_rebuilt_programs_are_the_same() -> None:
     module = parse_source(make_context(allow_unregistered=True), program, "t.mlir")
     text = module_text(module, generic=True)
     for op in [op for op in module.walk() if not op.regions and not op.successors]:
-        built = Operation.create.__func__(  # pyright: ignore[reportFunctionMemberAccess]
+        built = Operation.create.__func__(
             type(op),
             operands=op.operands,
             result_types=op.result_types,

@@ -4,31 +4,36 @@
 from __future__ import annotations
 
 import gc
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 
 import mlir_modules
 import pytest
+from helpers import MLIR_OPT, mlir_opt, needs_mlir_opt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser as StockParser
 from xdsl.utils.exceptions import ParseError
 
-from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.locations import FileLineColRange
 from tilewright.ir.parser import Parser, parse_source
 from tilewright.ir.printer import module_text
-
-MLIR_OPT = shutil.which("mlir-opt-22")
-needs_mlir_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-22 is not installed: nothing to compare with")
 
 
 def read(text: str | bytes, allow_unregistered: bool = True) -> ModuleOp:
@@ -148,8 +153,7 @@ def test_random_functions_are_the_same_as_xdsl(outer: list[str], inner: list[str
 def test_locations_are_those_of_mlir(seed: int) -> None:
     """What mlir-opt writes at the end of each operation is what the reader finds by itself."""
     program = next(mlir_modules.modules(seed=100 + seed, count=1, operations=200))
-    command = [str(MLIR_OPT), "--mlir-print-debuginfo", "--mlir-print-op-generic", "--allow-unregistered-dialect", "-"]
-    written = subprocess.run(command, input=program, capture_output=True, text=True, check=True).stdout
+    written = mlir_opt(program, "--mlir-print-debuginfo", "--mlir-print-op-generic", "--allow-unregistered-dialect")
     ours = parse_source(make_context(allow_unregistered=True), program, "<stdin>")
     assert list(places(read(written))) == list(places(ours))
 
@@ -211,13 +215,14 @@ def test_attribute(text: str, printed: str | None) -> None:
     assert module_text(read(ours), generic=True) == ours
     assert printed is None or printed in ours
     if MLIR_OPT is not None:
-        command = [MLIR_OPT, "--mlir-print-op-generic", "--allow-unregistered-dialect", "-"]
-        theirs = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+        theirs = mlir_opt(source, "--mlir-print-op-generic", "--allow-unregistered-dialect")
         assert ours.strip() == theirs.strip()
 
 
 def test_distinct_attributes_are_the_same_by_number() -> None:
-    first, second, third = attribute("[distinct[0]<unit>, distinct[1]<>, distinct[0]<>]")  # pyright: ignore
+    listed = attribute("[distinct[0]<unit>, distinct[1]<>, distinct[0]<>]")
+    assert isinstance(listed, ArrayAttr)
+    first, second, third = listed
     assert first == third != second
     assert str(attribute("distinct[7]<5 : i8>")) == "distinct[7]<5 : i8>"
 
@@ -236,7 +241,9 @@ def test_names_are_kept() -> None:
     function = module.body.block.first_op
     assert function is not None
     assert arguments(function) == ["M", "arg_0", None, "-a.b$1"]
-    assert [result.name_hint for result in function.regions[0].block.first_op.results] == ["x", "x"]  # pyright: ignore
+    inside = function.regions[0].block.first_op
+    assert inside is not None
+    assert [result.name_hint for result in inside.results] == ["x", "x"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from compilers import links
+from helpers import STRESS
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from iron_programs import vector
+from iron_programs import move_all, vector
+from xdsl.ir import SSAValue
 
 import tilewright as tw
 from tilewright.codegen.interpreter import Interpreter
@@ -26,7 +27,6 @@ from tilewright.iron.device import NPU1Col1
 from tilewright.iron.dialects.aie import AIEDevice, device
 from tilewright.iron.dialects.aiex import npu_write32, runtime_sequence
 
-IS_STRESS = os.environ.get("TILEWRIGHT_STRESS", "0") != "0"
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 PAIRS, EXPRESSIONS = 32, 12
 ADDRESS, HEADER_WORDS = 0x400, 4
@@ -37,7 +37,7 @@ Tree = Any
 
 def properties(examples: int) -> settings:
     """As many examples as there is time for; making one that failed smaller would take minutes."""
-    return settings(max_examples=examples * (15 if IS_STRESS else 1), phases=[Phase.explicit, Phase.generate])
+    return settings(max_examples=examples * (15 if STRESS else 1), phases=[Phase.explicit, Phase.generate])
 
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -151,12 +151,8 @@ def core_program(dtype: Any, expressions: list[Tree]) -> Program:
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     types = [vector(2 * PAIRS, dtype), vector(PAIRS * len(expressions), dtype)]
-    runtime = Runtime(sequence, [*types, of_in.prod(), of_out.cons()])
+    runtime = Runtime(move_all, [*types, of_in.prod(), of_out.cons()])
     return Program(NPU1Col1(), runtime, [Worker(core, [of_in.cons(), of_out.prod()])])
 
 
@@ -212,7 +208,7 @@ def interpreted(design: tw.Design, x: int, y: int) -> list[int | None]:
     sequence = design.operation("sequence")
     device = sequence.parent_op()
     assert device is not None
-    arguments = dict(zip(sequence.body.block.args, (x, y), strict=True))
+    arguments: dict[SSAValue, int] = dict(zip(sequence.body.block.args, (x, y), strict=True))
     run = Interpreter(sequence, TxnEmitter(device), arguments).run()
     return [word for emitted in run for word in emitted.words]
 
@@ -253,7 +249,7 @@ int main() {
 
 
 @pytest.mark.skipif(not links("g++"), reason="needs g++")
-@pytest.mark.parametrize("dtype", TYPES if IS_STRESS else [np.int32, np.uint8, np.uint64])
+@pytest.mark.parametrize("dtype", TYPES if STRESS else [np.int32, np.uint8, np.uint64])
 @settings(max_examples=1, phases=[Phase.generate], derandomize=True)
 @given(data=st.data())
 def test_generated_cpp_computes_what_the_native_generator_does(tmp_path_factory: Any, dtype: Any, data: st.DataObject):

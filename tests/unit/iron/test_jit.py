@@ -244,7 +244,7 @@ def test_wrong_calls(settings: dict[str, Any], arguments: dict[str, Any], compla
 def test_wrong_annotations() -> None:
     def positional(a: In, n: CompileTime[int]) -> None: ...
 
-    def unclear(a: In, n=3) -> None: ...  # pyright: ignore[reportMissingParameterType]
+    def unclear(a: In, n=3) -> None: ...
 
     with pytest.raises(
         TypeError, match=r"CompileTime\[T\] parameter\(s\) \['n'\] in 'positional' are not keyword-only"

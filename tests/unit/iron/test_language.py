@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iron_programs import Pipe, vector
+from iron_programs import Pipe, move_all, vector
 from ml_dtypes import bfloat16
 
 import tilewright as tw
@@ -32,12 +32,8 @@ def elementwise(function: Callable[[Any], Any], dtype: Any, result: Any = None) 
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     types = [vector(SIZE, dtype), vector(SIZE, result)]
-    runtime = Runtime(sequence, [*types, of_in.prod(), of_out.cons()])
+    runtime = Runtime(move_all, [*types, of_in.prod(), of_out.cons()])
     return tw.compile(Program(NPU1Col1(), runtime, [Worker(core, [of_in.cons(), of_out.prod()])]))
 
 
@@ -156,12 +152,8 @@ def test_conversions_are_numpys(source: Any):
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     types = [of_in.obj_type, of_out.obj_type]
-    runtime = Runtime(sequence, [*types, of_in.prod(), of_out.cons()])
+    runtime = Runtime(move_all, [*types, of_in.prod(), of_out.cons()])
     design = tw.compile(Program(NPU1Col1(), runtime, [Worker(core, [of_in.cons(), of_out.prod()])]))
     # of a negative floating-point number there is no unsigned one
     given = (np.arange(SIZE) * 2 - (60 if np.dtype(source).kind == "i" else 0)).astype(source)
@@ -206,7 +198,8 @@ def test_floating_point_parameters_are_given_at_run_time():
 
     design = tw.compile(Pipe(line, core, scale, is_set).program(sequence, line, line, np.float32))
     results = np.zeros(SIZE, np.float32)
-    for factor in (0.5, -3, np.float32(1.1)):
+    factors: list[Any] = [0.5, -3, np.float32(1.1)]
+    for factor in factors:
         design.run(ANY, results, factor)
         assert (results == ANY * np.float32(factor) + np.float32(0.25)).all()
     assert (design.txn(factor=0.5) != design.txn(factor=0.75)).sum() == 1
@@ -214,7 +207,7 @@ def test_floating_point_parameters_are_given_at_run_time():
 
 def test_a_sequence_only_hands_floating_point_numbers_on():
     def sequence(factor: Any, source: Any, target: Any) -> None:
-        factor * 2
+        _ = factor * 2
 
     with pytest.raises(tw.CompileError, match="computes with whole numbers only"):
         Pipe().program(sequence, np.float32).resolve_program()
@@ -234,11 +227,7 @@ def test_a_core_prints_values_as_they_are_when_it_runs(capsys: pytest.CaptureFix
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
-    design = tw.compile(Pipe(vector(SIZE), core).program(sequence, vector(SIZE), vector(SIZE)))
+    design = tw.compile(Pipe(vector(SIZE), core).program(move_all, vector(SIZE), vector(SIZE)))
     result = design.run(np.arange(SIZE, dtype=np.int32) + 3, np.zeros(SIZE, np.int32), model=model)
     texts = [line.text for line in result.printed]
     assert texts == ["x[0] is {3}, half of it1.5", "x[32] is {35}, half of it17.5"]
@@ -259,15 +248,11 @@ def test_printing_takes_the_cycle_of_a_call():
 
         return body
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     a, b = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
     cycles = list[int]()
     for says in (False, True):
         pipe = Pipe(vector(SIZE), core(says))
-        cycles.append(tw.compile(pipe.program(sequence, vector(SIZE), vector(SIZE))).run(a, b).cycles)
+        cycles.append(tw.compile(pipe.program(move_all, vector(SIZE), vector(SIZE))).run(a, b).cycles)
     assert cycles[1] - cycles[0] == 1
 
 
@@ -278,7 +263,7 @@ def test_a_sequence_has_nothing_to_print_to():
 
 # Buffers of the host.
 
-OPEN = np.ndarray[(None,), np.dtype[np.int32]]
+OPEN = vector(None)
 
 
 def add_one(source: Any, target: Any) -> None:
@@ -290,11 +275,7 @@ def add_one(source: Any, target: Any) -> None:
 
 
 def test_all_of_a_buffer_of_open_size_is_as_much_as_the_host_gives():
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
-    design = tw.compile(Pipe(vector(SIZE), add_one).program(sequence, OPEN, OPEN))
+    design = tw.compile(Pipe(vector(SIZE), add_one).program(move_all, OPEN, OPEN))
     for size in (SIZE, 10 * SIZE, 3 * SIZE):
         a, b = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
         design.run(a, b)
@@ -320,13 +301,9 @@ def test_the_size_of_a_buffer_is_a_number_of_the_sequence():
 
 @pytest.mark.parametrize("host", [np.int16, np.int64, np.float32, bfloat16], ids=lambda kind: kind.__name__)
 def test_a_buffer_of_other_elements_moves_bytes(host: Any):
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     buffer = vector(SIZE * 4 // np.dtype(host).itemsize, host)
     a, b = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
-    tw.compile(Pipe(vector(SIZE), add_one).program(sequence, buffer, buffer)).run(a.view(host), b.view(host))
+    tw.compile(Pipe(vector(SIZE), add_one).program(move_all, buffer, buffer)).run(a.view(host), b.view(host))
     assert (b == a + 1).all()
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iron_programs import Pipe, vector
+from iron_programs import Pipe, move_all, vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
 from tilewright.iron import Buffer, Program
 from tilewright.iron.controlflow import if_, range_, yield_
 
-Body = Callable[[Any, Any], None]
+Body = Callable[[Any, Any], object]
 
 
 def program(body: Body, dtype: Any = np.int32) -> Program:
@@ -31,12 +31,8 @@ def program(body: Body, dtype: Any = np.int32) -> Program:
         source.release(1)
         target.release(1)
 
-    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
-        source.fill(a)
-        target.drain(b, wait=True)
-
     line = vector(64, dtype)
-    return Pipe(line, core).program(sequence, line, line)
+    return Pipe(line, core).program(move_all, line, line)
 
 
 def run(body: Body, a: Any) -> Any:

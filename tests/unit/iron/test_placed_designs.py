@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import placed_programs as programs
 import pytest
+from helpers import EXAMPLES
+from xdsl.dialects.builtin import FileLineColLoc
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
 from tilewright.iron.builders import Module, ModuleContext
 
-DOCS = Path(__file__).parents[3] / "docs"
 PAIRS = [
     pytest.param(programs.scale_by_parameter, programs.SCALE_BY_PARAMETER, id="object FIFOs, tasks, a parameter"),
     pytest.param(programs.increment_in_blocks, programs.INCREMENT_IN_BLOCKS, id="buffers, locks and DMAs by hand"),
@@ -64,15 +65,15 @@ def test_blocks_go_through_memory_tile_and_core():
 
 def test_every_operation_knows_its_line():
     context = programs.increment_in_blocks()
-    files = {str(op.location.filename.data) for op in context.module.op.walk()}  # pyright: ignore
-    assert files == {programs.__file__}
+    places = [op.location for op in context.module.op.walk()]
+    assert all(isinstance(place, FileLineColLoc) and place.filename.data == programs.__file__ for place in places)
 
 
 def test_the_same_program_in_two_files_knows_which_it_is_in(tmp_path: Path):
     """Code objects that differ in nothing but their file are equal."""
-    text = (DOCS / "examples" / "first.py").read_text(encoding="utf-8")
+    text = (EXAMPLES / "first.py").read_text(encoding="utf-8")
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         design = tw.compile(tmp_path / name)
-        files = {file_position(op.location)[0] for op in design.device().walk() if file_position(op.location)}  # pyright: ignore
+        files = {place[0] for op in design.device().walk() if (place := file_position(op.location))}
         assert files == {str(tmp_path / name)}

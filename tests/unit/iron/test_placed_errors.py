@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placed_programs import vector
+from iron_programs import vector
 
 import tilewright as tw
 from tilewright.cli.main import main
@@ -172,7 +172,7 @@ def goes_on_with_a_number() -> None:
 
 def function_without_types() -> None:
     @func
-    def double(n):  # pyright: ignore
+    def double(n):
         del n
 
     double(constant(1))  # wrong

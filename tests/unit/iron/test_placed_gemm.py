@@ -44,7 +44,7 @@ TAKE, GIVE = LockAction.AcquireGreaterEqual, LockAction.Release
 
 
 def array(dtype: Any, *shape: int | None) -> Any:
-    return np.ndarray[shape, np.dtype[dtype]]  # pyright: ignore
+    return np.ndarray[shape, np.dtype[dtype]]  # pyright: ignore[reportInvalidTypeArguments]
 
 
 def multiply(a: Any, b: Any, c: Any) -> None:

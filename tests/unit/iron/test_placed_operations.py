@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placed_programs import vector
+from iron_programs import vector
 
 from tilewright.iron.builders import mlir_mod_ctx
 from tilewright.iron.dialects.aie import (

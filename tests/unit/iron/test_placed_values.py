@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iron_programs import vector
 from ml_dtypes import bfloat16
-from placed_programs import vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import file_position
@@ -247,7 +247,8 @@ def test_tiles_and_locks_are_compared_as_things():
         assert first != second
         assert [first, second].index(second) == 1
         assert {first: "a", second: "b"}[second] == "b"
-        assert first.owner.tile == place.result  # pyright: ignore
+        owner: Any = first.owner
+        assert owner.tile == place.result
 
 
 def test_arguments_are_named_as_the_function_names_them():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iron_programs import Pipe, vector
+from iron_programs import Pipe, move_all, vector
 
 import tilewright as tw
 from tilewright.device import DmaDirection, TileType
@@ -52,11 +52,6 @@ def nothing() -> None:
 
 def on_one_column(*workers: Worker, **kwargs: Any) -> Program:
     return Program(NPU1Col1(), Runtime(nothing), workers, **kwargs)
-
-
-def move_all(a: Any, b: Any, source: Any, target: Any) -> None:
-    source.fill(a)
-    target.drain(b, wait=True)
 
 
 def test_a_whole_program():

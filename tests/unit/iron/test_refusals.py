@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iron_programs import Pipe, copy_objects, vector
+from iron_programs import Pipe, copy_objects, move_all, vector
 
 import tilewright as tw
 from tilewright.ir.diagnostics import Diagnostic, file_position
@@ -31,11 +31,6 @@ def advice(error: Diagnostic) -> str:
     return " / ".join(note.text for note in error.notes)
 
 
-def move_all(a: Any, b: Any, source: Any, target: Any) -> None:
-    source.fill(a)
-    target.drain(b, wait=True)
-
-
 def test_a_fifo_without_room():
     error = refused(lambda: ObjectFifo(vector(64), depth=0, name="in"))  # wrong
     assert error.text == "Default ObjectFifo depth must be > 0, but got 0"
@@ -47,7 +42,7 @@ def test_an_end_without_room():
     assert refused(lambda: fifo.cons(0)).text == "Depth must be > 0 but is 0"  # wrong
 
 
-OPEN = np.ndarray[(None, 4), np.dtype[np.int32]]
+OPEN: Any = np.ndarray[(None, 4), np.dtype[np.int32]]  # pyright: ignore[reportInvalidTypeArguments]
 
 
 def test_memory_of_a_tile_has_a_size():
@@ -250,7 +245,7 @@ def test_a_pattern_of_a_buffer_whose_size_is_open():
     def sequence(a: Any, source: Any, target: Any) -> None:
         source.fill(a, tap=a.default_tap())  # wrong
 
-    error = refused(Pipe().program(sequence, np.ndarray[(None,), np.dtype[np.int32]]).resolve_program)
+    error = refused(Pipe().program(sequence, vector(None)).resolve_program)
     assert error.text == "a host buffer of memref<?xi32> has as many elements as a run gives it"
     assert advice(error) == "say which ones: sizes and strides, or transfer_len"
 

@@ -6,11 +6,10 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from helpers import first, parsed
 
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.dialects.gpu.kernels import GPUModuleOp
-from tilewright.ir.context import make_context
-from tilewright.ir.parser import parse_source
 from tilewright.native.gpu_code import GpuCode, compile_kernels, machine_of
 
 PTXAS_OF_PYPI = Path(sysconfig.get_path("purelib")) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
@@ -31,9 +30,8 @@ def kernel(body: str, arguments: str = "%data: memref<64xi32>", threads: int = 6
 
 
 def compiled(text: str, chip: str = "sm_90", wave_size: int = 64, *, contract: bool = True) -> GpuCode:
-    module = parse_source(make_context(), text, "test.mlir")
-    found = next(op for op in module.walk() if isinstance(op, GPUModuleOp))
-    return compile_kernels(found, machine_of(GPU_TARGETS[chip], wave_size, contract=contract))
+    machine = machine_of(GPU_TARGETS[chip], wave_size, contract=contract)
+    return compile_kernels(first(GPUModuleOp, parsed(text)), machine)
 
 
 def instructions(code: GpuCode) -> list[str]:

@@ -10,8 +10,10 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers import STRESS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +22,6 @@ from tilewright.native import object_cache
 from tilewright.native.object_cache import OBJECTS, cached_object
 
 KEY = "0123abcd"
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 
 
 @pytest.fixture(autouse=True)
@@ -168,8 +169,8 @@ def test_what_belongs_to_another_user_is_not_used(whose: str, monkeypatch: pytes
     true_status = os.fstat if whose == "folder" else os.stat
     stranger = os.geteuid() + 1
 
-    def status(target: int | str, **options: object) -> os.stat_result:
-        found = true_status(target, **options)  # pyright: ignore
+    def status(target: Any, **options: Any) -> os.stat_result:
+        found = true_status(target, **options)
         return os.stat_result([*found[:4], stranger, *found[5:]])
 
     monkeypatch.setattr(os, true_status.__name__, status)

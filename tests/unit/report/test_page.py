@@ -35,8 +35,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in VOID:
             self.open.append(tag)
-        known = dict(attrs)
-        self.ids += [known["id"]] if known.get("id") else []
+        self.ids += [value for name, value in attrs if name == "id" and value]
         self.links += [value for name, value in attrs if name in ("src", "href") and value]
 
     def handle_endtag(self, tag: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from helpers import DOCS
 
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, LevelError, levels_of
 
-DOCS = Path(__file__).parents[3] / "docs" / "simulator.md"
+PAGE = DOCS / "simulator.md"
 
 
 def test_levels_are_read_from_texts() -> None:
@@ -52,4 +51,4 @@ def test_a_kind_is_what_its_level_says(kind: FaultKind) -> None:
 
 def test_the_documentation_lists_every_kind_with_its_default() -> None:
     rows = {f"| `{kind.option}` | {kind.default.value} | {kind.meaning} |" for kind in FaultKind}
-    assert rows <= set(DOCS.read_text().splitlines())
+    assert rows <= set(PAGE.read_text().splitlines())

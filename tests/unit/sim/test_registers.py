@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from helpers import TESTS
 
 import tilewright as tw
 from tilewright.device import DmaDirection, TileId
@@ -13,7 +12,7 @@ from tilewright.device.registers import CoreControl
 from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.host import HostMemory
 
-DESIGNS = Path(__file__).parents[2] / "e2e" / "designs"
+DESIGNS = TESTS / "e2e" / "designs"
 
 
 def test_a_descriptor_in_use_can_be_written_as_it_is() -> None:

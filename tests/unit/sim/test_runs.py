@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bare_streams import READ_BD, binary, loopback
+from bare_streams import READ_BD, bare, binary, loopback
 from elf_files import Reloc, elf_file
 from programs import COPY
 
@@ -34,10 +34,6 @@ COPY_PARTS = COPY.replace("BODY", """
     aiex.npu.dma_wait {symbol = @in}
 """).replace("%b: memref<64xi32>)", "%b: memref<64xi32>, %n: index)")  # fmt: skip
 LAST_LINE = COPY_PARTS.split("\n").index("    aiex.npu.dma_wait {symbol = @in}") + 1
-
-
-def bare(model: Model = Model.FAST) -> BareDevice:
-    return BareDevice(DEVICES[DeviceName.npu2_1col], model=model)
 
 
 def arrays() -> dict[int, np.ndarray]:

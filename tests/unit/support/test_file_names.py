@@ -10,15 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from helpers import HEALTH_CHECKS, STRESS
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
 from tilewright.cli.main import main
 from tilewright.ir.print_attributes import string_text
 from tilewright.support.output_files import FileNames, is_file_name
-
-STRESS = bool(os.environ.get("TILEWRIGHT_STRESS"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def entries(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-@settings(suppress_health_check=list(HealthCheck), max_examples=200 if STRESS else 20)
+@settings(suppress_health_check=HEALTH_CHECKS, max_examples=200 if STRESS else 20)
 @given(device=names, sequences=st.lists(names, min_size=1, max_size=3, unique=True), shared=st.booleans())
 def test_nothing_is_written_outside_and_all_can_be_read_again(
     tmp_path_factory: pytest.TempPathFactory, device: str, sequences: list[str], shared: bool

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from compilers import sanitizing_compilers
+from helpers import INCLUDE
 
-import tilewright
 from tilewright import txn
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Operation
 
-INCLUDE = Path(tilewright.__file__).parent / "include"
 COMPILERS = sanitizing_compilers()
 OPTIONS = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined", "-g"]
 

@@ -1,6 +1,7 @@
 """TXN streams go round: words -> operations -> words, and operations -> words -> operations."""
 
 import contextlib
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -124,12 +125,13 @@ def test_header_fields_have_ranges(field: str, most: int):
         with pytest.raises(txn.TxnError, match=rf"{field} = {wrong} does not fit; its range is \[0:{most}\]"):
             txn.Header(**{field: wrong})
     with pytest.raises(txn.TxnError, match=f"{field} = 1.5 is no integer"):
-        txn.Header(**{field: 1.5})
+        txn.Header(**{field: 1.5})  # pyright: ignore[reportArgumentType]
 
 
 def test_numpy_integers_are_integers():
-    assert txn.Header(columns=np.int64(4)) == txn.Header(columns=4)
-    stream = txn.Stream.of(txn.Header(), [txn.write(np.uint32(0x80000000), np.int64(7))])
+    columns, address, value = cast("tuple[int, int, int]", (np.int64(4), np.uint32(0x80000000), np.int64(7)))
+    assert txn.Header(columns=columns) == txn.Header(columns=4)
+    stream = txn.Stream.of(txn.Header(), [txn.write(address, value)])
     assert stream.operations[0] == txn.write(0x80000000, 7) or stream.operations[0].address == 0x80000000
 
 
@@ -146,18 +148,26 @@ def test_numpy_integers_are_integers():
         (np.array([1.0]), "list of 32-bit words"),
     ],
 )
-def test_payloads_are_words(data: object, complaint: str):
+def test_payloads_are_words(data: Any, complaint: str):
     with pytest.raises(txn.TxnError, match=complaint):
         txn.block_write(0, data)
 
 
-@pytest.mark.parametrize("op", [txn.write(0, 2**32), txn.write(1.5, 0), txn.write("a", 0), txn.sync(300, 0, 0, 0)])
+@pytest.mark.parametrize(
+    "op",
+    [
+        txn.write(0, 2**32),
+        txn.write(1.5, 0),  # pyright: ignore[reportArgumentType]
+        txn.write("a", 0),  # pyright: ignore[reportArgumentType]
+        txn.sync(300, 0, 0, 0),
+    ],
+)
 def test_fields_that_do_not_fit_are_named(op: txn.Operation):
     with pytest.raises(txn.TxnError, match=r"(value|address|column) = .*range is \[0:"):
         txn.Stream.of(txn.Header(), [op])
 
 
 @pytest.mark.parametrize("data", [[[1], [2, 3]], "text", None, 1.5, [2**70], np.zeros((2, 2), np.uint32)])
-def test_what_is_no_stream_is_refused(data: object):
+def test_what_is_no_stream_is_refused(data: Any):
     with pytest.raises(txn.TxnError):
         txn.decode(data)

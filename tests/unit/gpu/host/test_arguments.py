@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from helpers import HEALTH_CHECKS
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -169,7 +170,7 @@ def test_numbers_of_numpy_and_either_sign_do(values: tuple[Any, ...]):
     assert tw.air.compile(SCALARS).run(*values).output.strip() == "-12"
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=HEALTH_CHECKS)
 @given(st.data())
 def test_what_rank_0_leaves_lands_in_any_view(data: st.DataObject):
     """Strides of any sign and size: the view has the results, the rest of its memory is as it was."""

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import patience_s
+from helpers import EXAMPLES, patience_s
 
 import tilewright as tw
 from tilewright.cli.main import main
 
-EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 FOREVER = """
 func.func @main() {
   scf.while : () -> () {
