@@ -212,6 +212,7 @@ class Emitter:
         """A register word with these contents, cut to the width of their fields."""
         word = self.constant(known_bits)
         for field, value in fields:
+            # a value too large for its field spoils no other one
             bits = self.value(arith.AndIOp(value, self.constant((1 << field.width) - 1)))
             if field.lo > 0:
                 bits = self.value(arith.ShLIOp(bits, self.constant(field.lo)))
@@ -219,8 +220,8 @@ class Emitter:
         return word
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        type = cast(MemRefType, buffer.type).element_type
-        return self.value(memref.LoadOp.create(operands=[buffer, *indices], result_types=[type]))
+        types = [cast(MemRefType, buffer.type).element_type]
+        return self.value(memref.LoadOp.create(operands=[buffer, *indices], result_types=types))
 
     def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         self.insert(memref.StoreOp.create(operands=[value, buffer, *indices]))

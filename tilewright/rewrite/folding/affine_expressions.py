@@ -79,9 +79,6 @@ class Sum:
         """Divide by a number that divides every part."""
         return Sum({term: count // divisor for term, count in self.terms.items()}, self.constant // divisor)
 
-    def common_divisor(self, value: int) -> int:
-        return gcd(value, self.constant, *self.terms.values())
-
     @property
     def locals(self) -> list[AffineExpr]:
         return [t for t, factor in self.terms.items() if isinstance(t, AffineBinaryOpExpr) and factor]
@@ -114,10 +111,11 @@ class Flattener:
             return lhs.times(constant)
         if constant <= 0:
             return None
-        common = lhs.common_divisor(constant)
+        common = gcd(constant, lhs.constant, *lhs.terms.values())
         if expr.kind is MOD:
             if common == constant:
                 return Sum()
+            # `a mod b` is `a - b * (a floordiv b)`: MLIR's flat form knows divisions only
             quotient = self._local(floor_divide(self.build(lhs.over(common)), number(constant // common)))
             return lhs.plus(quotient.times(-constant))
         reduced, divisor = lhs.over(common), constant // common
@@ -174,6 +172,7 @@ def bound(expr: AffineExpr, lower: Bounds, upper: Bounds, dims: int, *, is_upper
     result = total.constant
     for term, factor in total.terms.items():
         position = term.position if isinstance(term, AffineDimExpr) else dims + getattr(term, "position", 0)
+        # a negative factor turns the range of its term around
         limit = (upper if (factor > 0) == is_upper else lower)[position]
         if factor and limit is None:
             return None
@@ -184,6 +183,7 @@ def bound(expr: AffineExpr, lower: Bounds, upper: Bounds, dims: int, *, is_upper
 def _bound_of_mod(
     expr: AffineExpr, divisor: int, lower: Bounds, upper: Bounds, dims: int, is_upper: bool
 ) -> int | None:
+    # a range that crosses no multiple of the divisor keeps its ends
     low = bound(expr, lower, upper, dims, is_upper=False)
     high = bound(expr, lower, upper, dims, is_upper=True)
     if low is not None and high is not None and low // divisor == high // divisor:

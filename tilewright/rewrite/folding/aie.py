@@ -42,6 +42,7 @@ class RepeatedChainToOne(RewritePattern):
             return
         if any(not _same_descriptor(block, pattern[n % len(pattern)]) for n, block in enumerate(chain)):
             return
+        # the blocks left over are unreachable then: the driver drops them
         turn = pattern[-1].last_op
         assert turn is not None
         turn.successors = last.successors
@@ -60,6 +61,7 @@ def _unique_prefix(chain: list[Block]) -> list[Block]:
 
 
 def _same_descriptor(block: Block, other: Block) -> bool:
+    # without their terminators, which lead on to different blocks
     ops, others = ([*b.ops][:-1] for b in (block, other))
     return len(ops) == len(others) and all(_same_op(a, b) for a, b in zip(ops, others, strict=True))
 
@@ -118,6 +120,7 @@ class ContiguousToLinear(RewritePattern):
 
 
 def _is_for_shim(op: DmaBdOp) -> bool:
+    # host memory: only the DMA of a shim tile reaches it
     if isinstance(op.buffer.owner, ExternalBufferOp):
         return True
     element = parent_tile_element(op)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import arith
 from tilewright.rewrite.folding.constants import (
@@ -14,7 +14,6 @@ from tilewright.rewrite.folding.constants import (
     Rule,
     constant_of,
     defining,
-    fits_signed,
     fold_binary,
     fold_elements,
     folder_with,
@@ -22,12 +21,10 @@ from tilewright.rewrite.folding.constants import (
     is_all_ones,
     is_one,
     is_zero,
-    mask,
-    signed,
     width_of,
     zero_attr,
 )
-from tilewright.rewrite.integers import compute
+from tilewright.rewrite.integers import compute, fits_signed, mask, signed
 
 
 def _integer_folder(name: str, rules: Sequence[Rule]) -> Callable[[Operation], Folded]:
@@ -43,29 +40,23 @@ def _integer_folder(name: str, rules: Sequence[Rule]) -> Callable[[Operation], F
 
 
 def _computed(name: str, a: int, b: int, width: int) -> int | None:
-    if name == "arith.ceildivsi" and not _folds_ceildivsi(a, b, width):
+    # MLIR's folder goes through positive numbers: it stops where the negative of an operand does not fit
+    if name == "arith.ceildivsi" and a and not all(fits_signed(-signed(n, width), width) for n in (a, b)):
         return None
     return compute(name, a, b, width)
 
 
-def _lhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:
-    return (op.operands[0],) if is_zero(rhs) else None
+def _operand_if(is_such: Callable[[Attribute | None], bool], number: int) -> Rule:
+    """Gives an operand where the right one is such a constant."""
+    return lambda op, rhs: (op.operands[number],) if is_such(rhs) else None
 
 
-def _lhs_if_one(op: Operation, rhs: Attribute | None) -> Folded:
-    return (op.operands[0],) if is_one(rhs) else None
-
-
-def _rhs_if_zero(op: Operation, rhs: Attribute | None) -> Folded:
-    return (op.operands[1],) if is_zero(rhs) else None
+_lhs_if_zero, _rhs_if_zero = _operand_if(is_zero, 0), _operand_if(is_zero, 1)
+_lhs_if_one, _lhs_if_all_ones = _operand_if(is_one, 0), _operand_if(is_all_ones, 0)
 
 
 def _zero_if_one(op: Operation, rhs: Attribute | None) -> Folded:
     return (zero_attr(op.results[0].type),) if is_one(rhs) else None
-
-
-def _lhs_if_all_ones(op: Operation, rhs: Attribute | None) -> Folded:
-    return (op.operands[0],) if is_all_ones(rhs) else None
 
 
 def _ones_if_all_ones(_: Operation, rhs: Attribute | None) -> Folded:
@@ -110,25 +101,12 @@ def _undo_xor(op: Operation, _: Attribute | None) -> Folded:
     return None
 
 
-def inverted(value: SSAValue) -> arith.XOrIOp | None:
-    """The operation that makes `value` by inverting all bits of its left operand."""
-    xor = defining(value, arith.XOrIOp)
-    return xor if xor is not None and is_all_ones(constant_of(xor.rhs)) else None
-
-
-def _zero_if_inverse(op: Operation, _: Attribute | None) -> Folded:
+def _fold_inverse(op: Operation, _: Attribute | None) -> Folded:
+    """`x & ~x` is 0, `x | ~x` is all ones."""
     for this, other in (reversed(op.operands), op.operands):
-        xor = inverted(this)
-        if xor is not None and xor.lhs is other:
-            return (zero_attr(op.results[0].type),)
-    return None
-
-
-def _ones_if_inverse(op: Operation, _: Attribute | None) -> Folded:
-    for this, other in (reversed(op.operands), op.operands):
-        xor = inverted(this)
-        if xor is not None and xor.lhs is other:
-            return (xor.rhs,)
+        xor = defining(this, arith.XOrIOp)
+        if xor is not None and xor.lhs is other and is_all_ones(constant_of(xor.rhs)):
+            return (zero_attr(op.results[0].type) if isinstance(op, arith.AndIOp) else xor.rhs,)
     return None
 
 
@@ -148,17 +126,13 @@ def _bounded(least: bool, is_signed: bool) -> Callable[[Operation, Attribute | N
         bits, width = int_bits(rhs), width_of(op.operands[0].type)
         if bits is None or width is None:
             return None
+        # as bits: the smallest signed number has the sign bit alone
         lowest, highest = (1 << (width - 1), mask(width - 1)) if is_signed else (0, mask(width))
         if bits == (lowest if least else highest):
             return (op.operands[1],)
         return (op.operands[0],) if bits == (highest if least else lowest) else None
 
     return rule
-
-
-def _folds_ceildivsi(a: int, b: int, width: int) -> bool:
-    """MLIR's folder goes through positive numbers, so that it stops where the negative of an operand does not fit."""
-    return a == 0 or all(fits_signed(-signed(n, width), width) for n in (a, b))
 
 
 def _fold_addui_extended(op: arith.AddUIExtendedOp) -> Folded:
@@ -202,8 +176,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "arith.floordivsi": (_lhs_if_one,),
     "arith.remui": (_zero_if_one,),
     "arith.remsi": (_zero_if_one,),
-    "arith.andi": (_rhs_if_zero, _lhs_if_all_ones, _zero_if_inverse, _absorbed),
-    "arith.ori": (_lhs_if_zero, _ones_if_all_ones, _ones_if_inverse),
+    "arith.andi": (_rhs_if_zero, _lhs_if_all_ones, _fold_inverse, _absorbed),
+    "arith.ori": (_lhs_if_zero, _ones_if_all_ones, _fold_inverse),
     "arith.xori": (_lhs_if_zero, _zero_if_same, _undo_xor),
     "arith.shli": (_lhs_if_zero,),
     "arith.shrui": (_lhs_if_zero,),
