@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
@@ -113,12 +115,8 @@ def _constant_pattern(bd: DmaBdOp) -> AccessPattern | None:
 
 
 def _is_in_control_flow(op: Operation) -> bool:
-    for parent in ancestors(op):
-        if isinstance(parent, RuntimeSequenceOp):
-            return False
-        if isinstance(parent, CONTROL_FLOW):
-            return True
-    return False
+    inside = takewhile(lambda parent: not isinstance(parent, RuntimeSequenceOp), ancestors(op))
+    return any(isinstance(parent, CONTROL_FLOW) for parent in inside)
 
 
 def _rearranged(bd: DmaBdOp, pattern: AccessPattern, length: int | None = None) -> DmaBdOp:

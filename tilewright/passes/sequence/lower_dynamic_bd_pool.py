@@ -153,18 +153,6 @@ def first_index(task: DmaConfigureTaskOp) -> int:
     return next((index for index, bd in enumerate(task.descriptors) if bd is first), 0)
 
 
-def check_start(start: DmaStartTaskOp, task: PooledTask) -> None:
-    """One instruction starts whichever of several tasks it is, so they must be started alike."""
-    if task.unlike is not None:
-        fail_op(
-            start,
-            "starts a task that may be one of several, which differ in their repeat count, in whether they issue a "
-            "token, or in where their chain begins",
-            (task.example, "it may be this one"),
-            (task.unlike, "or this one"),
-        )
-
-
 def _start_of(task: DmaConfigureTaskOp) -> tuple[bool, int, SSAValue | None, int]:
     return task.issues_token, task.repeat_count.value.data, task.repeat_count_val, first_index(task)
 
@@ -183,8 +171,16 @@ class _PooledSequence:
 
     def lower(self, sequence: RuntimeSequenceOp) -> None:
         self.walk(sequence.body)
+        # Only now: what a task may be grows until the last loop is closed.
         for start, task in self.starts:
-            check_start(start, task)
+            if task.unlike is not None:
+                fail_op(
+                    start,
+                    "starts a task that may be one of several, which differ in their repeat count, in whether they "
+                    "issue a token, or in where their chain begins",
+                    (task.example, "it may be this one"),
+                    (task.unlike, "or this one"),
+                )
 
     def walk(self, region: Region) -> None:
         for block in region.blocks:

@@ -40,9 +40,9 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     return tile.place
 
 
+@dataclass(frozen=True)
 class StartTaskToPushQueue(RewritePattern):
-    def __init__(self, constants: SharedConstants | None):
-        self.constants = constants
+    constants: SharedConstants | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
@@ -74,9 +74,9 @@ def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
     return number_of(task, first)
 
 
+@dataclass(frozen=True)
 class AwaitTaskToSync(RewritePattern):
-    def __init__(self, constants: SharedConstants | None):
-        self.constants = constants
+    constants: SharedConstants | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaAwaitTaskOp, rewriter: PatternRewriter) -> None:
@@ -156,11 +156,9 @@ class ConfigureTaskToWriteBd(RewritePattern):
         # The body goes away with the task, and what descriptors are computed from is in it.
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
-        following = link_descriptors(op, descriptors)
+        following, emit = link_descriptors(op, descriptors), Emitter(rewriter, constants=self.constants)
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, Emitter(rewriter, constants=self.constants), self.guards).write(
-                following.get(bd)
-            )
+            TaskDescriptor(op, bd, place, emit, self.guards).write(following.get(bd))
         rewriter.erase(op)
 
 
