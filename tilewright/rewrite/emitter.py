@@ -234,7 +234,7 @@ class Emitter:
         inner.insert(scf.YieldOp())
         self.insert(scf.ForOp(start, end, step, [], Region(block)))
 
-    def when(self, condition: SSAValue, body: Callable[[Emitter], None]) -> Block:
+    def when(self, condition: SSAValue, body: Callable[[Emitter], object]) -> Block:
         """`scf.if` without results; `body` fills it. Gives the block that was filled."""
         block = Block()
         inner = Emitter.at_end(block, self.location)

@@ -58,12 +58,6 @@ def _move_before(region: Region, block: Block) -> None:
     Rewriter.inline_region(region, BlockInsertPoint.before(block))
 
 
-def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
-
-
 def _end_with_branch(end: Operation, block: Block) -> None:
     """Go on in `block` with what `end` yields."""
     assert end.parent is not None
@@ -88,7 +82,7 @@ def _lower_for(loop: scf.ForOp) -> list[Block]:
     build = _at_end(condition, loop)
     goes_on = build.compare("ult" if "unsignedCmp" in loop.properties else "slt", counter, loop.ub)
     build.insert(conditional_branch_op(goes_on, (body, ()), (after, ())))
-    _replace(loop, carried)
+    Rewriter.replace_op(loop, (), carried)
     return [body]
 
 
@@ -107,7 +101,7 @@ def _lower_if(op: scf.IfOp) -> list[Block]:
             _end_with_branch(terminator(region), join)
             _move_before(region, join)
     _at_end(before, op).insert(conditional_branch_op(op.cond, (targets[0], ()), (targets[1], ())))
-    _replace(op, join.args)
+    Rewriter.replace_op(op, (), join.args)
     return inner
 
 
@@ -125,7 +119,7 @@ def _lower_switch(op: scf.IndexSwitchOp) -> list[Block]:
     build = _at_end(before, op)
     flag = build.value(arith.IndexCastOp(op.arg, i32))
     build.insert(_switch(flag, op.cases.get_values(), targets))
-    _replace(op, after.args)
+    Rewriter.replace_op(op, (), after.args)
     return inner
 
 
@@ -160,7 +154,7 @@ def _lower_while(loop: scf.WhileOp) -> list[Block]:
     target = before if repeats_at_once else body
     _at_end(before, condition).insert(conditional_branch_op(condition.condition, (target, values), (after, ())))
     Rewriter.erase_op(condition)
-    _replace(loop, values)
+    Rewriter.replace_op(loop, (), values)
     return inner
 
 
@@ -172,7 +166,7 @@ def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
         if isinstance(block.last_op, scf.YieldOp):
             _end_with_branch(block.last_op, after)
     _move_before(op.region, after)
-    _replace(op, [after.insert_arg(result.type, index) for index, result in enumerate(op.results)])
+    Rewriter.replace_op(op, (), [after.insert_arg(type, index) for index, type in enumerate(op.result_types)])
     return inner
 
 
@@ -195,7 +189,7 @@ def to_counted_loops(op: scf.ParallelOp) -> scf.ForOp:
     for child in list(op.body.block.ops):
         child.detach()
         Rewriter.insert_op(child, InsertPoint.at_end(block))
-    _replace(op, outer.results)
+    Rewriter.replace_op(op, (), outer.results)
     return outer
 
 

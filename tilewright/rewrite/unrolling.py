@@ -80,9 +80,7 @@ def unroll(loop: scf.ForOp, count: int) -> None:
     values: Sequence[SSAValue] = loop.iter_args
     for iteration in range(count):
         values = _copy_body(loop, iteration, values, build)
-    for result, value in zip(loop.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(loop)
+    Rewriter.replace_op(loop, (), values)
 
 
 def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:

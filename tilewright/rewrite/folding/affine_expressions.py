@@ -6,9 +6,9 @@ remain; how expressions are put together is in `ir.affine_text`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -22,6 +22,7 @@ from xdsl.ir.affine import (
 from tilewright.ir.affine_text import ADD, BUILD, CEILDIV, FLOORDIV, MOD, MUL, add, constant_of, floor_divide, multiply
 
 Bounds: TypeAlias = "Sequence[int | None]"
+NumberT = TypeVar("NumberT")
 
 
 def number(value: int) -> AffineExpr:
@@ -44,6 +45,27 @@ def substitute(expr: AffineExpr, dims: Sequence[AffineExpr], symbols: Sequence[A
             return BUILD[expr.kind](substitute(expr.lhs, dims, symbols), substitute(expr.rhs, dims, symbols))
         case _:
             return expr
+
+
+def evaluate(
+    expr: AffineExpr,
+    operands: Sequence[NumberT],
+    dims: int,
+    constant: Callable[[int], NumberT],
+    combine: Callable[[AffineBinaryOpExpr, NumberT, NumberT], NumberT | None],
+) -> NumberT | None:
+    """What `expr` is in a number system: `combine` says what an operator makes of two numbers, None if that is none."""
+    match expr:
+        case AffineConstantExpr():
+            return constant(expr.value)
+        case AffineDimExpr():
+            return operands[expr.position]
+        case AffineSymExpr():
+            return operands[dims + expr.position]
+        case _:
+            assert isinstance(expr, AffineBinaryOpExpr)
+            lhs, rhs = (evaluate(part, operands, dims, constant, combine) for part in (expr.lhs, expr.rhs))
+            return None if lhs is None or rhs is None else combine(expr, lhs, rhs)
 
 
 def shift(expr: AffineExpr, dims: int, symbols: int) -> AffineExpr:

@@ -55,6 +55,7 @@ def _evaluated(value: SSAValue, known: Mapping[SSAValue, int], seen: dict[SSAVal
     if value in known:
         return known[value]
     if value not in seen:
+        # noted before its operands are looked at, so that no expression is gone through twice
         seen[value] = scalar_int(value)
         op = value.owner
         if seen[value] is None and isinstance(op, Operation):
@@ -63,19 +64,16 @@ def _evaluated(value: SSAValue, known: Mapping[SSAValue, int], seen: dict[SSAVal
 
 
 def _computed(op: Operation, operands: Sequence[int | None]) -> int | None:
+    # the branch that is not taken need not be known
     if isinstance(op, arith.SelectOp) and operands[0] is not None:
         return operands[1 if operands[0] & 1 else 2]
-    present = [operand for operand in operands if operand is not None]
-    return _result(op, present) if len(present) == len(operands) else None
-
-
-def _result(op: Operation, operands: Sequence[int]) -> int | None:
-    if not op.operands or len(op.results) != 1:
+    known = [operand for operand in operands if operand is not None]
+    if not known or len(known) != len(operands) or len(op.results) != 1:
         return None
     width, result_width = int_width(op.operands[0].type), int_width(op.results[0].type)
     if width is None or result_width is None:
         return None
-    found = _number(op, operands, width)
+    found = _number(op, known, width)
     return None if found is None else signed(found, result_width)
 
 

@@ -67,6 +67,7 @@ class Slots:
 
 def find_slots(worlds: Iterable[ChannelWorld], shape: Element, side: str) -> Slots:
     """The fewest slots with which no rank has two channels in one; `side` is `producer` or `consumer`."""
+    # few indices may tell the channels of a rank apart: none in a ring, where it has one on each side
     owners = [(world, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
     subsets = [chosen for count in range(len(shape) + 1) for chosen in combinations(range(len(shape)), count)]
     choices = sorted((Slots(chosen, shape) for chosen in subsets), key=lambda slots: slots.count)

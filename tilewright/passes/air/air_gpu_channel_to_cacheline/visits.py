@@ -64,7 +64,7 @@ class Visits:
         rank = parent_of_type(end, RankOp)
         assert rank is not None, "the verifier wants ends of these channels in ranks"
         self.end, self.rank = end, rank
-        self._path = list(_path(rank, end))
+        self._path = _path(rank, end)
         self._turns_left = MOST_CHANNEL_VISITS
         self._relevant = self._find_relevant()
         self._check_lanes()
@@ -122,8 +122,7 @@ class Visits:
         for number, point in points(sizes):
             self._count(self.rank, 1)
             known: dict[SSAValue, int] = dict(zip(self.rank.ids, point, strict=True))
-            for value, size in zip(self.rank.extents, sizes, strict=True):
-                known[value] = size
+            known |= zip(self.rank.extents, sizes, strict=True)
             for state in self._states(_State(number, known), 0):
                 self._add(found, state)
         return list(found.values())
@@ -230,16 +229,15 @@ def are_unordered(one: Workers, other: Workers) -> bool:
     return any(places.get(level, place) != place for level, place in other)
 
 
-def _path(rank: RankOp, end: ChannelEnd) -> Iterator[tuple[Operation, Region]]:
-    """What lies between a rank and an end in it, from the outside in, each with the region that leads on."""
+def _path(rank: RankOp, op: Operation) -> list[tuple[Operation, Region]]:
+    """What lies between a rank and an operation in it, from the outside in, each with the region that leads on."""
     found: list[tuple[Operation, Region]] = []
-    inner: Operation = end
-    while (parent := inner.parent_op()) is not rank:
-        region = inner.parent_region()
+    while (parent := op.parent_op()) is not rank:
+        region = op.parent_region()
         assert parent is not None and region is not None
         found.append((parent, region))
-        inner = parent
-    yield from reversed(found)
+        op = parent
+    return found[::-1]
 
 
 def rank_of(op: Operation) -> int | None:
@@ -253,7 +251,9 @@ def possible_ranks(op: Operation) -> list[int] | None:
     rank = parent_of_type(op, RankOp)
     if rank is None:
         return None
-    conditions = list(_conditions(op, rank))
+    ifs = [(parent, region) for parent, region in reversed(_path(rank, op)) if isinstance(parent, scf.IfOp)]
+    # each with how it must come out for `op` to run, the nearest first
+    conditions = [(parent.cond, region is parent.true_region) for parent, region in ifs]
     sizes = [scalar_int(size) for size in rank.extents]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and prod(known) <= MAX_WORLD:
@@ -267,17 +267,6 @@ def points(sizes: Sequence[int]) -> Iterator[tuple[int, Point]]:
     """The ranks of a world, by their numbers and their places; the first dimension counts fastest."""
     for number, place in enumerate(product(*(range(size) for size in reversed(sizes)))):
         yield number, place[::-1]
-
-
-def _conditions(op: Operation, rank: RankOp) -> Iterator[tuple[SSAValue, bool]]:
-    """The conditions around `op`, and how each must come out for `op` to run."""
-    inner: Operation = op
-    while inner is not rank:
-        parent = inner.parent_op()
-        assert parent is not None
-        if isinstance(parent, scf.IfOp):
-            yield parent.cond, inner.parent_region() is parent.true_region
-        inner = parent
 
 
 def _runs_at(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, point: Point) -> bool:

@@ -56,9 +56,8 @@ class _Level:
 
     @property
     def starts(self) -> range:
-        counting = self.counting
-        width = counting.step * self.tile
-        return range(counting.lower, counting.lower + counting.trips * counting.step, width)
+        lower, step, trips = self.counting
+        return range(lower, lower + trips * step, step * self.tile)
 
 
 def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
@@ -75,9 +74,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
     tokens: Sequence[SSAValue] = root.iter_args
     for starts in product(*(level.starts for level in levels)):
         tokens = _tile(levels, starts, tokens, build)
-    for result, token in zip(root.results, tokens, strict=True):
-        result.replace_all_uses_with(token)
-    Rewriter.erase_op(root)
+    Rewriter.replace_op(root, (), tokens)
     return True
 
 
