@@ -14,7 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tilewright.dialects import arith
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.emitter import Emitter, cast_op, constant_op
-from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, arith_selection, floats
+from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, floats
 from tilewright.rewrite.folding.constants import (
     TRUE,
     FloatType,
@@ -387,5 +387,4 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     **arith_integers.FOLDERS,
     **arith_floats.FOLDERS,
     **arith_conversions.FOLDERS,
-    **arith_selection.FOLDERS,
 }
