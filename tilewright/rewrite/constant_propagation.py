@@ -85,6 +85,7 @@ def _may_be(known: Known, wanted: bool) -> bool:
 def _from_for(op: scf.ForOp, number: Numbers) -> Iterator[ControlEdge]:
     """A loop may run or not: its bounds are looked at when it is simplified."""
     body = only_block(op.body)
+    # the counter is left out: nothing that is passed becomes it
     yield ControlEdge(body, op.iter_args, body.args[1:])
     yield ControlEdge(None, op.iter_args, op.results)
 
@@ -191,6 +192,7 @@ class ConstantPropagation:
 
     def _join(self, value: SSAValue, state: State | None) -> None:
         known = self._states.get(value)
+        # a value only ever goes from unknown to a constant to varying, so that this ends
         if state is None or known is VARYING or known == state:
             return
         self._states[value] = state if known is None else VARYING
@@ -231,6 +233,7 @@ class ConstantPropagation:
 
     def _fold(self, op: Operation, states: Sequence[State]) -> list[State | None] | None:
         """What `op` folds to with operands as they are known. A copy is folded, because folding may change it."""
+        # folders look for constants behind operands: give them some, where only the analysis knows it
         stand_ins = {
             operand: constant_op(state).results[0]
             for operand, state in zip(op.operands, states, strict=True)

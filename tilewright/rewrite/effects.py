@@ -70,7 +70,7 @@ _UPSTREAM: dict[str, Effect] = {
     "bufferization.clone": _READ | Effect.ALLOCATE_RESULT,
     "bufferization.to_buffer": _NONE,
     "bufferization.to_tensor": _NONE,
-    "cf.assert": _WRITE,
+    "cf.assert": _WRITE,  # it may end the program, so that it must stay
     "cf.br": _NONE,
     "cf.cond_br": _NONE,
     "cf.switch": _NONE,

@@ -35,6 +35,7 @@ def _i32_attr(value: int) -> IntegerAttr[IntegerType]:
 
 def constant_op(value: Attribute | int | float, type: Attribute = i32) -> arith.ConstantOp:
     """`arith.constant` of an attribute, or of a number as one of `type`; bits that do not fit are cut off."""
+    # `is`, not `==`: types are compared field by field, and nearly all constants are of this very object
     if not isinstance(value, Attribute):
         value = _i32_attr(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
     return arith.ConstantOp.create(properties={"value": value}, result_types=[cast(Any, value).type])

@@ -102,6 +102,7 @@ class InlineRun(RewritePattern):
                     )
                 case _:
                     fail(call.run, "Referenced value is not defined by an operation")
+        # tiles before locks, which are on them
         for tile in reversed(tiles):
             call.values[tile.result] = self._tile_like(call, tile, at).result
         for lock in locks:

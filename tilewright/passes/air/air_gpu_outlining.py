@@ -70,6 +70,7 @@ def _check_is_lowered(module: ModuleOp) -> None:
 
 def _unused(name: str, names: set[str]) -> str:
     """`name`, or the first of `name_0`, `name_1` that nothing has."""
+    # as MLIR's symbol tables make names unique: the first has no number
     unique, number = name, 0
     while unique in names:
         unique, number = f"{name}_{number}", number + 1
@@ -126,6 +127,7 @@ def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFun
     _pull_in_constants(launch, entry)
     _define_ids(launch, entry)
     _replace_inside(launch, captured, entry.args)
+    # attributions are arguments behind those of the function's type
     for buffer, argument in zip(buffers, entry.args[len(captured) :], strict=True):
         buffer.replace_all_uses_with(argument)
     _take_blocks(launch, body)

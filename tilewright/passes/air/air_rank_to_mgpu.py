@@ -49,6 +49,7 @@ class AirRankToMgpuPass(Pass):
         """Have the heap as long as the function runs."""
         start = Emitter.at_start(function.body.blocks[0], function.location)
         call(start, HEAP_INIT, [start.i64(self.heap_size)])
+        # a function may return at several places
         for block in function.body.blocks:
             if isinstance(block.last_op, ReturnOp):
                 call(Emitter.before(block.last_op), HEAP_DESTROY)

@@ -85,6 +85,7 @@ def _mem_tile_dma(tile: SSAValue, buffers: dict[ShimChannel, BufferOp]) -> Opera
     for number, ((channel, buffer), block) in enumerate(zip(buffers.items(), starts, strict=True)):
         sends = channel.direction is DmaDirection.S2MM
         other = Channel(DmaDirection.MM2S if sends else DmaDirection.S2MM, channel.number)
+        # a descriptor that leads to itself runs without end
         again = Block()
         again.add_ops([DmaBdOp(buffer.buffer, 0, BUFFER_WORDS), NextBdOp(again)])
         following = starts[number + 1] if number + 1 < len(starts) else end

@@ -58,6 +58,7 @@ class AirVerifyHierarchyLocalityPass(Pass):
                 self._verify(found)
 
     def _verify(self, op: HerdOp | SegmentOp | LaunchOp) -> None:
+        # an id that has one value cannot tell points apart, and need not
         ids = [id for id, extent in zip(op.ids, op.extents, strict=True) if scalar_int(extent) != 1]
         for number, (value, argument) in enumerate(zip(op.kernel_values, op.kernel_arguments, strict=True)):
             is_own = memory_space(value.type) == OWN_MEMORY[type(op)]
@@ -76,6 +77,7 @@ class AirVerifyHierarchyLocalityPass(Pass):
                 f"defined inside the {op.name} body, or the access pattern must statically partition the memref over "
                 f"the {op.name} iteration variables"
             )
+            # one error for each operand: the other uses would say the same
             is_error = self.strict or why in SURE
             (emit_op_error(op, text) if is_error else emit_warning(op, text)).note(use.op, "access here")
             if is_error:
@@ -104,6 +106,7 @@ def _is_shared(op: Hierarchy, uses: Sequence[BufferUse]) -> bool:
     if not isinstance(op, HerdOp):
         return False
     branches = [(_branch(use.op, op), only_reads(use)) for use in uses]
+    # in branches of their own: what all points do at once is no conversation
     writers = {branch for branch, reads in branches if branch is not None and not reads}
     readers = {branch for branch, reads in branches if branch is not None and reads}
     return bool(writers and readers - writers)
@@ -143,6 +146,7 @@ def _separates(offset: Offset | None, size: Mixed, id: BlockArgument) -> bool:
     length = known_int(size)
     if offset is None or length is None or not offset.factors.get(id):
         return False
+    # from the smallest factor on, as in a number: each digit must be beyond all that the lower ones add up to
     reach = length + offset.span
     for value, factor in sorted(offset.factors.items(), key=lambda item: abs(item[1])):
         extent = extent_of(value)
@@ -172,6 +176,7 @@ def uses_of(argument: SSAValue, body: Region) -> list[BufferUse]:
             if isinstance(op, Hierarchy):
                 kernel = zip(op.kernel_values, op.kernel_arguments, strict=True)
                 pending += [inner for passed, inner in kernel if passed is value]
+            # a subview says itself which part it is: it counts as a use
             elif isinstance(op, ExecuteOp) or (op.name in VIEWS and not isinstance(op, memref.SubviewOp)):
                 pending += op.results
             else:
@@ -266,6 +271,7 @@ class OffsetReader:
         if passed is not None:
             return self.read(passed)
         holder = value.owner.parent_op()
+        # an id of this hierarchy that is none of those that count: it has one value, or its size is not known
         if holder is self.around:
             return CONSTANT if extent_of(value) == 1 else None
         if holder is None or not is_inside(holder, self.around.regions[0]):

@@ -102,6 +102,7 @@ def lower_function(op: GPUFuncOp, kernel_attribute: str) -> None:
     """Put a function of the llvm dialect in place of one of the gpu dialect."""
     if op.function_type.outputs.data and op.is_kernel:
         fail_op(op, "is a kernel with results")
+    # the calling convention of MLIR's memrefs: a buffer is passed as its descriptor, field by field
     inputs = [part for type in op.function_type.inputs.data for part in _parts(op, type)]
     outputs = list(op.function_type.outputs.data)
     if len(outputs) > 1 or any(isinstance(type, MemRefType | IndexType) for type in outputs):

@@ -72,6 +72,7 @@ def enclosing_function(rank: RankOp) -> FuncOp:
 
 def find_target(chip: str, vendor: Vendor | None = None) -> GpuTarget:
     """The chip of that name, of this vendor if one is given."""
+    # channels are lowered alike for all vendors, kernels are not
     known = [name for name, target in GPU_TARGETS.items() if vendor in (None, target.vendor)]
     if chip not in known:
         fail(None, f"unknown chip '{chip}'; known are {', '.join(known)}")

@@ -68,6 +68,7 @@ def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
         for other in others
         if isinstance(other, NpuDmaMemcpyNdOp) and other is not op and other.metadata == op.metadata
     }
+    # as many as can be needed: each that is used elsewhere is skipped
     first = op.id.value.data
     free = (bd_id for bd_id in range(first, first + count + len(used)) if bd_id not in used)
     return [next(free) for _ in range(count)]

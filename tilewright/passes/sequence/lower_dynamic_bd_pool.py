@@ -96,6 +96,7 @@ class PooledTask:
             if task.unlike is None:
                 origins = (origin for origin in (source.example, source.unlike) if origin is not None)
                 task.unlike = next((o for o in origins if _start_of(o) != _start_of(task.example)), None)
+                # Those that may be this task may be that other one, too.
                 if task.unlike is not None:
                     pending += ((task, user) for user in task.users)
 
@@ -219,6 +220,7 @@ class _PooledSequence:
         place, _, _ = channel_of(op)
         check_descriptors(op)
         build, pool = Emitter.before(op), self.pool_of(op)
+        # Before the task, which takes them as operands.
         ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
@@ -228,6 +230,7 @@ class _PooledSequence:
         place, _, channel = channel_of(task)
         if (place, channel) not in self.pools:
             reached = self.model.accessible_bds(*place, channel)
+            # The pool begins behind the last descriptor that is used otherwise: it is a range, without holes.
             used = self.used.get(place, set[int]()).intersection(reached)
             reaches_all = len(reached) == self.model.num_bds(*place)
             self.pools[place, channel] = None if reaches_all else channel, max(used) + 1 if used else None

@@ -131,6 +131,7 @@ class Flattener:
             return None
         if expr.kind is MUL:
             return lhs.times(constant)
+        # MLIR leaves divisions by what is not positive undefined, and does not touch them
         if constant <= 0:
             return None
         common = gcd(constant, lhs.constant, *lhs.terms.values())
@@ -146,6 +147,7 @@ class Flattener:
         return self._local(BUILD[expr.kind](self.build(reduced), number(divisor)))
 
     def _local(self, expr: AffineExpr) -> Sum:
+        # equal divisions are one: they add up as dimensions do
         if expr not in self.locals:
             self.locals.append(expr)
         return Sum({expr: 1})

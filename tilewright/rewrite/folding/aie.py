@@ -110,6 +110,7 @@ class ContiguousToLinear(RewritePattern):
         dimensions = op.constant_dimensions
         if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1:
             return
+        # without a length it is that of the buffer, which must be known then
         if not op.has_len and element_count(op.buffer.type) is None:
             return
         elements = prod(size for size, _ in dimensions)

@@ -68,6 +68,7 @@ def views_to_buffers(op: Transfer, rewriter: PatternRewriter) -> None:
         channel = op.channel
         if channel is None:
             return
+        # a cascade moves whole vectors between neighbours, without offsets and strides
         if channel.channel_type.data == CASCADE:
             _drop_cast(op, rewriter)
             return

@@ -87,6 +87,7 @@ def _start(first: Operation) -> tuple[SSAValue, Origins]:
     root = first.operands[0]
     if not is_ranked(root.type):
         return root, []
+    # a buffer whose layout is no strides (an affine map) cannot be counted in
     form = strided_form(root.type)
     return root, None if form is None else [Origin(0, stride) for stride in form.strides]
 

@@ -161,6 +161,7 @@ def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue) -> arith.CmpiOp:
 
 def operate_before_extension(op: Operation, rewriter: PatternRewriter) -> None:
     """A bitwise operation on two extensions of the same kind is the extension of the operation."""
+    # extensions of one kind treat the new bits alike, so that a bit-by-bit operation may come before
     for cls in (arith.ExtUIOp, arith.ExtSIOp):
         a, b = defining(op.operands[0], cls), defining(op.operands[1], cls)
         if a is not None and b is not None and a.input.type == b.input.type:
@@ -276,6 +277,7 @@ def truncation_of_shift(op: arith.TruncIOp, rewriter: PatternRewriter) -> None:
 
 def convert_directly(op: arith.TruncFOp, rewriter: PatternRewriter) -> None:
     """An integer that becomes a wide float and then a narrow one can become the narrow one at once."""
+    # converting at once rounds to nearest even: another mode has to be kept
     if "roundingmode" in op.properties:
         return
     for cls in (arith.SIToFPOp, arith.UIToFPOp):
@@ -305,6 +307,7 @@ def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
         return
     value, integer = constant.value.data, converted.input
     type = as_integer_type(integer.type)
+    # a comparison with NaN is folded elsewhere
     if type is None or value != value:
         return
     is_signed, width = isinstance(converted, arith.SIToFPOp), type.width.data
@@ -323,6 +326,7 @@ def _conversion_is_harmless(value: float, type: Attribute, width: int, is_signed
     found = floats.format_of(cast(FloatType, element_type(type)))
     if found is None:
         return False
+    # every such integer is a number of the type, and none is rounded
     if width <= found.precision:
         return True
     value_bits = width - 1 if is_signed else width

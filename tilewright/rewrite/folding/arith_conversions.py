@@ -70,6 +70,7 @@ def _fold_extf(op: arith.ExtFOp) -> Folded:
 
 def _fold_truncf(op: arith.TruncFOp) -> Folded:
     previous = defining(op.input, arith.ExtFOp)
+    # what was extended loses nothing when it is cut back
     if previous is not None:
         if previous.input.type == op.result.type:
             return (previous.input,)

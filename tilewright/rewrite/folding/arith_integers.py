@@ -69,6 +69,7 @@ def _zero_if_one(op: Operation, rhs: Attribute | None) -> Folded:
     return (zero_attr(op.results[0].type),) if is_one(rhs) else None
 
 
+# the attribute, where others give the operand: MLIR's folder does so
 def _ones_if_all_ones(_: Operation, rhs: Attribute | None) -> Folded:
     return (rhs,) if rhs is not None and is_all_ones(rhs) else None
 
@@ -190,6 +191,7 @@ def _fold_cmpi(op: arith.CmpiOp) -> Folded:
         extension = op.lhs.owner
         if isinstance(extension, arith.ExtSIOp | arith.ExtUIOp) and _is_bool(extension.input):
             return (extension.input,)
+    # constants go to the right, and the comparison turns around
     if lhs is not None and rhs is None:
         op.properties["predicate"] = IntegerAttr(SWAPPED[predicate], i64)
         op.operands = (op.rhs, op.lhs)
@@ -204,6 +206,7 @@ def _fold_cmpf(op: arith.CmpfOp) -> Folded:
     lhs, rhs = as_float(constant_of(op.lhs)), as_float(constant_of(op.rhs))
     a = lhs.value.data if lhs is not None else None
     b = rhs.value.data if rhs is not None else None
+    # NaN decides alone: the other one may be anything
     if a is not None and a != a:
         b = a
     if b is not None and b != b:
@@ -222,6 +225,7 @@ def _fold_select(op: arith.SelectOp) -> Folded:
     if is_zero(condition):
         return (op.rhs,)
     then, otherwise = constant_of(op.lhs), constant_of(op.rhs)
+    # poison may be anything, so it may be the other one
     if is_poison(then):
         return (op.rhs,)
     if is_poison(otherwise):

@@ -166,6 +166,7 @@ def int_attr(bits: int, type: Attribute) -> Attribute:
     width = cast(int, width_of(element))
     bits &= mask(width)
     integer = as_integer_type(element)
+    # xDSL holds numbers of signless types with their sign, those of ui32 without
     unsigned = integer is not None and integer.signedness.data is Signedness.UNSIGNED
     number = bits if unsigned else signed(bits, width)
     if is_shaped(type):
@@ -223,6 +224,7 @@ def fold_elements(
         numbers: list[Any] | None = [scalar.value.data] if scalar is not None else elements_of(attribute)
         if numbers is None:
             return None
+        # bits, so that -1 and 255 of i8 are one number
         width = int_width(cast(Any, attribute).type)
         lists.append(numbers if width is None else [number & mask(width) for number in numbers])
     length = max(map(len, lists))

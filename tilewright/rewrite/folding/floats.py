@@ -61,6 +61,7 @@ def round_to(value: float | Fraction, type: FloatType) -> float:
     exponent = max(_floor_log2(magnitude), 1 - found.max_exponent)
     scale = exponent - found.precision + 1
     steps = round(magnitude / Fraction(2) ** scale)
+    # an integer may be too large even for a Python float
     try:
         rounded = math.ldexp(float(steps), scale)
     except OverflowError:
@@ -166,6 +167,7 @@ _PACKED: dict[type[FloatType], str] = {Float16Type: "<e", Float32Type: "<f", Flo
 
 def to_bits(value: float, type: FloatType) -> int | None:
     """The encoding of a number of `type`."""
+    # the upper half of an f32; struct has no code for it
     if isinstance(type, BFloat16Type):
         return int.from_bytes(struct.pack("<f", value), "little") >> 16
     code = _PACKED.get(type.__class__)

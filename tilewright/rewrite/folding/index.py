@@ -79,6 +79,7 @@ _LIMITS = (index.MinSOp, index.MinUOp, index.MaxSOp, index.MaxUOp)
 
 def _compare_limited(predicate: int, limit: Operation, a: int, b: int, width: int) -> bool | None:
     """`max(x, a) cmp b`, and the same for the minimum, where it holds of every `x` or of none."""
+    # asked once for 64 bits and once for 32: both answers have to agree
     a, b = a & mask(width), b & mask(width)
     is_signed = isinstance(limit, index.MinSOp | index.MaxSOp)
     lowest, highest = (1 << (width - 1), mask(width - 1)) if is_signed else (0, mask(width))

@@ -130,6 +130,7 @@ def _fold_dim(op: memref.DimOp) -> Folded:
         case memref.ViewOp() as view:
             return (view.sizes[position],)
         case memref.SubviewOp() as view:
+            # its result may have fewer dimensions than it has sizes
             _, sizes, _ = mixed_lists(view)
             dropped = dropped_dimensions(cast(MemRefType, view.source.type), type, sizes) or set()
             return _dynamic([size for number, size in enumerate(sizes) if number not in dropped][index])

@@ -167,6 +167,7 @@ def drop_dead_inputs(op: Operation, rewriter: PatternRewriter) -> None:
 
 def _tied_inputs(flow: Flow) -> Iterable[set[SSAValue]]:
     """Successor inputs that can only be removed together: those that one operand reaches."""
+    # one operand feeds the argument of a loop and its result: neither can go without the other
     groups: dict[SSAValue, set[SSAValue]] = {}
     for inputs in flow.values():
         group: set[SSAValue] = set()

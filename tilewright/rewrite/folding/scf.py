@@ -115,6 +115,7 @@ def sink_if(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
     condition.operands = (*condition.operands, *needed)
     rewriter.notify_op_modified(condition)
     then = branch.true_region
+    # the condition region's own values are not visible in the body: they are passed on
     for value, argument in zip(needed, passed, strict=True):
         rewriter.replace_uses_with_if(value, argument, lambda use: is_inside(use.operation, then))
     rewriter.erase(terminator(then))
@@ -234,6 +235,7 @@ def _forall_counts(op: scf.ForallOp) -> list[int | None]:
 
 def drop_single_threads(op: scf.ForallOp, rewriter: PatternRewriter) -> None:
     """A dimension of one thread is no dimension, unless it is mapped to hardware."""
+    # a mapping names a place for each dimension
     if op.mapping is not None and len(op.mapping.data):
         return
     counts = _forall_counts(op)

@@ -50,6 +50,7 @@ def fold_if(op: scf.IfOp) -> Sequence[SSAValue] | None:
     if not _has_else(op) or condition is None:
         return None
     op.operands = (condition,)
+    # by way of new regions, or the blocks of the two would mix
     then, otherwise = take_contents(op.true_region), take_contents(op.false_region)
     otherwise.move_blocks(op.true_region)
     then.move_blocks(op.false_region)
@@ -130,6 +131,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     inner = only_block(op.true_region).first_op
     if not isinstance(inner, scf.IfOp) or inner.next_op is not terminator(op.true_region):
         return
+    # an else that does something would have to run where either condition fails
     if any(_has_else(x) and not has_one_op(x.false_region.first_block) for x in (op, inner)):
         return
     then = list(terminator(op.true_region).operands)
@@ -167,6 +169,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
 
 def propagate_condition(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     """Inside the branches of an if, its condition is known."""
+    # such an if is taken apart instead
     if constant_of(op.cond) is not None:
         return
     known: dict[bool, SSAValue] = {}

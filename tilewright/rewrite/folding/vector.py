@@ -178,6 +178,7 @@ def transpose_of_transpose(op: TransposeOp, rewriter: PatternRewriter) -> None:
     if inner is None:
         return
     first = _integers(inner.permutation)
+    # dimension i of the result is dimension order[i] of the operand, in both
     order = [first[index] for index in _integers(op.permutation)]
     properties: dict[str, Attribute] = {"permutation": DenseArrayBase.from_list(i64, order)}
     rewriter.replace(

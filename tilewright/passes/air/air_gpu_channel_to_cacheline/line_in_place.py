@@ -137,6 +137,7 @@ class ChannelLine:
     def send(self) -> None:
         """Put the message into the peer's line once that is free."""
         self._spin_while("eq", WAITING)
+        # before the message is there: the receiver may ask for the next one at once
         self._set_flag(self.emitter, self.own, WAITING)
         inside = self.emitter.compare("ult", self.lane, self.emitter.index(LINE_WORDS))
         self.emitter.when(inside, self._store_line)

@@ -131,6 +131,7 @@ def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[in
 
 def _tried_shapes(bundle: Bundle, sizes: Sequence[int | None]) -> list[tuple[int, ...]]:
     """Small worlds, and those that the bundle is just large enough for."""
+    # a rule that holds in these is taken to hold in all: the program may be started with any number of ranks
     lengths = {*range(1, SMALL_WORLDS + 1), *(size for size in bundle.wide if size <= LARGEST_TRIED)}
     choices = [sorted(lengths) if size is None else [size] for size in sizes]
     return [shape for shape in product(*choices) if prod(shape) <= LARGEST_TRIED]
@@ -176,6 +177,7 @@ class _Side:
         if other != visit.rank:
             _refuse_two_ranks(self._bundle, first, end, element, other, visit.rank)
         self._check_order(end, visit, element)
+        # one end that comes an unknown number of times makes the sum unknown
         before = self.times.get(element, 0)
         self.times[element] = None if before is None or visit.times is None else before + visit.times
 

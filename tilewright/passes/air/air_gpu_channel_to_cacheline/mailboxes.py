@@ -99,6 +99,7 @@ class Mailbox:
     @property
     def place_bytes(self) -> int:
         """What one message takes, in whole lines."""
+        # no two messages share a line, which travels as one
         return -(-max(self.message_bytes, 1) // LINE_BYTES) * LINE_BYTES
 
     @property

@@ -55,6 +55,7 @@ def _remedy(end: ChannelEnd) -> list[tuple[ChannelEnd, str]]:
 def put(emitter: Emitter, end: ChannelEndpoint) -> None:
     end.group.meet(emitter)
     end.group.lead_wave(emitter, lambda inner: _send(inner, end))
+    # the others may write to the buffer again once it is packed; after a get they must see all of it
     end.group.rejoin(emitter)
 
 

@@ -63,6 +63,7 @@ def _isolate(loop: scf.ForOp) -> None:
 
 def _can_move(op: Operation) -> bool:
     """Whether an operation may go to a loop of its own: it says by tokens what it depends on."""
+    # a buffer that is made or freed in the loop belongs to all of its parts
     if isinstance(op, ExecuteOp):
         return not any(isinstance(inner, AllocOp | DeallocOp) for inner in op.walk())
     if isinstance(op, AsyncOp):
@@ -95,6 +96,7 @@ def _ends(op: Operation) -> Iterator[_End]:
 
 def _groups(acting: Sequence[Operation], loop: scf.ForOp) -> list[list[Operation]]:
     """The operations of a loop, those together that wait for each other or use one channel, in program order."""
+    # each by itself at first; joining two takes all that is with them along
     group_of = {op: number for number, op in enumerate(acting)}
 
     def join(first: Operation, second: Operation) -> None:

@@ -183,6 +183,7 @@ def _write(planned: Planned, end: Operation, *, ends_launch: bool) -> None:
     for number, op in enumerate(transfers):
         op.attributes[AWAITED] = BoolAttr.from_bool(number in awaited)
         op.detach()
+    # waits behind the last start are the end of the part: one wait for all of them
     last_start = max(number for number, step in enumerate(steps) if not isinstance(step, Await))
     for step in steps[: last_start + 1]:
         if isinstance(step, Await):

@@ -125,6 +125,7 @@ def _copy_inner(
     build: Emitter,
 ) -> list[SSAValue]:
     known = outer | dict(zip(body.args, arguments, strict=True))
+    # light: the program of a herd is compiled from the original, and copies would only be long
     if len(levels) == 1:
         return copy_body(body, arguments, build, known, light_copy)
     inner = levels[1].loop
@@ -153,6 +154,7 @@ def check_option(function: Operation, sizes: Sequence[int]) -> None:
 
 def sizes_for(root: scf.ForOp, option: Sequence[int], empty: EmptyTile) -> Sequence[int] | None:
     """The size of a tile at each level of a band, None to leave it whole."""
+    # the option of the pass comes before what a launch says
     if option:
         return None if option[0] == 0 else option
     launch = parent_of_type(root, LaunchOp)

@@ -116,6 +116,7 @@ def _part_for(function: FuncOp, device: DeviceOp, ops: Sequence[Operation]) -> N
     copies: dict[SSAValue, SSAValue] = dict(zip(block.args, body.args, strict=True))
     for old, new in zip(block.args, body.args, strict=True):
         new.name_hint = old.name_hint
+    # a launch with several loads of the device is in the list as often
     for op in dict.fromkeys(ops):
         body.add_op(op.clone(copies))
     body.add_op(ReturnOp())

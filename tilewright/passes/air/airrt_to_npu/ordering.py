@@ -69,6 +69,7 @@ def arm_first(sequence: Operation) -> None:
 def _groups(block: Block) -> list[_Group]:
     groups, wave = [_Group()], None
     for op in block.ops:
+        # loading a device starts its cores anew: nothing is armed across it
         if isinstance(op, NpuLoadPdiOp):
             groups.append(_Group())
             wave = None
@@ -284,6 +285,7 @@ def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operatio
 def _take_turns(channels: dict[str, list[_Feed]], block: Block | None, after: Operation | None) -> None:
     assert block is not None
     point = InsertPoint.at_end(block) if after is None else InsertPoint.before(after)
+    # one of each channel at a time, so that none is starved while another waits for room
     for turn in zip_longest(*channels.values()):
         for feed in turn:
             for op in feed.ops if feed is not None else ():

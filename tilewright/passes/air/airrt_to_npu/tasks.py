@@ -112,6 +112,7 @@ def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Shi
         # wraps cannot repeat without a step: the task is run more often instead
         if 0 < index < 3 and stride == 0 and size > 1:
             repeats, length = repeats * size, length // size
+        # the innermost dimension stays, however short
         elif size > 1 or index == 3 or (strides[0] and index > 0):
             dimensions.append((size, stride))
     return ShimTask(offset, length, dimensions, repeats - 1)

@@ -131,6 +131,7 @@ class ShimChannels:
 
     def _take(self, op: Transfer) -> ShimChannel:
         direction = direction_of(op)
+        # channels that a design has allocated are its own, even if this program does not use them
         taken = {*self.named.values(), *self.given.values()}
         free = next((channel for channel in self._all(direction) if channel not in taken), None)
         if free is None:

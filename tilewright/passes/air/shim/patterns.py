@@ -219,6 +219,7 @@ def pattern_of(op: ChannelEnd) -> Pattern | None:
     if len(strides) != len(sizes) or len(access.offsets) > len(sizes):
         return None
     offsets = [linear_of(entry) for entry in access.offsets]
+    # fewer offsets than sizes are for the innermost dimensions
     offsets = [ZERO] * (len(sizes) - len(offsets)) + offsets
     dims = [
         PatternDimension(offset, size, stride)

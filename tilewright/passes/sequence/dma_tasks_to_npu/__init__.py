@@ -114,6 +114,7 @@ def _carried_values(value: SSAValue) -> Sequence[SSAValue]:
             return [terminator(region).operands[value.index] for region in (op.true_region, op.false_region)]
         case scf.ForOp() as op:
             return [op.iter_args[value.index], terminator(op.body).operands[value.index]]
+        # Its condition comes first, then what it hands on.
         case scf.WhileOp() as op:
             return [terminator(op.before_region).operands[1 + value.index]]
         case _:
@@ -205,6 +206,7 @@ def hoist_computations(task: DmaConfigureTaskOp, rewriter: PatternRewriter) -> N
         op.detach()
         rewriter.insert(op, InsertPoint.before(task))
 
+    # Constants are read, not moved: they go into the words.
     for descriptor in task.descriptors:
         for operand in descriptor.operands:
             if not isinstance(operand.owner, ConstantOp):
@@ -252,6 +254,7 @@ def link_descriptors(task: DmaConfigureTaskOp, descriptors: Iterable[DmaBdOp]) -
     for bd in descriptors:
         end = bd.parent.last_op if bd.parent is not None else None
         if isinstance(end, NextBdOp):
+            # One of them would have to be ignored.
             if bd.next_bd_id is not None:
                 note = "Potentially conflicting next buffer descriptor ID specified here."
                 fail_op(bd, "Cannot specify both next_bd_id attribute and aie.next_bd operation.", (end, note))

@@ -106,6 +106,7 @@ class TaskDescriptor:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
         bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
         offset_bytes = (known(self.offset) or 0) * self.element_bytes
+        # The address is counted in granules.
         if offset_bytes % granule_bytes != 0:
             fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
         if length_bytes < granule_bytes:
@@ -399,6 +400,7 @@ def _padding_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimens
         fail_op(bd, "supports padding only for MM2S direction on MemTiles.")
     fields: dict[str, Number] = {}
     for dimension, pad in enumerate(reversed(list(padding))):
+        # The iteration has no fields for zeros.
         if dimension < ITERATION:
             fields[f"d{dimension}_zero_before"] = pad.const_pad_before.data
             fields[f"d{dimension}_zero_after"] = pad.const_pad_after.data

@@ -155,6 +155,7 @@ class SequenceWalk:
     def _branch(self, op: Operation, regions: Sequence[Region]) -> None:
         start, ends = self.context.state, list[tuple[LintState, list[Handles]]]()
         for region in regions:
+            # Each branch starts from what was there before all of them.
             self.context.state = start.copy()
             self.walk(region)
             ends.append((self.context.state, self.read(terminator(region).operands) if region.blocks else []))
