@@ -170,9 +170,13 @@ def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
     return inner
 
 
+def _lower_parallel(op: scf.ParallelOp) -> list[Block]:
+    return _lower_for(to_counted_loops(op))
+
+
 _LOWERINGS: dict[str, Callable[..., list[Block]]] = {
     "scf.for": _lower_for,
-    "scf.parallel": lambda op: _lower_for(to_counted_loops(op)),
+    "scf.parallel": _lower_parallel,
     "scf.if": _lower_if,
     "scf.index_switch": _lower_switch,
     "scf.while": _lower_while,

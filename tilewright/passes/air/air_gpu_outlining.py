@@ -34,7 +34,7 @@ from tilewright.ir.symbols import symbol_in, symbol_name
 from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.folding.constants import defining, scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
 from tilewright.rewrite.symbols import references_in
@@ -159,9 +159,9 @@ def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
     copies: dict[SSAValue, SSAValue] = {}
     for op in list(launch.body.walk()):
         for value in op.operands:
-            is_constant = isinstance(value.owner, arith.ConstantOp)
-            if is_constant and value not in copies and not is_defined_in(value, launch.body):
-                copy = value.owner.clone()
+            constant = defining(value, arith.ConstantOp)
+            if constant is not None and value not in copies and not is_defined_in(value, launch.body):
+                copy = constant.clone()
                 # the kernel's line, not that of the host code it was taken from
                 copy.location = launch.location
                 entry.add_op(copy)

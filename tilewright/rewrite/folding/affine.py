@@ -233,8 +233,8 @@ def merge_nested(op: Operation, rewriter: PatternRewriter) -> None:
     kept: list[AffineExpr] = []
     inner: list[Operation] = []
     for expr in whole.results:
-        inputs = {AffineSymExpr: whole.symbols, AffineDimExpr: whole.dims}.get(type(expr), ())
-        producer = inputs[cast(AffineDimExpr, expr).position].owner if inputs else None
+        inputs = whole.dims if isinstance(expr, AffineDimExpr) else whole.symbols
+        producer = inputs[expr.position].owner if isinstance(expr, AffineDimExpr | AffineSymExpr) else None
         if isinstance(producer, Operation) and producer.name == op.name:
             inner.append(producer)
         else:

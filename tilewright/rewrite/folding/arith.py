@@ -89,12 +89,13 @@ def _merge_constants(op: IntegerOp, rewriter: PatternRewriter, side: int) -> Non
         merged = _MERGED.get((op.name, side, inner.name, inner_side))
         if a is not None and merged is not None:
             kind, new_side, compute = merged
-            operands = [inner.operands[1 - inner_side]]
-            operands.insert(new_side, Emitter(rewriter).constant(compute(b, a), op.result.type))
+            value = inner.operands[1 - inner_side]
+            constant = Emitter(rewriter).constant(compute(b, a), op.result.type)
+            lhs, rhs = (value, constant) if new_side == _RIGHT else (constant, value)
             # MLIR keeps no promise about overflow of `(x + a) - b`
             is_mixed = side == _RIGHT and (op.name, inner.name) == ("arith.subi", "arith.addi")
             flags = arith.IntegerOverflowAttr("none") if is_mixed else _merge_flags(inner, op)
-            rewriter.replace(op, kind(*operands, overflow=flags))
+            rewriter.replace(op, kind(lhs, rhs, overflow=flags))
             return
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.device import TileId
 from tilewright.device.hazards import Bits, InFlight
@@ -133,8 +133,8 @@ class KnownValues:
         return self._bits[value]
 
     def _find_bits(self, value: SSAValue) -> Bits:
-        count = value.type.bitwidth if isinstance(value.type, IntegerType) else INDEX_BITS
-        width = (1 << count) - 1
+        kind: Attribute = value.type
+        width = (1 << (kind.bitwidth if isinstance(kind, IntegerType) else INDEX_BITS)) - 1
         if (constant := constant_value(value)) is not None:
             return Bits(constant & width, width)
         compute = _KNOWN_BITS.get(type(value.owner)) if isinstance(value.owner, Operation) else None
@@ -174,9 +174,13 @@ def _shift_left(a: Bits, b: Bits, width: int) -> Bits:
     return Bits(a.value << b.value, a.known << b.value | (1 << b.value) - 1)
 
 
+def _same(a: Bits, _: int) -> Bits:
+    return a
+
+
 _KNOWN_BITS: dict[type[Operation], Callable[..., Bits]] = {
     arith.AndIOp: _and,
     arith.OrIOp: _or,
     arith.ShLIOp: _shift_left,
-    arith.TruncIOp: lambda a, _: a,
+    arith.TruncIOp: _same,
 }
