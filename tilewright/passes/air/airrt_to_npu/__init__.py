@@ -270,7 +270,12 @@ def _as_word(value: SSAValue, build: Emitter) -> SSAValue | None:
     number = scalar_int(value)
     if number is not None:
         return build.constant(number)
-    return build.value(arith.IndexCastOp(value, i32)) if isinstance(value.type, IndexType) else build.number(value)
+    if isinstance(value.type, IndexType):
+        return build.value(arith.IndexCastOp(value, i32))
+    width = width_of(value.type) or 32
+    if width == 32:
+        return value
+    return build.value(arith.TruncIOp(value, i32) if width > 32 else arith.ExtUIOp(value, i32))
 
 
 def drop_device_computing(function: FuncOp) -> None:
