@@ -61,6 +61,7 @@ class _Rules:
         if issubclass(op, UnregisteredOp):
             return
         if dialect in DIALECTS:
+            # by name, when the first operation of a dialect is met: most programs use few of them
             module = import_module(f"tilewright.rewrite.folding.{dialect}")
             self.folder = getattr(module, "FOLDERS", {}).get(op.name)
             found: Sequence[RewritePattern | PatternFunction] = getattr(module, "PATTERNS", {}).get(op.name, ())
@@ -106,13 +107,12 @@ def fold(op: Operation) -> Sequence[SSAValue | Attribute] | None:
 
 
 def _constants_to_the_right(op: Operation) -> bool:
-    operands = tuple(op.operands)
-    is_constant = [facts_of(v.owner).constant if isinstance(v.owner, Operation) else False for v in operands]
-    if is_constant == sorted(is_constant):
+    operands = list(op.operands)
+    # a stable sort: variables keep their order, and so do constants
+    ordered = sorted(operands, key=lambda v: isinstance(v.owner, Operation) and facts_of(v.owner).constant)
+    if ordered == operands:
         return False
-    variables = [v for v, constant in zip(operands, is_constant, strict=True) if not constant]
-    constants = [v for v, constant in zip(operands, is_constant, strict=True) if constant]
-    op.operands = (*variables, *constants)
+    op.operands = ordered
     return True
 
 
@@ -126,8 +126,8 @@ def materialize(op: Operation, value: Attribute, type: Attribute) -> Operation |
     if op.name.startswith("index."):
         if type not in (INDEX, I1):
             return None
-        kind = index.ConstantOp if type == INDEX else index.BoolConstantOp
-        return kind.create(result_types=[type], properties={"value": value})
+        constant = index.ConstantOp if type == INDEX else index.BoolConstantOp
+        return constant.create(result_types=[type], properties={"value": value})
     integer = as_integer_type(type)
     # arith has no constants of si32 or ui32
     if integer is not None and integer.signedness.data is not Signedness.SIGNLESS:

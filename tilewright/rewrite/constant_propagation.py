@@ -15,7 +15,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import cf, scf
-from tilewright.dialects.cf import case_numbers
 from tilewright.ir.diagnostics import location_of
 from tilewright.rewrite.canonicalization import fold, materialize
 from tilewright.rewrite.control_flow import is_branch, successor_operands
@@ -72,7 +71,8 @@ def _taken_successor(op: Operation, number: Numbers) -> Known:
             return int(not condition) if isinstance(condition, int) else condition
         case cf.SwitchOp():
             flag = number(op.flag)
-            cases = case_numbers(op)
+            cases = cf.case_numbers(op)
+            # successor 0 is the default
             return (1 + cases.index(flag) if flag in cases else 0) if isinstance(flag, int) else flag
         case _:
             return VARYING
@@ -85,6 +85,7 @@ def _may_be(known: Known, wanted: bool) -> bool:
 def _from_for(op: scf.ForOp, number: Numbers) -> Iterator[ControlEdge]:
     """A loop may run or not: its bounds are looked at when it is simplified."""
     body = only_block(op.body)
+    # the counter is left out: nothing that is passed becomes it
     yield ControlEdge(body, op.iter_args, body.args[1:])
     yield ControlEdge(None, op.iter_args, op.results)
 
@@ -180,6 +181,7 @@ class ConstantPropagation:
             self._join(target, self._states.get(source))
         if edge.block is None:
             return
+        # such as the counter of a loop: no value is passed to it
         received = set(edge.received)
         for argument in edge.block.args:
             if argument not in received:
@@ -190,11 +192,12 @@ class ConstantPropagation:
 
     def _join(self, value: SSAValue, state: State | None) -> None:
         known = self._states.get(value)
+        # a value only ever goes from unknown to a constant to varying, so that this ends
         if state is None or known is VARYING or known == state:
             return
         self._states[value] = state if known is None else VARYING
-        users = (use.operation for use in value.uses)
-        self._pending.extend(user for user in users if user.parent in self._reached)
+        # what is not reached yet is visited anyway once it is
+        self._pending.extend(use.operation for use in value.uses if use.operation.parent in self._reached)
 
     def _visit(self, op: Operation) -> None:
         edges = edges_from(op, self._number)
@@ -224,20 +227,21 @@ class ConstantPropagation:
         if facts_of(op).constant:
             value = constant_of(op.results[0])
             self._join(op.results[0], VARYING if value is None else value)
+        # an operand of which nothing is known may still turn out to be a constant: wait for it
         elif None not in states:
             self._set_results(op, self._fold(op, cast("Sequence[State]", states)))
 
     def _fold(self, op: Operation, states: Sequence[State]) -> list[State | None] | None:
         """What `op` folds to with operands as they are known. A copy is folded, because folding may change it."""
+        # folders look for constants behind operands: give them some, where only the analysis knows it
         stand_ins = {
             operand: constant_op(state).results[0]
             for operand, state in zip(op.operands, states, strict=True)
             if isinstance(state, Attribute) and constant_of(operand) is None
         }
         operands = [stand_ins.get(operand, operand) for operand in op.operands]
-        types = [result.type for result in op.results]
         copy = type(op).create(
-            operands=operands, result_types=types, properties=op.properties, attributes=op.attributes
+            operands=operands, result_types=op.result_types, properties=op.properties, attributes=op.attributes
         )
         folded = fold(copy)
         copy.drop_all_references()

@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from tilewright.dialects import cf
-from tilewright.dialects.cf import BranchOp, ConditionalBranchOp
 
 _BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
 
@@ -48,15 +47,15 @@ def with_successor_operands(op: Operation, lists: Sequence[Sequence[SSAValue]]) 
             raise ValueError(f"'{op.name}' is not a branch")
 
 
-def branch_op(block: Block, values: Sequence[SSAValue] = ()) -> BranchOp:
-    return BranchOp.create(operands=values, successors=[block])
+def branch_op(block: Block, values: Sequence[SSAValue] = ()) -> cf.BranchOp:
+    return cf.BranchOp.create(operands=values, successors=[block])
 
 
 def conditional_branch_op(
     condition: SSAValue, then: tuple[Block, Sequence[SSAValue]], otherwise: tuple[Block, Sequence[SSAValue]]
-) -> ConditionalBranchOp:
+) -> cf.ConditionalBranchOp:
     """A branch to one of two blocks, each with what is passed to it."""
-    return ConditionalBranchOp.create(
+    return cf.ConditionalBranchOp.create(
         operands=(condition, *then[1], *otherwise[1]),
         properties={"operandSegmentSizes": sizes_attr([1, len(then[1]), len(otherwise[1])])},
         successors=[then[0], otherwise[0]],
@@ -67,7 +66,7 @@ def successor_argument(op: Operation, operand: int) -> BlockArgument | None:
     """The block argument that receives operand number `operand` of `op`, if it is handed to one."""
     if not is_branch(op):
         return None
-    first = 0 if isinstance(op, cf.BranchOp) else 1
+    first = 0 if isinstance(op, cf.BranchOp) else 1  # after the condition or the flag
     for index, block in enumerate(op.successors):
         count = len(successor_operands(op, index))
         if first <= operand < first + count:
@@ -78,6 +77,7 @@ def successor_argument(op: Operation, operand: int) -> BlockArgument | None:
 
 def post_order(entry: Block) -> list[Block]:
     """The blocks that can be reached from `entry`, each after those first reached through it."""
+    # a stack of its own: a chain of blocks may be longer than Python recurses
     order: list[Block] = []
     seen = {entry}
     stack: list[tuple[Block, Iterator[Block]]] = [(entry, _successors(entry))]
@@ -115,4 +115,5 @@ def disconnect(block: Block) -> None:
     """Remove every use that the operations in `block` make of values and blocks."""
     for op in block.ops:
         op.drop_all_references()
+        # xDSL forgets the parent too, and then the block could not be walked or erased
         op.parent = block

@@ -18,6 +18,7 @@ def tile_at(device: DeviceOp, column: int, row: int) -> TileOp:
     for tile in device.tiles:
         if tile.place == (column, row):
             return tile
+    # before everything else, so that it is defined wherever the design would use it
     tile = TileOp(column, row)
     tile.location = device.location
     Rewriter.insert_op(tile, InsertPoint.at_start(device.body))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -72,6 +73,7 @@ def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = No
 
 def rewrite_with(op: Operation, patterns: PatternsOf, config: Config) -> bool:
     """`rewrite` where each operation has patterns of its own, in the order in which they are to be tried."""
+    # all regions are rewritten before any result is looked at
     changed = [GreedyDriver(region, patterns, config).run() for region in op.regions]
     return any(changed)
 
@@ -91,9 +93,7 @@ class GreedyDriver:
         if first is None:
             return False
         self._rewriter = LocatingRewriter(first, self._worklist)
-        iteration = 0
-        while config.max_iterations is None or iteration < config.max_iterations:
-            iteration += 1
+        for _ in count() if config.max_iterations is None else range(config.max_iterations):
             if config.remove_unreachable:
                 erase_unreachable_blocks(self._region)
             self._fill()
@@ -107,8 +107,8 @@ class GreedyDriver:
 
     def _fill(self) -> None:
         self._worklist.clear()
-        pool = ConstantPool(self._rewriter) if self._config.fold else None
-        self._visit(self._region, pool)
+        self._visit(self._region, ConstantPool(self._rewriter) if self._config.fold else None)
+        # a stack: what was pushed last is visited first
         if self._config.top_down:
             self._worklist.reverse()
 
@@ -117,7 +117,7 @@ class GreedyDriver:
         for block in tuple(region.blocks):
             op = block.first_op
             while op is not None:
-                following = op.next_op
+                following = op.next_op  # asked for now: the pool may move a constant away
                 if not top_down:
                     for nested in op.regions:
                         self._visit(nested, pool)
@@ -152,6 +152,7 @@ class GreedyDriver:
                 if rewriter.has_done_action:
                     changed = True
                     rewrites += 1
+                    # the operation may be gone; if not, it is on the worklist again
                     break
         return changed
 

@@ -70,7 +70,7 @@ _UPSTREAM: dict[str, Effect] = {
     "bufferization.clone": _READ | Effect.ALLOCATE_RESULT,
     "bufferization.to_buffer": _NONE,
     "bufferization.to_tensor": _NONE,
-    "cf.assert": _WRITE,
+    "cf.assert": _WRITE,  # it may end the program, so that it must stay
     "cf.br": _NONE,
     "cf.cond_br": _NONE,
     "cf.switch": _NONE,
@@ -135,10 +135,6 @@ _UPSTREAM: dict[str, Effect] = {
 }
 
 
-def _touches_buffers(op: Operation) -> bool:
-    return any(isinstance(value.type, MemRefType | UnrankedMemRefType) for value in op.operands)
-
-
 def _depends_on_operands(op: type[Operation]) -> bool:
     """Operations that read and write the buffers they are given, and are pure on tensors."""
     return op.name.startswith("linalg.") or op.name == "bufferization.materialize_in_destination"
@@ -150,6 +146,7 @@ _KINDS = {
     MemoryEffectKind.FREE: Effect.FREE,
 }
 
+# divisions: a divisor of 0 is undefined behaviour where the operation would not have run
 _NOT_SPECULATABLE = {"arith.ceildivsi", "arith.floordivsi", "arith.remsi", "arith.remui"}
 
 _COMMUTATIVE = {
@@ -207,6 +204,7 @@ def _declared_effect(op: type[Operation]) -> tuple[Effect, bool]:
         if isinstance(trait, RecursiveMemoryEffect):
             effect |= Effect.NESTED
         elif not isinstance(trait, NoMemoryEffect):
+            # any other trait is asked again for each operation
             return effect, True
     return effect, False
 
@@ -233,7 +231,8 @@ def effects_of(op: Operation) -> Effect:
 
 def _instance_effect(op: Operation) -> Effect:
     if _depends_on_operands(type(op)):
-        return Effect.READ | Effect.WRITE if _touches_buffers(op) else Effect.NONE
+        has_buffers = any(isinstance(value.type, MemRefType | UnrankedMemRefType) for value in op.operands)
+        return Effect.READ | Effect.WRITE if has_buffers else Effect.NONE
     effect = Effect.NONE
     for trait in op.get_traits_of_type(MemoryEffect):
         if isinstance(trait, RecursiveMemoryEffect):
@@ -307,6 +306,7 @@ def can_speculate(op: Operation) -> bool:
     """Whether `op` may run where it would not have run."""
     if op.name in _NOT_SPECULATABLE or isinstance(op, UnregisteredOp):
         return False
+    # xDSL does not say it of every operation that MLIR calls pure: the table does for those
     if op.get_trait(ConditionallySpeculatable) is None:
         return not op.regions and effects_of(op) is Effect.NONE and op.name in _UPSTREAM
     return is_speculatable(op)

@@ -35,6 +35,7 @@ def _i32_attr(value: int) -> IntegerAttr[IntegerType]:
 
 def constant_op(value: Attribute | int | float, type: Attribute = i32) -> arith.ConstantOp:
     """`arith.constant` of an attribute, or of a number as one of `type`; bits that do not fit are cut off."""
+    # `is`, not `==`: types are compared field by field, and nearly all constants are of this very object
     if not isinstance(value, Attribute):
         value = _i32_attr(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
     return arith.ConstantOp.create(properties={"value": value}, result_types=[cast(Any, value).type])
@@ -212,6 +213,7 @@ class Emitter:
         """A register word with these contents, cut to the width of their fields."""
         word = self.constant(known_bits)
         for field, value in fields:
+            # a value too large for its field spoils no other one
             bits = self.value(arith.AndIOp(value, self.constant((1 << field.width) - 1)))
             if field.lo > 0:
                 bits = self.value(arith.ShLIOp(bits, self.constant(field.lo)))
@@ -219,8 +221,8 @@ class Emitter:
         return word
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        type = cast(MemRefType, buffer.type).element_type
-        return self.value(memref.LoadOp.create(operands=[buffer, *indices], result_types=[type]))
+        types = [cast(MemRefType, buffer.type).element_type]
+        return self.value(memref.LoadOp.create(operands=[buffer, *indices], result_types=types))
 
     def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         self.insert(memref.StoreOp.create(operands=[value, buffer, *indices]))
@@ -233,7 +235,7 @@ class Emitter:
         inner.insert(scf.YieldOp())
         self.insert(scf.ForOp(start, end, step, [], Region(block)))
 
-    def when(self, condition: SSAValue, body: Callable[[Emitter], None]) -> Block:
+    def when(self, condition: SSAValue, body: Callable[[Emitter], object]) -> Block:
         """`scf.if` without results; `body` fills it. Gives the block that was filled."""
         block = Block()
         inner = Emitter.at_end(block, self.location)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import IntegerType, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from tilewright.device.layout import Field
 from tilewright.dialects import arith
@@ -32,7 +32,7 @@ class Numbers:
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
         if bits == wanted:
             return number
-        return self._made(arith.TruncIOp(number, type) if bits > wanted else arith.ExtSIOp(number, type))
+        return self.emit.value(arith.TruncIOp(number, type) if bits > wanted else arith.ExtSIOp(number, type))
 
     def constant(self, value: int) -> Number:
         return value
@@ -43,13 +43,13 @@ class Numbers:
             return a + b
         if a == 0 or b == 0:
             return second if a == 0 else first
-        return self._made(arith.AddiOp(self.value(first), self.value(second)))
+        return self.emit.value(arith.AddiOp(self.value(first), self.value(second)))
 
     def subtract(self, value: Number, amount: Number) -> Number:
         a, b = known(value), known(amount)
         if a is not None and b is not None:
             return a - b
-        return value if b == 0 else self._made(arith.SubiOp(self.value(value), self.value(amount)))
+        return value if b == 0 else self.emit.value(arith.SubiOp(self.value(value), self.value(amount)))
 
     def multiply(self, value: Number, factor: Number) -> Number:
         a, b = known(value), known(factor)
@@ -59,16 +59,17 @@ class Numbers:
             return 0
         if a == 1 or b == 1:
             return factor if a == 1 else value
-        return self._made(arith.MuliOp(self.value(value), self.value(factor)))
+        return self.emit.value(arith.MuliOp(self.value(value), self.value(factor)))
 
     def divide(self, value: Number, divisor: int) -> Number:
         """The quotient of numbers that are not negative, without the remainder."""
         if (a := known(value)) is not None:
             return a // divisor
-        return value if divisor == 1 else self._made(arith.DivUIOp(self.value(value), self.value(divisor)))
+        return value if divisor == 1 else self.emit.value(arith.DivUIOp(self.value(value), self.value(divisor)))
 
     def scale(self, value: Number, factor: int, divisor: int) -> Number:
         """A number times a fraction."""
+        # a runtime value costs one operation where the fraction can be reduced
         if factor % divisor == 0:
             return self.multiply(value, factor // divisor)
         if divisor % factor == 0:
@@ -87,6 +88,7 @@ class Numbers:
         a, b = known(first), known(second)
         if a is not None and b is not None:
             return a == b
+        # one value is equal to itself without being known
         return first is second or self._compared(first, second, "eq")
 
     def all_of(self, *conditions: Condition) -> Condition:
@@ -100,12 +102,11 @@ class Numbers:
             return then if condition else otherwise
         if then is otherwise or (known(then) is not None and known(then) == known(otherwise)):
             return then
-        return self._made(arith.SelectOp(condition, self.value(then), self.value(otherwise)))
+        return self.emit.value(arith.SelectOp(condition, self.value(then), self.value(otherwise)))
 
     def select_less(self, value: Number, bound: int, then: Number, otherwise: Number) -> Number:
         number = known(value)
-        less = self._compared(value, bound, "slt") if number is None else number < bound
-        return self.select(less, then, otherwise)
+        return self.select(self._compared(value, bound, "slt") if number is None else number < bound, then, otherwise)
 
     def select_greater(self, value: Number, bound: int, then: Number, otherwise: Number) -> Number:
         return self.select(self.greater(value, bound), then, otherwise)
@@ -115,13 +116,14 @@ class Numbers:
         word: SSAValue | None = self.emit.constant(known_bits, i64) if known_bits else None
         for field, number in fields:
             bits = self.value(number)
+            # not masked, unlike `Emitter.word`: the checks have seen to it that it fits
             if field.lo > 0:
-                bits = self._made(arith.ShLIOp(bits, self.value(field.lo)))
-            word = bits if word is None else self._made(arith.OrIOp(word, bits))
+                bits = self.emit.value(arith.ShLIOp(bits, self.value(field.lo)))
+            word = bits if word is None else self.emit.value(arith.OrIOp(word, bits))
         return self.value(0 if word is None else word, i32)
 
     def _compared(self, first: Number, second: Number, predicate: str) -> SSAValue:
-        return self._made(arith.CmpiOp(self.value(first), self.value(second), predicate))
+        return self.emit.value(arith.CmpiOp(self.value(first), self.value(second), predicate))
 
     def _joined(
         self, conditions: Sequence[Condition], kind: type[arith.AndIOp | arith.OrIOp], *, neutral: bool
@@ -131,8 +133,5 @@ class Numbers:
         joined: Condition = neutral
         for condition in conditions:
             if isinstance(condition, SSAValue):
-                joined = condition if isinstance(joined, bool) else self._made(kind(joined, condition))
+                joined = condition if isinstance(joined, bool) else self.emit.value(kind(joined, condition))
         return joined
-
-    def _made(self, op: Operation) -> SSAValue:
-        return self.emit.value(op)

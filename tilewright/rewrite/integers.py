@@ -78,11 +78,13 @@ class PythonIntegers(Integers[int]):
     def where_divisible(self, a: int, b: int, signed: bool, compute: Callable[[int, int], int]) -> int:
         a, b = self.read(a, signed), self.read(b, signed)
         result = compute(a, b) if b else None
+        # the least number divided by -1 is the one quotient that does not fit
         if result is None or (signed and not self.overflow_wraps and not fits_signed(result, self.width)):
             raise UndefinedResult
         return result
 
     def where_shiftable(self, a: int, b: int, signed: bool, compute: Callable[[int, int], int]) -> int:
+        # the amount has no sign, whatever is shifted: a negative one is a large one
         a, b = self.read(a, signed), self.read(b, False)
         if b >= self.width:
             raise UndefinedResult

@@ -20,7 +20,7 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *
         worklist = _Conversion(region, patterns.keys())
         for nested in region.walk():
             worklist.push_with_ancestors(nested)
-        worklist.reverse()
+        worklist.reverse()  # a stack: the first operation is on top now
         rewriter: LocatingRewriter | None = None
         while (current := worklist.pop()) is not None:
             rewriter = rewriter or LocatingRewriter(current, worklist)
@@ -43,6 +43,7 @@ class _Conversion(Worklist):
         self._kinds = kinds
 
     def push_with_ancestors(self, op: Operation) -> None:
+        # without them: an ancestor was converted before what is in it, and is not looked at again
         if type(op) in self._kinds:
             self.push(op)
 

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.ir.create import insert_operation
 from tilewright.rewrite.control_flow import post_order
+from tilewright.rewrite.effects import children
 
 
 class LocatingRewriter(PatternRewriter):
@@ -59,10 +60,8 @@ class LocatingRewriter(PatternRewriter):
     def _locate(self, op: Operation) -> None:
         if isinstance(op.location, UnknownLoc):
             op.location = self.location
-        for region in op.regions:
-            for block in region.blocks:
-                for nested in block.ops:
-                    self._locate(nested)
+        for nested in children(op):
+            self._locate(nested)
 
     def replace(
         self,
@@ -93,17 +92,13 @@ class LocatingRewriter(PatternRewriter):
     def erase(self, op: Operation, safe_erase: bool = True) -> None:
         """Erase `op` and, one by one from the last, what is nested in it: their operands may now be unused."""
         self.has_done_action = True
-        for region in reversed(op.regions):
-            self._erase_contents(region)
+        for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
+            while block.last_op is not None:
+                self.erase(block.last_op, safe_erase=False)
         if safe_erase and any(result.first_use for result in op.results):
             raise ValueError(f"cannot erase '{op.name}': its results are in use")
         self.handle_operation_removal(op)
         Rewriter.erase_op(op, safe_erase=safe_erase)
-
-    def _erase_contents(self, region: Region) -> None:
-        for block in blocks_successors_first(region):
-            while block.last_op is not None:
-                self.erase(block.last_op, safe_erase=False)
 
     def erase_block(self, block: Block) -> None:
         """Erase a block that nothing branches to, and all that is in it."""
@@ -185,7 +180,7 @@ class Worklist:
     def remove(self, op: Operation) -> None:
         position = self._position.pop(op, None)
         if position is not None:
-            self._stack[position] = None
+            self._stack[position] = None  # a gap: taking it out would move all that are above
 
     def reverse(self) -> None:
         self._stack = [op for op in reversed(self._stack) if op is not None]
@@ -200,6 +195,7 @@ def _has_two_users_besides(value: SSAValue, op: Operation) -> bool:
     other: Operation | None = None
     for use in value.uses:
         user = use.operation
+        # an operation may use a value several times: users count, not uses
         if user is op or user is other:
             continue
         if other is not None:

@@ -10,7 +10,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
 from tilewright.dialects import arith, cf, scf
-from tilewright.dialects.scf import ForOp, YieldOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.canonicalization import fold
 from tilewright.rewrite.control_flow import branch_op, conditional_branch_op, sizes_attr
@@ -29,26 +28,18 @@ def lower_structured_control(op: Operation, *, except_in: type[Operation] | None
                 structured.append(child)
             elif except_in is None or not isinstance(child, except_in):
                 pending.extend(_blocks(child))
-                _require_lowered(child)
+                # the words are MLIR's, of its conversion driver
+                if child.name.startswith("scf.") and child.regions:
+                    fail_op(child, f"failed to legalize operation '{child.name}' that was explicitly marked illegal")
         for child in reversed(structured):  # so that each operation that follows a loop is moved only once
-            _fold_in_place(child)
+            # MLIR folds everything that it converts: a condition `not x` becomes `x`, say
+            while fold(child) == ():
+                pass
             pending.extend(_LOWERINGS[child.name](child))
-
-
-def _fold_in_place(op: Operation) -> None:
-    """What MLIR does to everything that it converts: a condition `not x` becomes `x`, say."""
-    while fold(op) == ():
-        pass
 
 
 def _blocks(op: Operation) -> Iterator[Block]:
     return chain.from_iterable(region.blocks for region in op.regions)
-
-
-def _require_lowered(op: Operation) -> None:
-    # the words are MLIR's, of its conversion driver
-    if op.name.startswith("scf.") and op.regions:
-        fail_op(op, f"failed to legalize operation '{op.name}' that was explicitly marked illegal")
 
 
 def _at_end(block: Block, op: Operation) -> Emitter:
@@ -65,12 +56,6 @@ def _split(op: Operation) -> tuple[Block, Block]:
 
 def _move_before(region: Region, block: Block) -> None:
     Rewriter.inline_region(region, BlockInsertPoint.before(block))
-
-
-def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
 
 
 def _end_with_branch(end: Operation, block: Block) -> None:
@@ -91,14 +76,13 @@ def _lower_for(loop: scf.ForOp) -> list[Block]:
     # condition and body stay in this order between the two halves of the split block
     _move_before(loop.body, after)
     build = _at_end(body, loop)
-    following = build.add(counter, loop.step)
-    build.insert(branch_op(condition, (following, *end.operands)))
+    build.insert(branch_op(condition, (build.add(counter, loop.step), *end.operands)))
     Rewriter.erase_op(end)
     _at_end(before, loop).insert(branch_op(condition, (loop.lb, *loop.iter_args)))
     build = _at_end(condition, loop)
     goes_on = build.compare("ult" if "unsignedCmp" in loop.properties else "slt", counter, loop.ub)
     build.insert(conditional_branch_op(goes_on, (body, ()), (after, ())))
-    _replace(loop, carried)
+    Rewriter.replace_op(loop, (), carried)
     return [body]
 
 
@@ -117,13 +101,14 @@ def _lower_if(op: scf.IfOp) -> list[Block]:
             _end_with_branch(terminator(region), join)
             _move_before(region, join)
     _at_end(before, op).insert(conditional_branch_op(op.cond, (targets[0], ()), (targets[1], ())))
-    _replace(op, join.args)
+    Rewriter.replace_op(op, (), join.args)
     return inner
 
 
 def _lower_switch(op: scf.IndexSwitchOp) -> list[Block]:
     inner = list(_blocks(op))
     before, after = _split(op)
+    # unlike an if, a switch hands its results straight to the block that follows: MLIR's layout
     for result in op.results:
         after.insert_arg(result.type, len(after.args))
     targets: list[Block] = []
@@ -134,7 +119,7 @@ def _lower_switch(op: scf.IndexSwitchOp) -> list[Block]:
     build = _at_end(before, op)
     flag = build.value(arith.IndexCastOp(op.arg, i32))
     build.insert(_switch(flag, op.cases.get_values(), targets))
-    _replace(op, after.args)
+    Rewriter.replace_op(op, (), after.args)
     return inner
 
 
@@ -169,7 +154,7 @@ def _lower_while(loop: scf.WhileOp) -> list[Block]:
     target = before if repeats_at_once else body
     _at_end(before, condition).insert(conditional_branch_op(condition.condition, (target, values), (after, ())))
     Rewriter.erase_op(condition)
-    _replace(loop, values)
+    Rewriter.replace_op(loop, (), values)
     return inner
 
 
@@ -181,7 +166,7 @@ def _lower_execute_region(op: scf.ExecuteRegionOp) -> list[Block]:
         if isinstance(block.last_op, scf.YieldOp):
             _end_with_branch(block.last_op, after)
     _move_before(op.region, after)
-    _replace(op, [after.insert_arg(result.type, index) for index, result in enumerate(op.results)])
+    Rewriter.replace_op(op, (), [after.insert_arg(type, index) for index, type in enumerate(op.result_types)])
     return inner
 
 
@@ -202,16 +187,13 @@ _LOWERINGS: dict[str, Callable[..., list[Block]]] = {
 
 def to_counted_loops(op: scf.ParallelOp) -> scf.ForOp:
     """Put loops in place of `op`; gives the outermost."""
-    body, variables = only_block(op.body), list(op.body.block.args)
     ranges = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
-    outer, block, carried = _nest(op, ranges, variables)
+    outer, block, carried = _nest(op, ranges, op.body.block.args)
     _combine(terminator(op.body), carried)
-    for child in list(body.ops):
+    for child in list(op.body.block.ops):
         child.detach()
         Rewriter.insert_op(child, InsertPoint.at_end(block))
-    for result, value in zip(op.results, outer.results, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
+    Rewriter.replace_op(op, (), outer.results)
     return outer
 
 
@@ -224,13 +206,11 @@ def _nest(
     for (lower, upper, step), variable in zip(ranges, variables, strict=True):
         types = [value.type for value in values]
         block = Block(arg_types=[variable.type, *types])
-        made = ForOp.create(operands=(lower, upper, step, *values), result_types=types, regions=[Region(block)])
-        assert isinstance(made, scf.ForOp)
+        made = scf.ForOp.create(operands=(lower, upper, step, *values), result_types=types, regions=[Region(block)])
         if loops:
-            inside = only_block(loops[-1].body)
-            end = YieldOp.create(operands=made.results)
+            end = scf.YieldOp.create(operands=made.results)
             made.location = end.location = op.location
-            inside.add_ops([made, end])
+            only_block(loops[-1].body).add_ops([made, end])
         else:
             Emitter.before(op).insert(made)
         variable.replace_all_uses_with(block.args[0])
@@ -252,6 +232,6 @@ def _combine(reduce: Operation, carried: Sequence[SSAValue]) -> None:
             if child is not end:
                 Rewriter.insert_op(child, InsertPoint.before(reduce))
         end.erase()
-    made = YieldOp.create(operands=combined)
+    made = scf.YieldOp.create(operands=combined)
     made.location = reduce.location
     Rewriter.replace_op(reduce, made)

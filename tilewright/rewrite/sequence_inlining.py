@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
@@ -62,7 +62,7 @@ class InlineRun(RewritePattern):
         call = _Call(op, configured_device(op), rewriter, {})
         if body is not None:
             call.values.update(zip(body.args, op.args, strict=True))
-            self._copy_definitions(call, _values_from_outside(callee), self._at_start())
+            self._copy_definitions(call, _operands_from_outside(callee), self._at_start())
             first = caller.body.block.first_op
             assert first is not None
             for original in list(body.ops):
@@ -102,6 +102,7 @@ class InlineRun(RewritePattern):
                     )
                 case _:
                     fail(call.run, "Referenced value is not defined by an operation")
+        # tiles before locks, which are on them
         for tile in reversed(tiles):
             call.values[tile.result] = self._tile_like(call, tile, at).result
         for lock in locks:
@@ -120,7 +121,7 @@ class InlineRun(RewritePattern):
             self.tiles[copy.place] = copy
             self.tiles_at_start.add(copy)
             return copy
-        if _attributes(existing) != _attributes(tile):
+        if existing.properties | existing.attributes != tile.properties | tile.attributes:
             column, row = tile.place
             fail(
                 call.run,
@@ -128,6 +129,7 @@ class InlineRun(RewritePattern):
                 (existing, "the caller's tile"),
                 (tile, "the tile of the sequence that is run"),
             )
+        # declared after the first sequence, where the copied operations could not use it
         if existing in self.late_tiles:
             self.late_tiles.remove(existing)
             self.tiles_at_start.add(existing)
@@ -158,6 +160,7 @@ class InlineRun(RewritePattern):
             if module is None or lookup_symbol(module, name) is None:
                 fail_op(user, f"references symbol '{name.data}', which is not defined", (call.run, "run from here"))
             return name
+        # noted before what it refers to is copied, which may refer back to it
         call.symbols[name] = unique = StringAttr(self.names.like(name.data))
         at = InsertPoint.before(self.first_sequence)
         self._copy_definitions(call, _operands_from_outside(definition), at)
@@ -172,17 +175,6 @@ def _following(op: Operation) -> Iterator[Operation]:
     while op.next_op is not None:
         op = op.next_op
         yield op
-
-
-def _attributes(tile: TileOp) -> dict[str, Attribute]:
-    return tile.properties | tile.attributes
-
-
-def _values_from_outside(sequence: RuntimeSequenceOp) -> Iterator[SSAValue]:
-    """What is used in a sequence and defined around it."""
-    for op in sequence.walk():
-        if op is not sequence:
-            yield from (value for value in op.operands if not is_defined_in(value, sequence.body))
 
 
 def _operands_from_outside(op: Operation) -> Iterator[SSAValue]:
@@ -267,13 +259,9 @@ def reaches_cycle(
         return True
     if sequence in acyclic:
         return False
-    if any(reaches_cycle(callee, acyclic, (*callers, sequence)) for callee in _callees(sequence)):
+    callees = (op.sequence for op in sequence.walk() if isinstance(op, RunOp) and op.sequence is not None)
+    if any(reaches_cycle(callee, acyclic, (*callers, sequence)) for callee in callees):
         return True
+    # never taken out again: what does not lead back to itself is not looked into a second time
     acyclic.add(sequence)
     return False
-
-
-def _callees(sequence: Operation) -> Iterator[RuntimeSequenceOp]:
-    for op in sequence.walk():
-        if isinstance(op, RunOp) and op.sequence is not None:
-            yield op.sequence

@@ -22,7 +22,7 @@ from tilewright.rewrite.effects import facts_of, would_be_dead
 def simplify_region(region: Region, *, merge_blocks: bool) -> bool:
     """Clean up `region` and the regions nested in it. Returns whether anything changed."""
     changed = erase_unreachable_blocks(region)
-    changed |= eliminate_dead_code(region)
+    changed |= _remove_dead(region, _Liveness(region))
     if merge_blocks:
         changed |= merge_identical_blocks(region)
         changed |= drop_redundant_arguments(region)
@@ -34,6 +34,7 @@ def erase_unreachable_blocks(region: Region) -> bool:
     if not has_one_block(region) and region.first_block is not None:
         reachable = set(post_order(region.first_block))
         dead = [block for block in region.blocks if block not in reachable]
+        # first all of them: they may use each other's values
         for block in dead:
             disconnect(block)
         for block in dead:
@@ -48,19 +49,13 @@ class _Liveness:
     """Assumes that everything is dead until an effect, a terminator or a live user shows otherwise."""
 
     def __init__(self, region: Region):
-        self._arguments: set[BlockArgument] = set()
-        self._ops: set[Operation] = set()
+        self.arguments: set[BlockArgument] = set()
+        self.ops: set[Operation] = set()
         self._changed = True
         # a use in a loop may come before what it uses: go round until nothing more becomes live
         while self._changed:
             self._changed = False
             self._visit_region(region)
-
-    def is_live(self, op: Operation) -> bool:
-        return op in self._ops
-
-    def is_live_argument(self, argument: BlockArgument) -> bool:
-        return argument in self._arguments
 
     def _visit_region(self, region: Region) -> None:
         if region.first_block is None:
@@ -74,74 +69,70 @@ class _Liveness:
             # arguments of an entry block belong to the operation around it
             if block is not region.first_block:
                 for argument in block.args:
-                    if argument not in self._arguments and self._has_live_use(argument):
-                        self._arguments.add(argument)
+                    if argument not in self.arguments and self._has_live_use(argument):
+                        self.arguments.add(argument)
                         self._changed = True
 
     def _visit_op(self, op: Operation) -> None:
         for region in op.regions:
             self._visit_region(region)
-        if op in self._ops:
+        if op in self.ops:
             return
         if facts_of(op).terminator:
             self._visit_terminator(op)
         elif would_be_dead(op) and not any(map(self._has_live_use, op.results)):
             return
-        self._ops.add(op)
+        self.ops.add(op)
         self._changed = True
 
     def _visit_terminator(self, op: Operation) -> None:
         # what an unknown terminator passes on is unknown, so all that its successors take is live
         if op.successors and not is_branch(op):
             for successor in op.successors:
-                self._arguments.update(successor.args)
+                self.arguments.update(successor.args)
 
     def _has_live_use(self, value: SSAValue) -> bool:
-        return any(use.operation in self._ops and not self._feeds_dead_argument(use) for use in value.uses)
+        return any(use.operation in self.ops and not self._feeds_dead_argument(use) for use in value.uses)
 
     def _feeds_dead_argument(self, use: Use) -> bool:
         argument = successor_argument(use.operation, use.index)
-        return argument is not None and argument not in self._arguments
+        return argument is not None and argument not in self.arguments
 
 
-def eliminate_dead_code(region: Region) -> bool:
+def _remove_dead(region: Region, live: _Liveness) -> bool:
     """Remove operations and block arguments on which nothing observable depends, even in a cycle."""
-    return _remove_dead(region, _Liveness(region))
-
-
-def _remove_dead(region: Region, liveness: _Liveness) -> bool:
     if region.first_block is None:
         return False
     changed = False
     single = has_one_block(region)
     for block in (region.first_block,) if single else post_order(region.first_block):
         if not single and block.last_op is not None:
-            _drop_dead_successor_operands(block.last_op, liveness)
+            _drop_dead_successor_operands(block.last_op, live)
         op = block.last_op
         while op is not None:
             preceding = op.prev_op
-            if liveness.is_live(op):
+            if op in live.ops:
                 for nested in op.regions:
-                    changed |= _remove_dead(nested, liveness)
+                    changed |= _remove_dead(nested, live)
             else:
                 changed = True
                 block.erase_op(op, safe_erase=False)
             op = preceding
     for block in tuple(region.blocks)[1:]:
         for argument in tuple(block.args):
-            if not liveness.is_live_argument(argument):
+            if argument not in live.arguments:
                 block.erase_arg(argument, safe_erase=False)
     return changed
 
 
-def _drop_dead_successor_operands(op: Operation, liveness: _Liveness) -> None:
+def _drop_dead_successor_operands(op: Operation, live: _Liveness) -> None:
     if not is_branch(op):
         return
     kept = [
         [
             value
             for value, argument in zip(successor_operands(op, index), block.args, strict=True)
-            if liveness.is_live_argument(argument)
+            if argument in live.arguments
         ]
         for index, block in enumerate(op.successors)
     ]
@@ -167,6 +158,7 @@ def merge_identical_blocks(region: Region) -> bool:
 def _merge_once(region: Region) -> bool:
     if has_one_block(region):
         return False
+    # only blocks that lead to the same ones can be the same
     groups: dict[tuple[Block, ...], list[Block]] = {}
     for block in tuple(region.blocks)[1:]:
         successors = tuple(block.last_op.successors) if block.last_op is not None else ()
@@ -269,6 +261,7 @@ class _Cluster:
         arguments: dict[int, BlockArgument] = {}
         passed: list[tuple[SSAValue, ...]] = []
         for number, column in enumerate(columns):
+            # operands that are equal in every block share an argument
             earlier = first_with_value.setdefault(column[0], number)
             if earlier != number and columns[earlier] == column:
                 arguments[number] = arguments[earlier]

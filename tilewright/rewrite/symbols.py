@@ -35,6 +35,7 @@ def replace_references(op: Operation, replace: Callable[[SymbolRefAttr], SymbolR
     """Change what the attributes of `op` refer to."""
     for attributes in (op.properties, op.attributes):
         for name, attribute in attributes.items():
+            # most attributes refer to nothing, and need not be built anew
             if any(True for _ in _references_of(attribute)):
                 attributes[name] = _replaced(attribute, replace)
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith, scf
-from tilewright.dialects.arith import IntegerOverflowFlag
+from tilewright.rewrite.effects import children
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import constant_bits, defining, scalar_int
 from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator
@@ -43,7 +43,7 @@ def _distance(lower: Bound, upper: Bound, is_unsigned: bool) -> int | None:
         return high - low
     add = defining(upper, arith.AddiOp) if isinstance(upper, SSAValue) else None
     # without that flag the sum may wrap around and the loop not run at all
-    promise = IntegerOverflowFlag.NUW if is_unsigned else IntegerOverflowFlag.NSW
+    promise = arith.IntegerOverflowFlag.NUW if is_unsigned else arith.IntegerOverflowFlag.NSW
     if add is None or promise not in add.overflow_flags.data:
         return None
     for this, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
@@ -54,17 +54,15 @@ def _distance(lower: Bound, upper: Bound, is_unsigned: bool) -> int | None:
 
 
 def loops_innermost_first(op: Operation) -> Iterator[scf.ForOp]:
-    for region in op.regions:
-        for block in region.blocks:
-            for child in block.ops:
-                yield from loops_innermost_first(child)
-                if isinstance(child, scf.ForOp):
-                    yield child
+    for child in children(op):
+        yield from loops_innermost_first(child)
+        if isinstance(child, scf.ForOp):
+            yield child
 
 
 def unrolled_size(op: Operation) -> int:
     """How many operations an operation becomes, itself among them, when all loops that can be are unrolled."""
-    inside = sum(unrolled_size(child) for region in op.regions for block in region.blocks for child in block.ops)
+    inside = sum(map(unrolled_size, children(op)))
     count = iterations(op) if isinstance(op, scf.ForOp) else None
     return inside * count if count else inside + 1
 
@@ -78,13 +76,11 @@ def unroll(loop: scf.ForOp, count: int) -> None:
     """Put the body in place of the loop, `count` times; what one iteration yields, the next one gets."""
     build, step = Emitter.before(loop), scalar_int(loop.step)
     if count > 1 and step is not None:  # upstream leaves behind the step of the loop that then runs once
-        _constant(build, step * count, loop.step)
+        build.constant(step * count, loop.step.type)
     values: Sequence[SSAValue] = loop.iter_args
     for iteration in range(count):
         values = _copy_body(loop, iteration, values, build)
-    for result, value in zip(loop.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(loop)
+    Rewriter.replace_op(loop, (), values)
 
 
 def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:
@@ -93,6 +89,7 @@ def unroll_by(loop: scf.ForOp, factor: int) -> scf.ForOp | None:
         return None
     build, step = Emitter.before(loop), loop.step
     split, wide_step = _split_bounds(loop, factor, build)
+    # a copy of the loop as it is, so before its bounds change
     rest = _continue_from(loop, split) if split is not loop.ub else None
     loop.operands[1], loop.operands[2] = split, wide_step
     _repeat_body(loop, step, factor)
@@ -106,9 +103,9 @@ def peel_first_iteration(loop: scf.ForOp) -> None:
     """Put a loop over the first iteration before `loop`, which has one and begins with the second then."""
     build, lower, step = Emitter.before(loop), scalar_int(loop.lb), scalar_int(loop.step)
     if lower is not None and step is not None:
-        second = _constant(build, lower + step, loop.lb)
+        second = build.constant(lower + step, loop.lb.type)
     else:
-        second = build.value(arith.AddiOp(loop.lb, loop.step))
+        second = build.add(loop.lb, loop.step)
     first = build.insert(loop.clone())
     first.operands[1] = second
     loop.operands = (second, loop.ub, loop.step, *first.results)
@@ -121,21 +118,20 @@ def _split_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValu
     if lower is None or upper is None or step is None or count is None:
         return _computed_bounds(loop, factor, build)
     split = lower + count // factor * factor * step
-    bound = loop.ub if split >= upper else _constant(build, split, loop.ub)
-    return bound, _constant(build, step * factor, loop.step)
+    bound = loop.ub if split >= upper else build.constant(split, loop.ub.type)
+    return bound, build.constant(step * factor, loop.step.type)
 
 
 def _computed_bounds(loop: scf.ForOp, factor: int, build: Emitter) -> tuple[SSAValue, SSAValue]:
     """The same at run time; bounds the wrong way round, for which MLIR computes nonsense, give no group."""
-
     # MLIR leaves out this maximum, and counts wrongly where the loop does not run
     greater = arith.MaxUIOp if "unsignedCmp" in loop.properties else arith.MaxSIOp
     upper = build.value(greater(loop.ub, loop.lb))
     distance = build.value(arith.SubiOp(upper, loop.lb))
-    one = _constant(build, 1, loop.step)
+    one = build.constant(1, loop.step.type)
     rounded = build.add(distance, build.value(arith.SubiOp(loop.step, one)))
     count = build.value(arith.DivUIOp(rounded, loop.step))
-    size = _constant(build, factor, loop.step)
+    size = build.constant(factor, loop.step.type)
     grouped = build.value(arith.SubiOp(count, build.value(arith.RemSIOp(count, size))))
     return build.add(loop.lb, build.product(grouped, loop.step)), build.product(loop.step, size)
 
@@ -183,9 +179,4 @@ def _count_on(start: SSAValue, step: SSAValue, iteration: int, build: Emitter) -
     """The counter some iterations after it was `start`."""
     if iteration == 0:
         return start
-    distance = build.value(arith.MuliOp(step, _constant(build, iteration, step)))
-    return build.value(arith.AddiOp(start, distance))
-
-
-def _constant(build: Emitter, value: int, like: SSAValue) -> SSAValue:
-    return build.constant(value, like.type)
+    return build.add(start, build.product(step, build.constant(iteration, step.type)))

@@ -16,12 +16,11 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import affine, arith, memref, scf
 from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.air.hierarchy import Hierarchy
-from tilewright.dialects.arith import ConstantOp
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
@@ -34,7 +33,8 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
 from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.driver import rewrite
-from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.constants import defining, scalar_int
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
 from tilewright.rewrite.symbols import references_in
@@ -70,6 +70,7 @@ def _check_is_lowered(module: ModuleOp) -> None:
 
 def _unused(name: str, names: set[str]) -> str:
     """`name`, or the first of `name_0`, `name_1` that nothing has."""
+    # as MLIR's symbol tables make names unique: the first has no number
     unique, number = name, 0
     while unique in names:
         unique, number = f"{name}_{number}", number + 1
@@ -87,9 +88,7 @@ def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: 
     _copy_symbols(kernels, module)
     module.body.block.add_op(kernels)
     symbol = SymbolRefAttr(module_name, [kernel_name])
-    call = LaunchFuncOp.of(symbol, launch.grid_sizes, launch.block_sizes, captured)
-    call.location = launch.location
-    Rewriter.insert_op(call, InsertPoint.before(launch))
+    Emitter.before(launch).insert(LaunchFuncOp.of(symbol, launch.grid_sizes, launch.block_sizes, captured))
     Rewriter.erase_op(launch)
 
 
@@ -115,27 +114,20 @@ def _check(launch: LaunchOp) -> None:
 
 def _captured(launch: LaunchOp) -> list[SSAValue]:
     """What the body takes from outside, in the order of its use; constants are made again inside."""
-    found: dict[SSAValue, None] = {}
-    for op in launch.body.walk():
-        for value in op.operands:
-            if not is_defined_in(value, launch.body) and not _is_constant(value):
-                found[value] = None
-    return list(found)
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp)
+    used = (value for op in launch.body.walk() for value in op.operands)
+    variables = (value for value in used if not isinstance(value.owner, arith.ConstantOp))
+    return list(dict.fromkeys(value for value in variables if not is_defined_in(value, launch.body)))
 
 
 def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFuncOp:
     """A kernel with the body of the launch."""
     buffers = [*launch.workgroup_buffers, *launch.private_buffers]
-    types = [value.type for value in (*captured, *buffers)]
-    entry = Block(arg_types=types)
+    entry = Block(arg_types=[value.type for value in (*captured, *buffers)])
     body = Region(entry)
     _pull_in_constants(launch, entry)
     _define_ids(launch, entry)
     _replace_inside(launch, captured, entry.args)
+    # attributions are arguments behind those of the function's type
     for buffer, argument in zip(buffers, entry.args[len(captured) :], strict=True):
         buffer.replace_all_uses_with(argument)
     _take_blocks(launch, body)
@@ -167,10 +159,10 @@ def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
     copies: dict[SSAValue, SSAValue] = {}
     for op in list(launch.body.walk()):
         for value in op.operands:
-            if value not in copies and _is_constant(value) and not is_defined_in(value, launch.body):
-                constant = value.owner
-                assert isinstance(constant, Operation)
+            constant = defining(value, arith.ConstantOp)
+            if constant is not None and value not in copies and not is_defined_in(value, launch.body):
                 copy = constant.clone()
+                # the kernel's line, not that of the host code it was taken from
                 copy.location = launch.location
                 entry.add_op(copy)
                 copies[value] = copy.results[0]
@@ -179,11 +171,9 @@ def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
 
 def _define_ids(launch: LaunchOp, entry: Block) -> None:
     """Ask for ids and sizes, which arguments gave before."""
+    emit = Emitter.at_end(entry, launch.location)
     for number, argument in enumerate(launch.block.args[: 3 * len(IDS)]):
-        asked = IDS[number // 3](list(Dimension)[number % 3])
-        asked.location = launch.location
-        entry.add_op(asked)
-        argument.replace_all_uses_with(asked.results[0])
+        argument.replace_all_uses_with(emit.value(IDS[number // 3](list(Dimension)[number % 3])))
 
 
 def _replace_inside(launch: LaunchOp, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
@@ -196,17 +186,14 @@ def _replace_inside(launch: LaunchOp, old: Sequence[SSAValue], new: Sequence[SSA
 def _take_blocks(launch: LaunchOp, body: Region) -> None:
     """Move the blocks of the launch into the kernel; what was in the first comes behind the ids."""
     first, entry = launch.block, body.block
-    while first.first_op is not None:
-        moved = first.first_op
+    for moved in list(first.ops):
         moved.detach()
         entry.add_op(moved)
     for block in list(launch.body.blocks)[1:]:
         launch.body.detach_block(block)
         body.add_block(block)
     for op in [found for found in body.walk() if isinstance(found, TerminatorOp)]:
-        end = ReturnOp.create(location=op.location)
-        Rewriter.insert_op(end, InsertPoint.before(op))
-        Rewriter.erase_op(op)
+        Rewriter.replace_op(op, ReturnOp.create(location=op.location))
 
 
 MADE_BY_XDSL: dict[type[Operation], type[Operation]] = {
@@ -234,19 +221,15 @@ def lower_linalg(op: Operation) -> None:
         if not all(isinstance(value.type, MemRefType) for value in inner.operands[-1:]):
             fail_op(inner, "works on tensors; bufferize it before kernels are taken out")
     rewrite(op, LowerLinalgStructuredOpPattern())
+    # xDSL's pattern makes operations of its own classes: ours take their places
     for inner in [*op.walk()]:
         if (ours := MADE_BY_XDSL.get(type(inner))) is not None:
-            _replace(inner, ours)
-
-
-def _replace(op: Operation, ours: type[Operation]) -> None:
-    """Put an operation of our class in the place of one that xDSL's pattern made of its own."""
-    new = ours.create(
-        operands=op.operands,
-        result_types=op.result_types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in [*op.regions]],
-        location=op.location,
-    )
-    Rewriter.replace_op(op, new)
+            new = ours.create(
+                operands=inner.operands,
+                result_types=inner.result_types,
+                properties=inner.properties,
+                attributes=inner.attributes,
+                regions=[inner.detach_region(region) for region in [*inner.regions]],
+                location=inner.location,
+            )
+            Rewriter.replace_op(inner, new)

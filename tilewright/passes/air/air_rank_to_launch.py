@@ -25,6 +25,7 @@ class AirRankToLaunchPass(Pass):
 
 
 def _serialize(rank: RankOp) -> None:
+    # ranks that wait for each other would wait for ever: the first one runs to its end
     check_messages_are_lowered(rank)
     emitter = Emitter.before(rank)
     wait_before(rank, emitter)

@@ -47,9 +47,9 @@ class AirRankToMgpuPass(Pass):
 
     def _bracket(self, function: FuncOp) -> None:
         """Have the heap as long as the function runs."""
-        entry = function.body.blocks[0]
-        start = Emitter.at_start(entry, function.location)
+        start = Emitter.at_start(function.body.blocks[0], function.location)
         call(start, HEAP_INIT, [start.i64(self.heap_size)])
+        # a function may return at several places
         for block in function.body.blocks:
             if isinstance(block.last_op, ReturnOp):
                 call(Emitter.before(block.last_op), HEAP_DESTROY)
@@ -60,14 +60,14 @@ def _inline(rank: RankOp) -> None:
     emitter = Emitter.before(rank)
     wait_before(rank, emitter)
     (number,) = call(emitter, GET_RANK)
-    wide = emitter.value(arith.ExtSIOp(number, i64))
-    flat = emitter.value(arith.IndexCastOp(wide, INDEX))
+    flat = emitter.value(arith.IndexCastOp(emitter.value(arith.ExtSIOp(number, i64)), INDEX))
     inline_body(rank, _coordinates(emitter, flat, rank.extents))
 
 
 def _coordinates(emitter: Emitter, flat: SSAValue, sizes: Sequence[SSAValue]) -> list[SSAValue]:
     """The point of the space that a process is, the first dimension counting fastest."""
     coordinates: list[SSAValue] = []
+    # the last one needs no division: no process has a number beyond the world
     for size in sizes[:-1]:
         coordinates.append(emitter.value(arith.RemSIOp(flat, size)))
         flat = emitter.value(arith.DivSIOp(flat, size))

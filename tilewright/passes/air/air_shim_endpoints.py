@@ -42,28 +42,20 @@ class AirShimEndpointsPass(Pass):
             fail_op(op, f"there is no device '{self.device}'", (None, f"known devices are {', '.join(device.NAMES)}"))
         module = cast(ModuleOp, op)
         channels = ShimChannels.of(module, device.model(self.device))
-        functions = [
-            found for found in module.body.block.ops if isinstance(found, FuncOp) and list(host_transfers(found))
-        ]
         names: dict[ShimChannel, str] = {}
-        for function in [found for found in functions if any(True for _ in host_transfers(found))]:
-            for transfer in host_transfers(function):
-                channel = channels.channel_of(transfer)
-                name = names.setdefault(channel, _name(channel))
+        for function in [found for found in module.body.block.ops if isinstance(found, FuncOp)]:
+            transfers = list(host_transfers(function))
+            for transfer in transfers:
+                tile, direction, number = channel = channels.channel_of(transfer)
+                name = names.setdefault(channel, f"shim_{tile.column}_{direction.name.lower()}_{number}")
                 transfer.attributes["metadata"] = SymbolRefAttr(name)
-            _load(function)
+            if transfers:
+                # airrt-to-npu finds the device of a function by the segment that it loads
+                load = SegmentLoadOp.create(result_types=[i64], properties={"sym_name": StringAttr(SEGMENT)})
+                Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
         if names:
             design = DeviceOp(self.device, _tiles(names), SEGMENT)
             Rewriter.insert_op(design, InsertPoint.at_start(module.body.block))
-
-
-def _name(channel: ShimChannel) -> str:
-    return f"shim_{channel.tile.column}_{channel.direction.name.lower()}_{channel.number}"
-
-
-def _load(function: FuncOp) -> None:
-    load = SegmentLoadOp.create(result_types=[i64], properties={"sym_name": StringAttr(SEGMENT)})
-    Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
 
 
 def _tiles(names: dict[ShimChannel, str]) -> list[Operation]:
@@ -93,6 +85,7 @@ def _mem_tile_dma(tile: SSAValue, buffers: dict[ShimChannel, BufferOp]) -> Opera
     for number, ((channel, buffer), block) in enumerate(zip(buffers.items(), starts, strict=True)):
         sends = channel.direction is DmaDirection.S2MM
         other = Channel(DmaDirection.MM2S if sends else DmaDirection.S2MM, channel.number)
+        # a descriptor that leads to itself runs without end
         again = Block()
         again.add_ops([DmaBdOp(buffer.buffer, 0, BUFFER_WORDS), NextBdOp(again)])
         following = starts[number + 1] if number + 1 < len(starts) else end

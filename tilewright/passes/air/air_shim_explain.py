@@ -24,6 +24,7 @@ class AirShimExplainPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         plan = AirOptShimDmaBdsPass(self.device or device_in(op), empty_tile=EmptyTile.AUTO, explain=True)
+        # on a copy: planning cuts and moves transfers
         for function in [found for found in op.clone().walk() if isinstance(found, FuncOp)]:
             if any(True for _ in host_transfers(function)):
                 plan.apply(ctx, function)

@@ -7,15 +7,21 @@ from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects import llvm, memref
-from tilewright.dialects._strides import strided_form
+from tilewright.dialects import memref
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.runtime_calls import POINTER, SYMMETRIC_ALLOC, SYMMETRIC_FREE, call, declare, wrap_pointer
+from tilewright.passes.air.runtime_calls import (
+    SYMMETRIC_ALLOC,
+    SYMMETRIC_FREE,
+    call,
+    declare,
+    default_stream,
+    wrap_pointer,
+)
 from tilewright.rewrite.emitter import Emitter
 
 INDEX_BYTES = 8
@@ -37,26 +43,15 @@ class AirSymmetricAllocToMgpuPass(Pass):
 
 
 def _lower(op: memref.AllocOp) -> None:
-    type = op.memref.type
-    size_bytes = _size_bytes(op, type)
-    emitter = Emitter.before(op)
-    size = emitter.i64(size_bytes)
-    stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
-    (pointer,) = call(emitter, SYMMETRIC_ALLOC, [size, stream])
-    form = strided_form(type)
-    assert form is not None
-    buffer = wrap_pointer(emitter, pointer, type, form)
+    size_bytes, emitter = _size_bytes(op, op.memref.type), Emitter.before(op)
+    (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(size_bytes), default_stream(emitter)])
+    buffer = wrap_pointer(emitter, pointer, op.memref.type)
+    # the heap is freed by the pointer that it gave, not by a memref
     for free in [use.operation for use in op.memref.uses if isinstance(use.operation, memref.DeallocOp)]:
-        _free(free, pointer)
-    op.memref.replace_all_uses_with(buffer)
-    Rewriter.erase_op(op)
-
-
-def _free(op: memref.DeallocOp, pointer: SSAValue) -> None:
-    emitter = Emitter.before(op)
-    stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
-    call(emitter, SYMMETRIC_FREE, [pointer, stream])
-    Rewriter.erase_op(op)
+        before = Emitter.before(free)
+        call(before, SYMMETRIC_FREE, [pointer, default_stream(before)])
+        Rewriter.erase_op(free)
+    Rewriter.replace_op(op, (), [buffer])
 
 
 def _size_bytes(op: memref.AllocOp, type: MemRefType) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import arith
 from tilewright.dialects.aie.lookup import ancestors
@@ -19,15 +19,13 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, SegmentOp
 from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.dialects.airrt import events, loading, transfers
-from tilewright.dialects.airrt.events import EVENT
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.hierarchies import inline_body
+from tilewright.passes.air.hierarchies import inline_body, inline_execute
 from tilewright.passes.air.shim.host_transfers import host_access, host_side
 from tilewright.passes.air.shim.launches import DUMMY, launches_in, serialize_launch
 from tilewright.passes.air.shim.loops import innermost_first
 from tilewright.passes.air.shim.patterns import buffer_of
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.regions import only_block, terminator
 from tilewright.rewrite.folding.strided_views import known_int
 
 
@@ -57,9 +55,12 @@ def _lower(op: Operation) -> None:
     elif isinstance(op, SegmentOp | HerdOp):
         _load(op)
     elif isinstance(op, WaitAllOp):
-        _replace(op, events.WaitAllOp, list(op.operands), dict(op.attributes))
+        types = [] if op.token is None else [events.EVENT]
+        join = events.WaitAllOp.create(operands=op.operands, result_types=types, attributes=dict(op.attributes))
+        Rewriter.replace_op(op, (), Emitter.before(op).insert(join).results)
     elif isinstance(op, ExecuteOp):
-        _inline_execute(op)
+        op.async_token.replace_all_uses_with(_waited(op))
+        inline_execute(op)
     elif isinstance(op, Transfer):
         _transfer(op)
 
@@ -69,36 +70,15 @@ def _is_on_device(op: Operation) -> bool:
     return any(isinstance(parent, SegmentOp | HerdOp) for parent in ancestors(op))
 
 
-def _replace(op: AsyncOp, new: type[Operation], operands: list[SSAValue], attributes: dict[str, Attribute]) -> None:
-    types = [] if op.token is None else [EVENT]
-    made = Emitter.before(op).insert(new.create(operands=operands, result_types=types, attributes=attributes))
-    for old, result in zip(op.results, made.results, strict=True):
-        old.replace_all_uses_with(result)
-    Rewriter.erase_op(op)
-
-
 def _waited(op: AsyncOp) -> SSAValue:
     """An event for what an operation waits for; the runtime works in program order."""
-    join = events.WaitAllOp.create(operands=list(op.dependencies), result_types=[EVENT])
-    return Emitter.before(op).value(join)
+    return Emitter.before(op).value(events.WaitAllOp.create(operands=op.dependencies, result_types=[events.EVENT]))
 
 
 def _inline_launch(op: LaunchOp) -> None:
     if op.token is not None:
         op.token.replace_all_uses_with(_waited(op))
     inline_body(op, [])
-
-
-def _inline_execute(op: ExecuteOp) -> None:
-    op.async_token.replace_all_uses_with(_waited(op))
-    end = terminator(op.body)
-    for result, value in zip(op.values, end.operands, strict=True):
-        result.replace_all_uses_with(value)
-    for inner in list(only_block(op.body).ops):
-        if inner is not end:
-            inner.detach()
-            Rewriter.insert_op(inner, InsertPoint.before(op))
-    Rewriter.erase_op(op)
 
 
 def _load(op: Hierarchy) -> None:
@@ -124,9 +104,6 @@ def _transfer(op: Transfer) -> None:
         return
     build = Emitter.before(op)
 
-    def number(value: int, type: Attribute) -> SSAValue:
-        return build.constant(value, type)
-
     def as_i64(entry: SSAValue | int) -> SSAValue | int:
         known = known_int(entry)
         if known is not None or isinstance(entry, int):
@@ -143,11 +120,11 @@ def _transfer(op: Transfer) -> None:
         for entries, filler in zip(lists, (0, 1, 0), strict=True)
     )
     identity = op.attributes.get("id")
-    zero = number(0, i64)
-    first = [number(identity.value.data if isinstance(identity, IntegerAttr) else 0, i32), zero, zero, access.memref]
+    zero = build.i64(0)
+    number = build.constant(identity.value.data if isinstance(identity, IntegerAttr) else 0)
     new = transfers.DmaMemcpyNdOp.create(
-        operands=first,
-        result_types=[] if op.token is None else [EVENT],
+        operands=[number, zero, zero, access.memref],
+        result_types=[] if op.token is None else [events.EVENT],
         attributes={name: value for name, value in op.attributes.items() if name != "id"},
     )
     new.set_entries(offsets, lengths, strides)
@@ -162,4 +139,4 @@ def _carry_events(op: Operation) -> None:
     values = [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
     for value in values:
         if isinstance(value.type, AsyncTokenType) and not _is_on_device(op):
-            value._type = EVENT  # xDSL has no setter
+            value._type = events.EVENT  # xDSL has no setter

@@ -12,14 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
 
 from tilewright.dialects import affine, memref, scf
 from tilewright.dialects.air.channels import ChannelEnd, ChannelPutOp
@@ -33,6 +26,7 @@ from tilewright.ir.diagnostics import emit_op_error, emit_warning
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted
 from tilewright.rewrite.effects import Effect, effects_of
+from tilewright.rewrite.folding.affine_expressions import evaluate
 from tilewright.rewrite.folding.air_views import VIEWS
 from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import is_inside
@@ -64,6 +58,7 @@ class AirVerifyHierarchyLocalityPass(Pass):
                 self._verify(found)
 
     def _verify(self, op: HerdOp | SegmentOp | LaunchOp) -> None:
+        # an id that has one value cannot tell points apart, and need not
         ids = [id for id, extent in zip(op.ids, op.extents, strict=True) if scalar_int(extent) != 1]
         for number, (value, argument) in enumerate(zip(op.kernel_values, op.kernel_arguments, strict=True)):
             is_own = memory_space(value.type) == OWN_MEMORY[type(op)]
@@ -82,6 +77,7 @@ class AirVerifyHierarchyLocalityPass(Pass):
                 f"defined inside the {op.name} body, or the access pattern must statically partition the memref over "
                 f"the {op.name} iteration variables"
             )
+            # one error for each operand: the other uses would say the same
             is_error = self.strict or why in SURE
             (emit_op_error(op, text) if is_error else emit_warning(op, text)).note(use.op, "access here")
             if is_error:
@@ -110,6 +106,7 @@ def _is_shared(op: Hierarchy, uses: Sequence[BufferUse]) -> bool:
     if not isinstance(op, HerdOp):
         return False
     branches = [(_branch(use.op, op), only_reads(use)) for use in uses]
+    # in branches of their own: what all points do at once is no conversation
     writers = {branch for branch, reads in branches if branch is not None and not reads}
     readers = {branch for branch, reads in branches if branch is not None and reads}
     return bool(writers and readers - writers)
@@ -149,6 +146,7 @@ def _separates(offset: Offset | None, size: Mixed, id: BlockArgument) -> bool:
     length = known_int(size)
     if offset is None or length is None or not offset.factors.get(id):
         return False
+    # from the smallest factor on, as in a number: each digit must be beyond all that the lower ones add up to
     reach = length + offset.span
     for value, factor in sorted(offset.factors.items(), key=lambda item: abs(item[1])):
         extent = extent_of(value)
@@ -178,6 +176,7 @@ def uses_of(argument: SSAValue, body: Region) -> list[BufferUse]:
             if isinstance(op, Hierarchy):
                 kernel = zip(op.kernel_values, op.kernel_arguments, strict=True)
                 pending += [inner for passed, inner in kernel if passed is value]
+            # a subview says itself which part it is: it counts as a use
             elif isinstance(op, ExecuteOp) or (op.name in VIEWS and not isinstance(op, memref.SubviewOp)):
                 pending += op.results
             else:
@@ -199,11 +198,9 @@ def only_reads(use: BufferUse) -> bool:
 def part_of(use: BufferUse) -> Part | None:
     """Which part of the buffer is touched; None if that cannot be told."""
     op = use.op
-    if isinstance(op, ChannelEnd):
-        access = op.access(op.SIDE)
-        return access.offsets, access.sizes
-    if isinstance(op, DmaMemcpyNdOp):
-        access = op.access("dst" if op.dst is use.buffer else "src")
+    if isinstance(op, ChannelEnd | DmaMemcpyNdOp):
+        side = op.SIDE if isinstance(op, ChannelEnd) else "dst" if op.dst is use.buffer else "src"
+        access = op.access(side)
         return access.offsets, access.sizes
     if isinstance(op, memref.SubviewOp):
         offsets, sizes, _ = mixed_lists(op)
@@ -274,6 +271,7 @@ class OffsetReader:
         if passed is not None:
             return self.read(passed)
         holder = value.owner.parent_op()
+        # an id of this hierarchy that is none of those that count: it has one value, or its size is not known
         if holder is self.around:
             return CONSTANT if extent_of(value) == 1 else None
         if holder is None or not is_inside(holder, self.around.regions[0]):
@@ -298,8 +296,7 @@ def extent_of(value: BlockArgument) -> int | None:
     if isinstance(holder, scf.ForOp) and value.index == 0:
         return _trips(holder.lb, holder.ub, holder.step)
     if isinstance(holder, scf.ParallelOp):
-        number = value.index
-        return _trips(holder.lowerBound[number], holder.upperBound[number], holder.step[number])
+        return _trips(*(bounds[value.index] for bounds in (holder.lowerBound, holder.upperBound, holder.step)))
     return None
 
 
@@ -310,14 +307,9 @@ def _trips(*bounds: SSAValue) -> int | None:
     return -(-(upper - lower) // step)
 
 
-def _sum(op: Operation, reader: OffsetReader) -> Offset | None:
+def _sum_or_difference(op: Operation, reader: OffsetReader) -> Offset | None:
     lhs, rhs = (reader.read(value) for value in op.operands)
-    return None if lhs is None or rhs is None else lhs + rhs
-
-
-def _difference(op: Operation, reader: OffsetReader) -> Offset | None:
-    lhs, rhs = (reader.read(value) for value in op.operands)
-    return None if lhs is None or rhs is None else lhs + rhs * -1
+    return None if lhs is None or rhs is None else lhs + rhs * (1 if op.name == "arith.addi" else -1)
 
 
 def _product(op: Operation, reader: OffsetReader) -> Offset | None:
@@ -329,34 +321,23 @@ def _product(op: Operation, reader: OffsetReader) -> Offset | None:
     return None
 
 
-def _cast(op: Operation, reader: OffsetReader) -> Offset | None:
-    return reader.read(op.operands[0])
-
-
 def _apply(op: Operation, reader: OffsetReader) -> Offset | None:
     map = cast(affine.ApplyOp, op).map.data
     operands = [reader.read(value) for value in op.operands]
     known = [operand for operand in operands if operand is not None]
-    return _evaluate(map.results[0], known, map.num_dims) if len(known) == len(operands) else None
-
-
-def _evaluate(expression: AffineExpr, operands: Sequence[Offset], dims: int) -> Offset | None:
-    if isinstance(expression, AffineConstantExpr):
-        return CONSTANT
-    if isinstance(expression, AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, AffineSymExpr):
-        return operands[dims + expression.position]
-    assert isinstance(expression, AffineBinaryOpExpr)
-    lhs, rhs = (_evaluate(part, operands, dims) for part in (expression.lhs, expression.rhs))
-    if lhs is None or rhs is None:
+    if len(known) != len(operands):
         return None
+    return evaluate(map.results[0], known, map.num_dims, lambda _: CONSTANT, _combined)
+
+
+def _combined(expression: AffineBinaryOpExpr, lhs: Offset, rhs: Offset) -> Offset | None:
     if expression.kind is AffineBinaryOpKind.Add:
         return lhs + rhs
     number = expression.rhs.value if isinstance(expression.rhs, AffineConstantExpr) else None
     if expression.kind is AffineBinaryOpKind.Mul:
         left = expression.lhs.value if isinstance(expression.lhs, AffineConstantExpr) else None
         return lhs * number if number is not None else None if left is None else rhs * left
+    # what is divided must not depend on the ids: a quotient is no multiple of them
     if number is None or number <= 0 or lhs.factors:
         return None
     is_rest = expression.kind is AffineBinaryOpKind.Mod
@@ -365,10 +346,10 @@ def _evaluate(expression: AffineExpr, operands: Sequence[Offset], dims: int) -> 
 
 _STEPS: dict[str, _Step] = {
     "affine.apply": _apply,
-    "arith.addi": _sum,
-    "arith.index_cast": _cast,
+    "arith.addi": _sum_or_difference,
+    "arith.index_cast": lambda op, reader: reader.read(op.operands[0]),
     "arith.muli": _product,
-    "arith.subi": _difference,
+    "arith.subi": _sum_or_difference,
 }
 
 INDEX_ARITHMETIC = frozenset(

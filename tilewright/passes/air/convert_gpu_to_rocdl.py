@@ -29,10 +29,9 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import arith, llvm, rocdl
-from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr, ShuffleMode
@@ -48,11 +47,10 @@ from tilewright.dialects.gpu.ids import (
 )
 from tilewright.dialects.gpu.kernels import KERNEL, GPUFuncOp, ReturnOp
 from tilewright.dialects.gpu.lanes import BarrierOp, ShuffleOp
-from tilewright.dialects.llvm import PoisonOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.runtime_calls import descriptor_type, inserted, wrap_pointer
+from tilewright.passes.air.runtime_calls import descriptor_type, inserted, llvm_constant, wrap_pointer
 from tilewright.rewrite.emitter import Emitter
 
 _ADDRESS_SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: 3, AddressSpace.PRIVATE: 5}
@@ -97,25 +95,21 @@ class ConvertGpuToRocdlPass(Pass):
 def _lower(op: Operation) -> None:
     if not is_known(op):
         fail_op(op, "has no counterpart on AMD GPUs that this pass knows", (op, "lower it to shuffles and barriers"))
-    results = QUERIES[type(op)](Emitter.before(op), op)
-    for old, new in zip(op.results, results, strict=True):
-        old.replace_all_uses_with(new)
-    Rewriter.erase_op(op)
+    Rewriter.replace_op(op, (), QUERIES[type(op)](Emitter.before(op), op))
 
 
 def lower_function(op: GPUFuncOp, kernel_attribute: str) -> None:
     """Put a function of the llvm dialect in place of one of the gpu dialect."""
     if op.function_type.outputs.data and op.is_kernel:
         fail_op(op, "is a kernel with results")
+    # the calling convention of MLIR's memrefs: a buffer is passed as its descriptor, field by field
     inputs = [part for type in op.function_type.inputs.data for part in _parts(op, type)]
     outputs = list(op.function_type.outputs.data)
     if len(outputs) > 1 or any(isinstance(type, MemRefType | IndexType) for type in outputs):
         fail_op(op, "hands on several values, an index or a buffer", (op, "inline it, or write its result to memory"))
     type = llvm.LLVMFunctionType(inputs, outputs[0] if outputs else NO_RESULT)
     function = llvm.FuncOp(op.symbol, type, llvm.LinkageAttr("external"), extra_attrs=_attributes(op, kernel_attribute))
-    function.location = op.location
-    Rewriter.insert_op(function, InsertPoint.before(op))
-    _move_body(op, function, inputs)
+    _move_body(op, Emitter.before(op).insert(function), inputs)
     Rewriter.erase_op(op)
 
 
@@ -173,8 +167,7 @@ def _move_body(op: GPUFuncOp, function: llvm.FuncOp, inputs: Sequence[Attribute]
         buffer.replace_all_uses_with(_shared_buffer(function, emitter, buffer, number))
     for buffer in op.private_buffers:
         buffer.replace_all_uses_with(_private_buffer(op, emitter, buffer))
-    while first.first_op is not None:
-        moved = first.first_op
+    for moved in list(first.ops):
         moved.detach()
         entry.add_op(moved)
     function.body.add_block(entry)
@@ -196,7 +189,7 @@ def _assembled(op: GPUFuncOp, emitter: Emitter, argument: BlockArgument, passed:
         return parts[0]
     rank = type.get_num_dims()
     positions = [[0], [1], [2], *([3, i] for i in range(rank)), *([4, i] for i in range(rank))]
-    descriptor = emitter.value(PoisonOp.create(result_types=[descriptor_type(parts[0].type, rank)]))
+    descriptor = emitter.value(llvm.PoisonOp.create(result_types=[descriptor_type(parts[0].type, rank)]))
     for part, position in zip(parts, positions, strict=True):
         descriptor = inserted(emitter, descriptor, part, position)
     return _cast(emitter, descriptor, type)
@@ -211,30 +204,19 @@ def _shared_buffer(function: llvm.FuncOp, emitter: Emitter, buffer: BlockArgumen
     type = cast(MemRefType, buffer.type)
     name = f"__wg_{function.sym_name.data}_{number}"
     array = llvm.LLVMArrayType(prod(type.get_shape()), type.element_type)
-    memory = llvm.GlobalOp(array, name, "internal", addr_space=SHARED_SPACE)
-    memory.location = function.location
-    Rewriter.insert_op(memory, InsertPoint.before(function))
-    pointer = emitter.value(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE)))
-    return _wrapped(emitter, pointer, type)
+    Emitter.before(function).insert(llvm.GlobalOp(array, name, "internal", addr_space=SHARED_SPACE))
+    return wrap_pointer(emitter, emitter.value(llvm.AddressOfOp(name, _pointer_to(SHARED_SPACE))), type)
 
 
 def _private_buffer(op: GPUFuncOp, emitter: Emitter, buffer: BlockArgument) -> SSAValue:
     """Memory of a thread: on its stack."""
     type = cast(MemRefType, buffer.type)
-    count = emitter.value(
-        llvm.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(prod(type.get_shape()), i64)})
+    memory = llvm.AllocaOp.create(
+        operands=[llvm_constant(emitter, prod(type.get_shape()))],
+        result_types=[_pointer_type(op, type)],
+        properties={"elem_type": type.element_type},
     )
-    properties = {"elem_type": type.element_type}
-    pointer = emitter.value(
-        llvm.AllocaOp.create(operands=(count,), result_types=[_pointer_type(op, type)], properties=properties)
-    )
-    return _wrapped(emitter, pointer, type)
-
-
-def _wrapped(emitter: Emitter, pointer: SSAValue, type: MemRefType) -> SSAValue:
-    form = strided_form(type)
-    assert form is not None
-    return wrap_pointer(emitter, pointer, type, form)
+    return wrap_pointer(emitter, emitter.value(memory), type)
 
 
 def _register(emitter: Emitter, name: str) -> SSAValue:
@@ -243,42 +225,26 @@ def _register(emitter: Emitter, name: str) -> SSAValue:
 
 
 def _as_index(emitter: Emitter, value: SSAValue) -> SSAValue:
-    wide = emitter.value(llvm.SExtOp.create(operands=(value,), result_types=[i64]))
-    return emitter.value(UnrealizedConversionCastOp(operands=[[wide]], result_types=[[INDEX]]))
+    return _cast(emitter, emitter.value(llvm.SExtOp.create(operands=(value,), result_types=[i64])), INDEX)
 
 
 def _dimension(name: str) -> Query:
-    def query(emitter: Emitter, op: DimensionOp) -> list[SSAValue]:
-        return [_register(emitter, f"{name}.{op.properties['dimension'].data}")]  # pyright: ignore
-
-    return query
+    return lambda emitter, op: [_register(emitter, f"{name}.{op.properties['dimension'].data}")]
 
 
 def _global_id(emitter: Emitter, op: DimensionOp) -> list[SSAValue]:
     (block,) = _dimension(_REGISTERS[BlockIdOp])(emitter, op)
     (size,) = _dimension(_REGISTERS[BlockDimOp])(emitter, op)
     (thread,) = _dimension(_REGISTERS[ThreadIdOp])(emitter, op)
-    return [emitter.value(arith.AddiOp(emitter.value(arith.MuliOp(block, size)), thread))]
-
-
-def _constant(emitter: Emitter, number: int) -> SSAValue:
-    return emitter.value(llvm.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
+    return [emitter.add(emitter.product(block, size), thread)]
 
 
 def _lane(emitter: Emitter) -> SSAValue:
     """The lanes below this one, counted in both halves of the wave."""
-    all_lanes, zero = _constant(emitter, ALL_LANES), _constant(emitter, 0)
+    all_lanes, zero = (llvm_constant(emitter, number, i32) for number in (ALL_LANES, 0))
     # a mask of 64 lanes does not fit into a register: the count goes through two halves
     low = emitter.value(rocdl.MbcntLoOp.create(operands=(all_lanes, zero), result_types=[i32]))
     return emitter.value(rocdl.MbcntHiOp.create(operands=(all_lanes, low), result_types=[i32]))
-
-
-def _lane_id(emitter: Emitter, op: Operation) -> list[SSAValue]:
-    return [_as_index(emitter, _lane(emitter))]
-
-
-def _wave_size(emitter: Emitter, op: Operation) -> list[SSAValue]:
-    return [_register(emitter, "rocdl.wavefrontsize")]
 
 
 def _barrier(emitter: Emitter, op: Operation) -> list[SSAValue]:
@@ -289,7 +255,9 @@ def _barrier(emitter: Emitter, op: Operation) -> list[SSAValue]:
 def _shuffle(emitter: Emitter, op: ShuffleOp) -> list[SSAValue]:
     """The value of another lane of the group of `width` lanes that this one is in; its own if there is none."""
     lane = _lane(emitter)
-    end = emitter.value(arith.AndIOp(emitter.value(arith.AddiOp(lane, op.width)), _negated(emitter, op.width)))
+    # the first lane of the next group: `width` is a power of two, and `-width` its mask
+    following = emitter.add(lane, op.width)
+    end = emitter.value(arith.AndIOp(following, emitter.value(arith.SubiOp(emitter.constant(0), op.width))))
     source = _source_lane(emitter, op, lane)
     valid = emitter.compare("slt", source, end)
     chosen = emitter.value(arith.SelectOp(valid, source, lane))
@@ -299,10 +267,6 @@ def _shuffle(emitter: Emitter, op: ShuffleOp) -> list[SSAValue]:
     bits = emitter.value(arith.BitcastOp(op.value, i32)) if is_float else op.value
     got = emitter.value(rocdl.DsBpermuteOp.create(operands=(address, bits), result_types=[i32]))
     return [emitter.value(arith.BitcastOp(got, op.value.type)) if is_float else got, valid]
-
-
-def _negated(emitter: Emitter, value: SSAValue) -> SSAValue:
-    return emitter.value(arith.SubiOp(emitter.constant(0), value))
 
 
 def _source_lane(emitter: Emitter, op: ShuffleOp, lane: SSAValue) -> SSAValue:
@@ -327,8 +291,8 @@ def is_known(op: Operation) -> bool:
 QUERIES: dict[type[Operation], Query] = {
     **{kind: _dimension(name) for kind, name in _REGISTERS.items()},
     GlobalIdOp: _global_id,
-    LaneIdOp: _lane_id,
-    SubgroupSizeOp: _wave_size,
+    LaneIdOp: lambda emitter, op: [_as_index(emitter, _lane(emitter))],
+    SubgroupSizeOp: lambda emitter, op: [_register(emitter, "rocdl.wavefrontsize")],
     BarrierOp: _barrier,
     ShuffleOp: _shuffle,
 }

@@ -89,6 +89,7 @@ def _shared(
     """One loop over all elements, in which each worker takes every n-th."""
     values = [value_of(emitter, size) for size in sizes]
     total = reduce(emitter.folded_product, values) if values else emitter.index(1)
+    # neighbouring threads take neighbouring elements, which memory serves at once
     start, step = workers.number(emitter), workers.count(emitter)
     emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))
 
@@ -122,6 +123,7 @@ def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indice
     Offsets count in the buffer's own dimensions; strides count elements of the buffer in row-major order.
     """
     type = cast(MemRefType, access.memref.type)
+    # without a division for each dimension, which GPUs do slowly
     if _is_direct(access, type, len(position), sizes):
         return _direct(emitter, access, position)
     shape = type.get_shape()
@@ -138,6 +140,7 @@ def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indice
         fail_op(op, f"has {len(access.offsets)} offsets into a buffer of {len(shape)} dimensions")
     if access.offsets:
         offsets = [value_of(emitter, offset) for offset in access.offsets]
+        # fewer offsets than dimensions are for the innermost ones
         flat = emitter.folded_sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
     return delinearized(emitter, flat, list(shape))
 

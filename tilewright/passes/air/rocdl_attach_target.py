@@ -39,6 +39,7 @@ class AttachTargetPass(Pass):
         for child in [inner for region in op.regions for inner in region.walk() if isinstance(inner, GPUModuleOp)]:
             if wanted.search(child.sym_name.data):
                 targets = child.targets.data if child.targets is not None else ()
+                # a module may have several targets, each once
                 child.properties["targets"] = ArrayAttr(dict.fromkeys((*targets, target)))
 
     def _target_attr(self) -> TargetAttr:
@@ -78,6 +79,7 @@ class RocdlAttachTargetPass(AttachTargetPass):
     link_libs: tuple[str, ...] = _option((), "libraries of bitcode to link", "l")
 
     def _flags(self) -> list[str]:
+        # what is on by default is a flag when it is switched off
         chosen = {
             "no_wave64": not self.wave64,
             "fast": self.fast,

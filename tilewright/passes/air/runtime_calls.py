@@ -18,17 +18,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import llvm
-from tilewright.dialects._strides import Strided
+from tilewright.dialects._strides import Strided, strided_form
 from tilewright.dialects.func import CallOp, FuncOp
-from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType, PoisonOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import number_attr
 
-POINTER = LLVMPointerType()
+POINTER = llvm.LLVMPointerType()
 
 
 @dataclass(frozen=True)
@@ -59,28 +57,35 @@ def declare(module: ModuleOp, *functions: RuntimeFunction) -> None:
     """Declare functions at the start of a module, the last one first, unless they are there already."""
     for function in functions:
         if symbol_in(module, function.name) is None:
-            declaration = FuncOp.external(function.name, function.inputs, function.outputs)
-            declaration.location = module.location
-            Rewriter.insert_op(declaration, InsertPoint.at_start(module.body.block))
+            start = Emitter.at_start(module.body.block, module.location)
+            start.insert(FuncOp.external(function.name, function.inputs, function.outputs))
 
 
 def call(emitter: Emitter, function: RuntimeFunction, arguments: Sequence[SSAValue] = ()) -> Sequence[SSAValue]:
     return emitter.insert(CallOp(function.name, arguments, function.outputs)).results
 
 
-def descriptor_type(pointer: Attribute, rank: int) -> LLVMStructType:
+def default_stream(emitter: Emitter) -> SSAValue:
+    """The stream of those that name none: a null pointer."""
+    return emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
+
+
+def descriptor_type(pointer: Attribute, rank: int) -> llvm.LLVMStructType:
     """Allocated and aligned pointer, offset, sizes, strides; memrefs of rank 0 have no sizes and strides."""
-    arrays = [LLVMArrayType(rank, i64)] * 2 if rank else []
-    return LLVMStructType(StringAttr(""), ArrayAttr([pointer, pointer, i64, *arrays]))
+    arrays = [llvm.LLVMArrayType(rank, i64)] * 2 if rank else []
+    return llvm.LLVMStructType(StringAttr(""), ArrayAttr([pointer, pointer, i64, *arrays]))
 
 
 def wrap_pointer(
-    emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided, sizes: Sequence[SSAValue] = ()
+    emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided | None = None, sizes: Sequence[SSAValue] = ()
 ) -> SSAValue:
-    """The memory at `pointer` as a memref; strides and offset are known, and the shape but for `sizes`."""
-    shape = type.get_shape()
-    struct = descriptor_type(pointer.type, len(shape))
-    descriptor = emitter.value(PoisonOp.create(result_types=[struct]))
+    """The memory at `pointer` as a memref; strides and offset are known, by the type unless given, and the shape but
+    for `sizes`.
+    """
+    form, shape = form or strided_form(type), type.get_shape()
+    assert form is not None, "only what is known is wrapped"
+    descriptor = emitter.value(llvm.PoisonOp.create(result_types=[descriptor_type(pointer.type, len(shape))]))
+    # the pointer to free and the aligned one are the same
     for field in (0, 1):
         descriptor = inserted(emitter, descriptor, pointer, [field])
     fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
@@ -89,14 +94,13 @@ def wrap_pointer(
         fields += [([3, dimension], next(given) if size == DYNAMIC_INDEX else size), ([4, dimension], stride)]
     for position, number in fields:
         assert number is not None, "only what is known is wrapped"
-        value = number if isinstance(number, SSAValue) else _number(emitter, number)
+        value = number if isinstance(number, SSAValue) else llvm_constant(emitter, number)
         descriptor = inserted(emitter, descriptor, value, position)
-    cast = UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]])
-    return emitter.value(cast)
+    return emitter.value(UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]]))
 
 
-def _number(emitter: Emitter, number: int) -> SSAValue:
-    return emitter.value(llvm.ConstantOp.create(result_types=[i64], properties={"value": number_attr(number, i64)}))
+def llvm_constant(emitter: Emitter, number: int, type: Attribute = i64) -> SSAValue:
+    return emitter.value(llvm.ConstantOp.create(result_types=[type], properties={"value": number_attr(number, type)}))
 
 
 def inserted(emitter: Emitter, into: SSAValue, value: SSAValue, position: Sequence[int]) -> SSAValue:

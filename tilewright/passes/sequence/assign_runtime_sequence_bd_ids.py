@@ -49,10 +49,12 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in op.walk():
-            if not isinstance(sequence, RuntimeSequenceOp) or _draws_from_pool(sequence):
+        for sequence in [found for found in op.walk() if isinstance(found, RuntimeSequenceOp)]:
+            kinds = {type(nested) for nested in sequence.walk()}
+            # one that draws from a pool takes its descriptors at run time
+            if DmaBdPoolPopOp in kinds:
                 continue
-            if not self.skip_without_tasks or _has_tasks(sequence):
+            if not self.skip_without_tasks or kinds & {DmaConfigureTaskOp, DmaConfigureTaskForOp}:
                 _refuse_control_flow(sequence)
                 _check_tokens(sequence)
                 _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}).run(sequence)
@@ -77,15 +79,6 @@ def _shim_place(device: DeviceOp, op: NpuDmaMemcpyNdOp) -> TileId | None:
     allocation = lookup_symbol(device, op.metadata)
     tile = tile_of(allocation.tile) if isinstance(allocation, ShimDmaAllocationOp) else None
     return None if tile is None else tile.place
-
-
-def _draws_from_pool(sequence: RuntimeSequenceOp) -> bool:
-    """Whether the sequence takes its descriptors at run time."""
-    return any(isinstance(op, DmaBdPoolPopOp) for op in sequence.walk())
-
-
-def _has_tasks(sequence: RuntimeSequenceOp) -> bool:
-    return any(isinstance(op, DmaConfigureTaskOp | DmaConfigureTaskForOp) for op in sequence.walk())
 
 
 def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:

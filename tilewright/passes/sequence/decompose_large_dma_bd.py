@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
@@ -66,6 +68,7 @@ def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
         for other in others
         if isinstance(other, NpuDmaMemcpyNdOp) and other is not op and other.metadata == op.metadata
     }
+    # as many as can be needed: each that is used elsewhere is skipped
     first = op.id.value.data
     free = (bd_id for bd_id in range(first, first + count + len(used)) if bd_id not in used)
     return [next(free) for _ in range(count)]
@@ -113,12 +116,8 @@ def _constant_pattern(bd: DmaBdOp) -> AccessPattern | None:
 
 
 def _is_in_control_flow(op: Operation) -> bool:
-    for parent in ancestors(op):
-        if isinstance(parent, RuntimeSequenceOp):
-            return False
-        if isinstance(parent, CONTROL_FLOW):
-            return True
-    return False
+    inside = takewhile(lambda parent: not isinstance(parent, RuntimeSequenceOp), ancestors(op))
+    return any(isinstance(parent, CONTROL_FLOW) for parent in inside)
 
 
 def _rearranged(bd: DmaBdOp, pattern: AccessPattern, length: int | None = None) -> DmaBdOp:

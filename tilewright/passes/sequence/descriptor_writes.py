@@ -19,7 +19,7 @@ from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
 from tilewright.dialects.aie.data_layout import element_count
-from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, HardwarePattern, encode
+from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, encode
 from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
@@ -96,8 +96,7 @@ def transfer_of(
     is_four_dimensional: bool = False,
 ) -> DmaTransfer:
     """A walk, innermost first, by the DMA of a tile."""
-    layout = BD_LAYOUTS[model.tile_type(*place)]
-    longest = layout.fields["buffer_length"].limits[-1]
+    longest = BD_LAYOUTS[model.tile_type(*place)].fields["buffer_length"].limits[-1]
     return DmaTransfer(sizes, strides, limits, model.is_shim_noc(*place), longest, length, is_four_dimensional)
 
 
@@ -191,8 +190,17 @@ class DmaTransfer:
         length = self._checked_length(numbers, checks, sizes)
         hardware = encode(sizes, strides, self.limits.element_bits, self.limits.granule_bits, numbers)
         fields: dict[str, Number] = {"buffer_length": length}
-        for name, number in _dimension_fields(hardware).items() if is_linear is not True else ():
-            fields[name] = numbers.select(is_linear, 0, number)
+        # A linear run has a length and no loops.
+        if is_linear is not True:
+            wraps, steps = hardware.sizes, hardware.strides
+            loops = {
+                "d0_size": wraps[0],
+                "d0_stride": steps[0],
+                "d1_size": wraps[1],
+                "d1_stride": steps[1],
+                "d2_stride": steps[2],
+            }
+            fields |= {name: numbers.select(is_linear, 0, number) for name, number in loops.items()}
         if self.is_four_dimensional:
             checks.within(sizes[2], 1, self.limits.max_wrap, "d2 size")
             step = numbers.select_greater(sizes[ITERATION], 1, strides[ITERATION], 1)
@@ -271,14 +279,3 @@ class TransferFields:
 
     fields: dict[str, Number]
     repeat_count: Number
-
-
-def _dimension_fields(hardware: HardwarePattern[Number]) -> dict[str, Number]:
-    wraps, steps = hardware.sizes, hardware.strides
-    return {
-        "d0_size": wraps[0],
-        "d0_stride": steps[0],
-        "d1_size": wraps[1],
-        "d1_stride": steps[1],
-        "d2_stride": steps[2],
-    }

@@ -93,10 +93,8 @@ class MemcpyToWriteBd(RewritePattern):
         memcpy = _Memcpy(op, self.channels, emit, self.guards)
         allocation = memcpy.allocation
         # What is known is written in one way; only a runtime pattern has a form of upstream's.
-        if memcpy.pattern is None and self.guards is Guards.UPSTREAM:
-            repeat_count = memcpy.write_as_upstream()
-        else:
-            repeat_count = memcpy.write()
+        is_upstream = memcpy.pattern is None and self.guards is Guards.UPSTREAM
+        repeat_count = memcpy.write_as_upstream() if is_upstream else memcpy.write()
         push = NpuPushQueueOp(
             *memcpy.place,
             allocation.direction,
@@ -135,7 +133,9 @@ class _Memcpy:
         offsets, sizes, strides = self._numbers()
         transfer = transfer_of(self.model, self.place, limits, sizes, strides)
         made = transfer.fields(self.numbers, self.checks)
-        fields = self._template() | made.fields | self._padding()
+        attrs = ((name, self.op.properties.get(name)) for name in PADDING)
+        padding = {name: attr.value.data for name, attr in attrs if isinstance(attr, IntegerAttr)}
+        fields = self._template() | made.fields | padding
         DescriptorWriter(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
         part = self._argument()
         offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
@@ -186,10 +186,6 @@ class _Memcpy:
         if op.packet is not None:
             fields |= {"enable_packet": 1, "packet_type": op.packet.pkt_type.data, "packet_id": op.packet.pkt_id.data}
         return fields
-
-    def _padding(self) -> dict[str, int]:
-        attrs = {name: self.op.properties.get(name) for name in PADDING}
-        return {name: attr.value.data for name, attr in attrs.items() if isinstance(attr, IntegerAttr)}
 
     def _argument(self) -> ArgumentPart:
         """Which part of which argument of the sequence the memory is."""

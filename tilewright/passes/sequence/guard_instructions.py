@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
@@ -46,34 +48,23 @@ class GuardInstructionsPass(Pass):
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
             # A list, because guards are inserted into what is being walked.
-            for found in [inner for inner in sequence.walk() if isinstance(inner, GUARDED)]:
+            for found in [inner for inner in sequence.walk() if isinstance(inner, Guarded)]:
                 _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
 
 
-GUARDED = (
-    NpuAddressPatchOp,
-    NpuBlockWriteOp,
-    NpuMaskWrite32Op,
-    NpuSyncOp,
-    NpuWrite32Op,
-    NpuWriteBdOp,
-    NpuWriteRTPOp,
-    scf.ForOp,
-)
-
-
-def _guard(
-    op: NpuAddressPatchOp
+Guarded: TypeAlias = (
+    NpuAddressPatchOp
     | NpuBlockWriteOp
     | NpuMaskWrite32Op
     | NpuSyncOp
     | NpuWrite32Op
     | NpuWriteBdOp
     | NpuWriteRTPOp
-    | scf.ForOp,
-    model: DeviceModel,
-    rewriter: PatternRewriter,
-) -> None:
+    | scf.ForOp
+)
+
+
+def _guard(op: Guarded, model: DeviceModel, rewriter: PatternRewriter) -> None:
     emit = Emitter(rewriter)
     checks = LimitChecks(op, Numbers(emit), Guards.FULL)
     match op:
@@ -82,7 +73,8 @@ def _guard(
         case NpuSyncOp():
             _guard_sync(op, checks, model)
         case scf.ForOp():
-            _guard_loop(op, checks)
+            # One that does not get on would never end.
+            checks.within(op.step, 1, signed_limits(op.step.type)[1], "step of the loop")
         case NpuBlockWriteOp():
             checks.divisible(op.address.value.data, 1 if op.buffer is not None else WORD_BYTES, "address")
         case NpuWriteBdOp():
@@ -141,8 +133,3 @@ def _guard_patch(op: NpuAddressPatchOp, checks: LimitChecks) -> None:
     if known(op.arg_plus) is None:  # a number that is known has all 32 bits
         checks.within(op.arg_plus, 0, largest_offset(op.arg_idx.value.data), "offset in bytes")
     checks.divisible(op.arg_plus, WORD_BYTES, "offset in bytes")
-
-
-def _guard_loop(op: scf.ForOp, checks: LimitChecks) -> None:
-    """A loop that does not get on would never end."""
-    checks.within(op.step, 1, signed_limits(op.step.type)[1], "step of the loop")

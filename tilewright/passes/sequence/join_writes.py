@@ -66,19 +66,17 @@ class JoinWritesPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in (found for found in op.body.ops if isinstance(found, RuntimeSequenceOp)):
-            for span in [span for block in _blocks(sequence) for span in _spans(block)]:
+            blocks = [block for inner in sequence.walk() for region in inner.regions for block in region.blocks]
+            for span in [span for block in blocks for span in _spans(block)]:
                 _join(span)
-
-
-def _blocks(sequence: RuntimeSequenceOp) -> Iterator[Block]:
-    return (block for op in sequence.walk() for region in op.regions for block in region.blocks)
 
 
 def _spans(block: Block) -> Iterator[WriteRun]:
     """Instructions that can be one, as nothing is done between them."""
     span: WriteRun | None = None
     for op in block.ops:
-        if _does_nothing(op):
+        # These put nothing into the stream: they compute, or check.
+        if isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith.")):
             continue
         write = _write(op)
         if span is None or write is None or not span.take(write):
@@ -118,13 +116,9 @@ def _sum(address: SSAValue) -> WordAddress:
     return WordAddress(address, 0)
 
 
-def _does_nothing(op: Operation) -> bool:
-    """Whether an operation puts nothing into the stream: it computes, or checks."""
-    return isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith."))
-
-
 def _join(span: WriteRun) -> None:
     first, last = span.ops[0], span.ops[-1]
+    # Where the last one was: the values of all words are there.
     build = Emitter.before(last)
     if span.target.base is None:
         address = _value(build, span.target.offset)

@@ -65,8 +65,7 @@ class LimitChecks:
         if value is None:
             # The divisors are powers of two: the low 32 bits decide.
             low_bits = self.numbers.value(number, i32)
-            guard = NpuAssertBdDivisibleOp(low_bits, divisor, allow_unit=allow_unit, subject=subject)
-            self.numbers.emit.insert(guard)
+            self.numbers.emit.insert(NpuAssertBdDivisibleOp(low_bits, divisor, allow_unit=allow_unit, subject=subject))
         elif value % divisor != 0 and not (allow_unit and value == 1):
             fail_op(self.op, f"{subject} is {value} but must be divisible by {divisor}")
 

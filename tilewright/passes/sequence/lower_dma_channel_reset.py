@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
@@ -81,17 +80,13 @@ def _endpoints(op: DmaChannelResetForOp, binding: ObjectFifoRearmBindingOp) -> I
             f"objectFIFO re-arm binding '{binding.sym_name.data}' has no head_bd_ids/repeat_counts; run "
             "--aie-assign-bd-ids before this pass, or set them on the binding",
         )
-    numbers = (_numbers(n) for n in (binding.channel_indices, binding.head_bd_ids, binding.repeat_counts))
+    numbers = (n.get_values() for n in (binding.channel_indices, binding.head_bd_ids, binding.repeat_counts))
     for value, direction, channel, first_bd, repeat_count in zip(
         binding.channel_tiles, binding.directions, *numbers, strict=True
     ):
         tile = tile_of(value)
         assert tile is not None and tile.place is not None, "the verifier asks for placed tiles"
         yield RearmedChannel(value, tile.place, direction, channel, first_bd, repeat_count)
-
-
-def _numbers(values: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
-    return tuple(values.get_values())
 
 
 class ChannelResetToMaskWrite32(RewritePattern):

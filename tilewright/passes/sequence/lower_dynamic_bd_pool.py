@@ -96,6 +96,7 @@ class PooledTask:
             if task.unlike is None:
                 origins = (origin for origin in (source.example, source.unlike) if origin is not None)
                 task.unlike = next((o for o in origins if _start_of(o) != _start_of(task.example)), None)
+                # Those that may be this task may be that other one, too.
                 if task.unlike is not None:
                     pending += ((task, user) for user in task.users)
 
@@ -153,18 +154,6 @@ def first_index(task: DmaConfigureTaskOp) -> int:
     return next((index for index, bd in enumerate(task.descriptors) if bd is first), 0)
 
 
-def check_start(start: DmaStartTaskOp, task: PooledTask) -> None:
-    """One instruction starts whichever of several tasks it is, so they must be started alike."""
-    if task.unlike is not None:
-        fail_op(
-            start,
-            "starts a task that may be one of several, which differ in their repeat count, in whether they issue a "
-            "token, or in where their chain begins",
-            (task.example, "it may be this one"),
-            (task.unlike, "or this one"),
-        )
-
-
 def _start_of(task: DmaConfigureTaskOp) -> tuple[bool, int, SSAValue | None, int]:
     return task.issues_token, task.repeat_count.value.data, task.repeat_count_val, first_index(task)
 
@@ -183,8 +172,16 @@ class _PooledSequence:
 
     def lower(self, sequence: RuntimeSequenceOp) -> None:
         self.walk(sequence.body)
+        # Only now: what a task may be grows until the last loop is closed.
         for start, task in self.starts:
-            check_start(start, task)
+            if task.unlike is not None:
+                fail_op(
+                    start,
+                    "starts a task that may be one of several, which differ in their repeat count, in whether they "
+                    "issue a token, or in where their chain begins",
+                    (task.example, "it may be this one"),
+                    (task.unlike, "or this one"),
+                )
 
     def walk(self, region: Region) -> None:
         for block in region.blocks:
@@ -223,6 +220,7 @@ class _PooledSequence:
         place, _, _ = channel_of(op)
         check_descriptors(op)
         build, pool = Emitter.before(op), self.pool_of(op)
+        # Before the task, which takes them as operands.
         ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
@@ -232,6 +230,7 @@ class _PooledSequence:
         place, _, channel = channel_of(task)
         if (place, channel) not in self.pools:
             reached = self.model.accessible_bds(*place, channel)
+            # The pool begins behind the last descriptor that is used otherwise: it is a range, without holes.
             used = self.used.get(place, set[int]()).intersection(reached)
             reaches_all = len(reached) == self.model.num_bds(*place)
             self.pools[place, channel] = None if reaches_all else channel, max(used) + 1 if used else None

@@ -15,7 +15,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     BFloat16Type,
     BoolAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -28,7 +27,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import LockAction
-from tilewright.dialects import arith, memref
+from tilewright.dialects import arith
 from tilewright.dialects._ods import enum_to_attr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
@@ -143,8 +142,7 @@ def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]
     for sequence in ops:
         if isinstance(sequence, RuntimeSequenceOp):
             if _must_synchronize(sequence, uses_parameters and bool(parameters)):
-                at_start = Emitter.at_start(sequence.body.block, sequence.location)
-                at_start.insert(SyncScratchpadParametersFromHostOp())
+                Emitter.at_start(sequence.body.block, sequence.location).insert(SyncScratchpadParametersFromHostOp())
                 sequence.emit_parameter_sync_preamble = DONE
             _lower_synchronizations(sequence, len(parameters), entries, locks)
 
@@ -186,7 +184,7 @@ def _lower_synchronizations(
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
             build.insert(NpuCreateScratchpadOp(ENTRY_BYTES * parameters))
         for index, buffer in entries:
-            address, zero = (build.constant(0) for _ in range(2))
+            address, zero = build.constants(0, 0)
             clear = NpuWrite32Op(address, zero)  # the firmware adds to what is there
             update = NpuUpdateFromScratchpadOp(StateTableFunction.incr, 0, state_table_idx=index, address=0)
             clear.buffer = update.buffer = SymbolRefAttr(buffer)
@@ -253,9 +251,8 @@ def _tile_of(read: ReadScratchpadParameterOp) -> TileOp:
 
 def _lower_read(read: ReadScratchpadParameterOp, buffer: BufferOp) -> None:
     build = Emitter.before(read)
-    zero = build.constant(0, IndexType())
-    loaded = build.value(memref.LoadOp.create(operands=[buffer.buffer, zero], result_types=[i32]))
-    value: SSAValue = build.value(arith.ShRUIOp(loaded, build.constant(SHIFT)))
+    loaded = build.load(buffer.buffer, [build.index(0)])
+    value = build.value(arith.ShRUIOp(loaded, build.constant(SHIFT)))
     match read.result.type:
         case IntegerType() as type if type.bitwidth < 32:
             value = build.value(arith.TruncIOp(value, type))
@@ -264,7 +261,7 @@ def _lower_read(read: ReadScratchpadParameterOp, buffer: BufferOp) -> None:
         case type if type == i32:
             pass
         case type:
-            remedy = "use bf16 or an integer of up to 32 bits"
-            fail_op(read, f"parameters of type {quoted(type)} are not supported; {remedy}")
+            text = f"parameters of type {quoted(type)} are not supported; use bf16 or an integer of up to 32 bits"
+            fail_op(read, text)
     read.result.replace_all_uses_with(value)
     Rewriter.erase_op(read)

@@ -75,8 +75,8 @@ def _keep_one_scratchpad(sequence: RuntimeSequenceOp) -> None:
 def _load_first(configure: ConfigureOp) -> None:
     if configure.body.first_block is None:
         configure.body.add_block(Block())
-    load = NpuLoadPdiOp(configure.find_device().sym_name.data, configure.expand_mode)
-    Emitter.at_start(configure.body.block, configure.location).insert(load)
+    name = configure.find_device().sym_name.data
+    Emitter.at_start(configure.body.block, configure.location).insert(NpuLoadPdiOp(name, configure.expand_mode))
 
 
 def _dissolve(configure: ConfigureOp) -> None:

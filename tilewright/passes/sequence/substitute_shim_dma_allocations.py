@@ -30,6 +30,7 @@ class ConfigureTaskForToConfigureTask(RewritePattern):
                 issue_token=op.issues_token,
                 repeat_count=op.repeat_count.value.data,
                 repeat_count_val=op.repeat_count_val,
+                # Packets are a property of the channel, not of one task.
                 packet=allocation.packet,
             ),
         )

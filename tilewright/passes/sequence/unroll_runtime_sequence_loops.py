@@ -7,6 +7,7 @@ at run time: words are made from it as from a loop whose bounds are arguments.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.ir import Block, Operation
@@ -71,6 +72,7 @@ def _check_turns(sequence: RuntimeSequenceOp, kept: set[scf.ForOp]) -> None:
 
 def _can_be_pooled(task: DmaConfigureTaskOp) -> bool:
     """Whether descriptors can be numbered at run time: none is by now, and all are free again at the end of a turn."""
+    # the pool numbers one descriptor for each block of a chain
     blocks = [sum(bd.parent is block for bd in task.descriptors) for block in task.body.blocks]
     if any(bd.bd_id is not None for bd in task.descriptors) or max(blocks, default=0) > 1:
         return False
@@ -87,11 +89,6 @@ def _free_awaited(task: DmaConfigureTaskOp) -> None:
     users = [use.operation for use in task.result.uses]
     awaits = [user for user in users if isinstance(user, DmaAwaitTaskOp)]
     if awaits and not any(isinstance(user, DmaFreeTaskOp) for user in users):
-        last = max(awaits, key=_position)
+        # all of them are in the block of the task
+        last = max(awaits, key=lambda user: cast(Block, user.parent).get_operation_index(user))
         Emitter(InsertPoint.after(last), last.location).insert(DmaFreeTaskOp(task.result))
-
-
-def _position(op: Operation) -> int:
-    block = op.parent
-    assert isinstance(block, Block)
-    return block.get_operation_index(op)

@@ -84,14 +84,15 @@ class UpstreamDescriptorWriter(DescriptorWriter):
         self, emit: Emitter, base: SSAValue, hardware: HardwarePattern[SSAValue], burst_bytes: int
     ) -> None:
         wraps, steps = hardware.sizes, hardware.strides
-        d0 = emit.word([(ShimBd.d0_wrap, wraps[0]), (ShimBd.d0_step, steps[0])])
-        self.write_word(emit, base, ShimBd.d0_wrap.word, d0)
-        # These words also hold burst length and AxCache, which a plain write would set to 0.
+        # The words of d1 and d2 also hold burst length and AxCache, which a plain write would set to 0.
         known_words = ShimBd.pack(burst_length=self.model.burst_encoding(burst_bytes), ax_cache=AX_CACHE)
-        d1 = [(ShimBd.d1_wrap, wraps[1]), (ShimBd.d1_step, steps[1])]
-        self.write_word(emit, base, ShimBd.d1_wrap.word, emit.word(d1, known_words[ShimBd.d1_wrap.word]))
-        d2 = [(ShimBd.d2_step, steps[2])]
-        self.write_word(emit, base, ShimBd.d2_step.word, emit.word(d2, known_words[ShimBd.d2_step.word]))
+        for fields in (
+            [(ShimBd.d0_wrap, wraps[0]), (ShimBd.d0_step, steps[0])],
+            [(ShimBd.d1_wrap, wraps[1]), (ShimBd.d1_step, steps[1])],
+            [(ShimBd.d2_step, steps[2])],
+        ):
+            word = fields[0][0].word
+            self.write_word(emit, base, word, emit.word(fields, known_words[word]))
 
 
 def _guard_fields(

@@ -11,7 +11,6 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, Affi
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import affine
-from tilewright.dialects.affine import ApplyOp
 from tilewright.ir.affine_text import constant_of as value_of
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import sizes_attr
@@ -26,11 +25,6 @@ def _map_of(op: Operation) -> AffineMap:
     return cast(AffineMapAttr, op.properties["map"]).data
 
 
-def _map_operands(op: Operation) -> Sequence[SSAValue]:
-    """The operands of the map: all but the buffer and the value to store."""
-    return tuple(op.operands)[_OTHER_OPERANDS.get(op.name, 0) :]
-
-
 _OTHER_OPERANDS = {
     "affine.load": 1,
     "affine.prefetch": 1,
@@ -38,6 +32,7 @@ _OTHER_OPERANDS = {
     "affine.vector_load": 1,
     "affine.vector_store": 2,
 }
+"""How many operands come before those of the map: the buffer, and the value to store."""
 
 
 def _constant_inputs(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[AffineExpr], list[AffineExpr]]:
@@ -80,6 +75,7 @@ def _fold_min_max(op: Operation) -> Folded:
     if map.num_symbols == 1 and map.num_dims == 0 and results == [AffineSymExpr(0)]:
         return (op.operands[0],)
     values = [value_of(expr) for expr in results]
+    # the operation is gone only where all is known; else what is known becomes part of the map
     if None not in values:
         numbers = cast(list[int], values)
         return (index_attr(min(numbers) if op.name == "affine.min" else max(numbers)),)
@@ -119,8 +115,10 @@ def _replace_empty_loop(op: affine.ForOp, count: int | None) -> Folded:
     arguments = only_block(op.body).args[1:]
     yielded = terminator(op.body).operands
     in_order = all(value not in arguments or value is arguments[i] for i, value in enumerate(yielded))
+    # how often it runs is not known: each argument must come back as it went in
     if count is None and (not in_order or any(value not in arguments for value in yielded)):
         return None
+    # arguments that change places do so in every iteration
     if count is not None and count >= 2 and not in_order:
         return None
     return [op.inits[arguments.index(cast(Any, v))] if v in arguments else v for v in yielded]
@@ -143,15 +141,11 @@ def _fold_bounds(op: affine.ForOp) -> bool:
 
 
 def _set_bound(op: affine.ForOp, name: str, new: MapAndOperands) -> None:
-    lower, upper = list(op.lowerBoundOperands), list(op.upperBoundOperands)
-    inits = list(op.inits)
-    if name == "lowerBoundMap":
-        lower = new.operands
-    else:
-        upper = new.operands
+    bounds = {"lowerBoundMap": op.lowerBoundOperands, "upperBoundMap": op.upperBoundOperands, name: new.operands}
+    lists = (*bounds.values(), op.inits)
     op.properties[name] = AffineMapAttr(new.map)
-    op.operands = (*lower, *upper, *inits)
-    op.properties["operandSegmentSizes"] = sizes_attr([len(lower), len(upper), len(inits)])
+    op.operands = [value for values in lists for value in values]
+    op.properties["operandSegmentSizes"] = sizes_attr([len(values) for values in lists])
 
 
 def _canonicalize_bounds(op: affine.ForOp) -> bool:
@@ -167,12 +161,10 @@ def _canonicalize_bounds(op: affine.ForOp) -> bool:
     upper.canonicalize()
     upper.drop_duplicates()
     changed = False
-    if lower.map != op.lowerBoundMap.data:
-        _set_bound(op, "lowerBoundMap", lower)
-        changed = True
-    if upper.map != op.upperBoundMap.data:
-        _set_bound(op, "upperBoundMap", upper)
-        changed = True
+    for name, bound in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
+        if bound.map != cast(AffineMapAttr, op.properties[name]).data:
+            _set_bound(op, name, bound)
+            changed = True
     return changed
 
 
@@ -182,6 +174,7 @@ def _fold_if(op: affine.IfOp) -> Folded:
     both = MapAndOperands(
         [constraint.lhs for constraint in constraints], op.args[: condition.num_dims], op.args[condition.num_dims :]
     )
+    # as MLIR: nothing is composed where no operand is an apply
     if any(isinstance(value.owner, affine.ApplyOp) for value in op.args):
         both.compose()
     both.canonicalize()
@@ -202,7 +195,7 @@ def _fold_if(op: affine.IfOp) -> Folded:
 
 def compose_maps(op: Operation, rewriter: PatternRewriter) -> None:
     """Take in the maps that make the operands, and simplify."""
-    old, operands = _map_of(op), _map_operands(op)
+    old, operands = _map_of(op), op.operands[_OTHER_OPERANDS.get(op.name, 0) :]
     new = MapAndOperands.of(old, operands)
     new.compose()
     new.canonicalize()
@@ -215,19 +208,15 @@ def compose_maps(op: Operation, rewriter: PatternRewriter) -> None:
 def _replace_map(op: Operation, rewriter: PatternRewriter, new: MapAndOperands) -> None:
     others = tuple(op.operands)[: _OTHER_OPERANDS.get(op.name, 0)]
     properties = {**op.properties, "map": AffineMapAttr(new.map)}
-    types = [result.type for result in op.results]
-    rewriter.replace(op, type(op).create(operands=(*others, *new.operands), result_types=types, properties=properties))
+    operands = (*others, *new.operands)
+    rewriter.replace(op, type(op).create(operands=operands, result_types=op.result_types, properties=properties))
 
 
 def single_result_to_apply(op: Operation, rewriter: PatternRewriter) -> None:
     """The minimum of one expression is that expression."""
     if len(_map_of(op).results) == 1:
-        rewriter.replace(
-            op,
-            ApplyOp.create(
-                operands=tuple(op.operands), result_types=(INDEX,), properties={"map": op.properties["map"]}
-            ),
-        )
+        properties = {"map": op.properties["map"]}
+        rewriter.replace(op, affine.ApplyOp.create(operands=op.operands, result_types=(INDEX,), properties=properties))
 
 
 def drop_duplicate_results(op: Operation, rewriter: PatternRewriter) -> None:
@@ -244,18 +233,15 @@ def merge_nested(op: Operation, rewriter: PatternRewriter) -> None:
     kept: list[AffineExpr] = []
     inner: list[Operation] = []
     for expr in whole.results:
-        value = None
-        if isinstance(expr, AffineSymExpr):
-            value = whole.symbols[expr.position]
-        elif isinstance(expr, AffineDimExpr):
-            value = whole.dims[expr.position]
-        producer = value.owner if value is not None else None
+        inputs = whole.dims if isinstance(expr, AffineDimExpr) else whole.symbols
+        producer = inputs[expr.position].owner if isinstance(expr, AffineDimExpr | AffineSymExpr) else None
         if isinstance(producer, Operation) and producer.name == op.name:
             inner.append(producer)
         else:
             kept.append(expr)
     if not inner:
         return
+    # those of the inner ones are numbered after all that are there already
     for producer in inner:
         part = MapAndOperands.of(_map_of(producer), producer.operands)
         kept += [shift(expr, len(whole.dims), len(whole.symbols)) for expr in part.results]
@@ -268,12 +254,12 @@ def merge_nested(op: Operation, rewriter: PatternRewriter) -> None:
 def sort_results(op: Operation, rewriter: PatternRewriter) -> None:
     """Order the expressions of a minimum or maximum by their coefficients."""
     map = _map_of(op)
+    inputs = [*(AffineDimExpr(i) for i in range(map.num_dims)), *(AffineSymExpr(i) for i in range(map.num_symbols))]
     keys: list[list[int]] = []
     for expr in map.results:
         total = Flattener().flatten(expr) if expr.is_pure_affine() else None
         if total is None or total.locals:
             return
-        inputs = [*map_inputs(map)]
         keys.append([*(total.terms.get(term, 0) for term in inputs), total.constant])
     if keys == sorted(keys):
         return
@@ -281,14 +267,6 @@ def sort_results(op: Operation, rewriter: PatternRewriter) -> None:
     new = MapAndOperands.of(map, op.operands)
     new.results = [map.results[index] for index in order]
     _replace_map(op, rewriter, new)
-
-
-def map_inputs(map: AffineMap) -> Sequence[AffineExpr]:
-    return [*map_dims(map.num_dims), *(AffineSymExpr(i) for i in range(map.num_symbols))]
-
-
-def map_dims(count: int) -> Sequence[AffineExpr]:
-    return [AffineDimExpr(i) for i in range(count)]
 
 
 def drop_empty_else(op: affine.IfOp, rewriter: PatternRewriter) -> None:
@@ -319,13 +297,9 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     "affine.apply": _fold_apply,
     "affine.for": _fold_for,
     "affine.if": _fold_if,
-    "affine.load": _fold_access,
     "affine.max": _fold_min_max,
     "affine.min": _fold_min_max,
-    "affine.prefetch": _fold_access,
-    "affine.store": _fold_access,
-    "affine.vector_load": _fold_access,
-    "affine.vector_store": _fold_access,
+    **dict.fromkeys(_OTHER_OPERANDS, _fold_access),
 }
 
 _MIN_MAX = (single_result_to_apply, drop_duplicate_results, merge_nested, compose_maps, sort_results)
@@ -333,11 +307,7 @@ _MIN_MAX = (single_result_to_apply, drop_duplicate_results, merge_nested, compos
 PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "affine.apply": (compose_maps,),
     "affine.if": (drop_empty_else, take_known_branch),
-    "affine.load": (compose_maps,),
     "affine.max": _MIN_MAX,
     "affine.min": _MIN_MAX,
-    "affine.prefetch": (compose_maps,),
-    "affine.store": (compose_maps,),
-    "affine.vector_load": (compose_maps,),
-    "affine.vector_store": (compose_maps,),
+    **dict.fromkeys(_OTHER_OPERANDS, (compose_maps,)),
 }

@@ -6,9 +6,9 @@ remain; how expressions are put together is in `ir.affine_text`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -22,6 +22,7 @@ from xdsl.ir.affine import (
 from tilewright.ir.affine_text import ADD, BUILD, CEILDIV, FLOORDIV, MOD, MUL, add, constant_of, floor_divide, multiply
 
 Bounds: TypeAlias = "Sequence[int | None]"
+NumberT = TypeVar("NumberT")
 
 
 def number(value: int) -> AffineExpr:
@@ -44,6 +45,27 @@ def substitute(expr: AffineExpr, dims: Sequence[AffineExpr], symbols: Sequence[A
             return BUILD[expr.kind](substitute(expr.lhs, dims, symbols), substitute(expr.rhs, dims, symbols))
         case _:
             return expr
+
+
+def evaluate(
+    expr: AffineExpr,
+    operands: Sequence[NumberT],
+    dims: int,
+    constant: Callable[[int], NumberT],
+    combine: Callable[[AffineBinaryOpExpr, NumberT, NumberT], NumberT | None],
+) -> NumberT | None:
+    """What `expr` is in a number system: `combine` says what an operator makes of two numbers, None if that is none."""
+    match expr:
+        case AffineConstantExpr():
+            return constant(expr.value)
+        case AffineDimExpr():
+            return operands[expr.position]
+        case AffineSymExpr():
+            return operands[dims + expr.position]
+        case _:
+            assert isinstance(expr, AffineBinaryOpExpr)
+            lhs, rhs = (evaluate(part, operands, dims, constant, combine) for part in (expr.lhs, expr.rhs))
+            return None if lhs is None or rhs is None else combine(expr, lhs, rhs)
 
 
 def shift(expr: AffineExpr, dims: int, symbols: int) -> AffineExpr:
@@ -79,9 +101,6 @@ class Sum:
         """Divide by a number that divides every part."""
         return Sum({term: count // divisor for term, count in self.terms.items()}, self.constant // divisor)
 
-    def common_divisor(self, value: int) -> int:
-        return gcd(value, self.constant, *self.terms.values())
-
     @property
     def locals(self) -> list[AffineExpr]:
         return [t for t, factor in self.terms.items() if isinstance(t, AffineBinaryOpExpr) and factor]
@@ -112,12 +131,14 @@ class Flattener:
             return None
         if expr.kind is MUL:
             return lhs.times(constant)
+        # MLIR leaves divisions by what is not positive undefined, and does not touch them
         if constant <= 0:
             return None
-        common = lhs.common_divisor(constant)
+        common = gcd(constant, lhs.constant, *lhs.terms.values())
         if expr.kind is MOD:
             if common == constant:
                 return Sum()
+            # `a mod b` is `a - b * (a floordiv b)`: MLIR's flat form knows divisions only
             quotient = self._local(floor_divide(self.build(lhs.over(common)), number(constant // common)))
             return lhs.plus(quotient.times(-constant))
         reduced, divisor = lhs.over(common), constant // common
@@ -126,6 +147,7 @@ class Flattener:
         return self._local(BUILD[expr.kind](self.build(reduced), number(divisor)))
 
     def _local(self, expr: AffineExpr) -> Sum:
+        # equal divisions are one: they add up as dimensions do
         if expr not in self.locals:
             self.locals.append(expr)
         return Sum({expr: 1})
@@ -174,6 +196,7 @@ def bound(expr: AffineExpr, lower: Bounds, upper: Bounds, dims: int, *, is_upper
     result = total.constant
     for term, factor in total.terms.items():
         position = term.position if isinstance(term, AffineDimExpr) else dims + getattr(term, "position", 0)
+        # a negative factor turns the range of its term around
         limit = (upper if (factor > 0) == is_upper else lower)[position]
         if factor and limit is None:
             return None
@@ -184,6 +207,7 @@ def bound(expr: AffineExpr, lower: Bounds, upper: Bounds, dims: int, *, is_upper
 def _bound_of_mod(
     expr: AffineExpr, divisor: int, lower: Bounds, upper: Bounds, dims: int, is_upper: bool
 ) -> int | None:
+    # a range that crosses no multiple of the divisor keeps its ends
     low = bound(expr, lower, upper, dims, is_upper=False)
     high = bound(expr, lower, upper, dims, is_upper=True)
     if low is not None and high is not None and low // divisor == high // divisor:

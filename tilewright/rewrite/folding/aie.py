@@ -42,6 +42,7 @@ class RepeatedChainToOne(RewritePattern):
             return
         if any(not _same_descriptor(block, pattern[n % len(pattern)]) for n, block in enumerate(chain)):
             return
+        # the blocks left over are unreachable then: the driver drops them
         turn = pattern[-1].last_op
         assert turn is not None
         turn.successors = last.successors
@@ -60,6 +61,7 @@ def _unique_prefix(chain: list[Block]) -> list[Block]:
 
 
 def _same_descriptor(block: Block, other: Block) -> bool:
+    # without their terminators, which lead on to different blocks
     ops, others = ([*b.ops][:-1] for b in (block, other))
     return len(ops) == len(others) and all(_same_op(a, b) for a, b in zip(ops, others, strict=True))
 
@@ -108,6 +110,7 @@ class ContiguousToLinear(RewritePattern):
         dimensions = op.constant_dimensions
         if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1:
             return
+        # without a length it is that of the buffer, which must be known then
         if not op.has_len and element_count(op.buffer.type) is None:
             return
         elements = prod(size for size, _ in dimensions)
@@ -118,6 +121,7 @@ class ContiguousToLinear(RewritePattern):
 
 
 def _is_for_shim(op: DmaBdOp) -> bool:
+    # host memory: only the DMA of a shim tile reaches it
     if isinstance(op.buffer.owner, ExternalBufferOp):
         return True
     element = parent_tile_element(op)

@@ -21,6 +21,7 @@ class LinearizeContiguousTransfer(RewritePattern):
         if pattern is None or not pattern.is_contiguous or pattern.is_linear:
             return
         linear = pattern.linearized()
+        # sizes that fit one by one may have a product that does not
         if all(-INT64_LIMIT <= number < INT64_LIMIT for number in (*linear.offsets, *linear.sizes)):
             rewriter.replace(op, op.with_pattern(linear))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
@@ -27,7 +27,7 @@ from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.effects import Effect, facts_of, nested_effects
 from tilewright.rewrite.folding.air_tokens import drop_false_dependencies, fold_wait_all
 from tilewright.rewrite.folding.air_views import compose_views
-from tilewright.rewrite.folding.constants import defining
+from tilewright.rewrite.folding.constants import Folded, defining
 from tilewright.rewrite.folding.regions import has_one_op, is_defined_in, is_inside, terminator
 from tilewright.rewrite.folding.strided_views import Mixed, known_int, with_constants
 
@@ -68,6 +68,7 @@ def views_to_buffers(op: Transfer, rewriter: PatternRewriter) -> None:
         channel = op.channel
         if channel is None:
             return
+        # a cascade moves whole vectors between neighbours, without offsets and strides
         if channel.channel_type.data == CASCADE:
             _drop_cast(op, rewriter)
             return
@@ -75,11 +76,14 @@ def views_to_buffers(op: Transfer, rewriter: PatternRewriter) -> None:
         access = op.access(side)
         composed = compose_views(access, rewriter)
         new = access if composed is None else composed
-        if not (isinstance(op, ChannelEnd) and _is_padded(op)) and is_all_in_order(new):
+        # padding has a number for each dimension of the lists
+        is_padded = isinstance(op, ChannelEnd) and bool(op.properties.keys() & {"pad_before", "pad_after"})
+        if not is_padded and is_all_in_order(new):
             new = Access(new.memref, [], [], [])
         if new is not access and new != access:
             op.set_access(side, new)
-            op.attributes = _kept(op)
+            kept = STEERING if isinstance(op, ChannelEnd) else ()
+            op.attributes = {name: value for name, value in op.attributes.items() if name in kept}
             rewriter.notify_op_modified(op)
             return
 
@@ -90,16 +94,6 @@ def _drop_cast(op: ChannelEnd, rewriter: PatternRewriter) -> None:
         op.set_access(op.SIDE, replace(access, memref=access.memref.owner.source))
         op.attributes = {}
         rewriter.notify_op_modified(op)
-
-
-def _is_padded(op: Transfer) -> bool:
-    return "pad_before" in op.properties or "pad_after" in op.properties
-
-
-def _kept(op: Transfer) -> dict[str, Attribute]:
-    if not isinstance(op, ChannelEnd):
-        return {}
-    return {name: value for name, value in op.attributes.items() if name in STEERING}
 
 
 def is_all_in_order(access: Access) -> bool:
@@ -116,6 +110,7 @@ def _is_row_major(sizes: Sequence[int | None], strides: Sequence[Mixed]) -> bool
         return False
     expected = 1
     for size, stride in zip(reversed(sizes), map(known_int, reversed(strides)), strict=True):
+        # a single element is at the same place with any stride, and 0 is how it is written
         if size == 1 and stride == 0:
             continue
         if size is None or stride != expected:
@@ -171,12 +166,8 @@ def _loops_in(region: Region) -> Iterator[scf.ForOp]:
 
 def _tokens_from_outside(body: Region) -> list[SSAValue]:
     """Tokens that operations directly in a body use and that are made outside of it."""
-    found = dict[SSAValue, None]()
-    for op in body.block.ops:
-        for value in op.operands:
-            if isinstance(value.type, AsyncTokenType) and not is_defined_in(value, body):
-                found[value] = None
-    return list(found)
+    tokens = (value for op in body.block.ops for value in op.operands if isinstance(value.type, AsyncTokenType))
+    return list(dict.fromkeys(token for token in tokens if not is_defined_in(token, body)))
 
 
 def fold_execute(op: ExecuteOp, rewriter: PatternRewriter) -> None:
@@ -191,6 +182,7 @@ def fold_execute(op: ExecuteOp, rewriter: PatternRewriter) -> None:
             return
     if not op.values or any(result.first_use is not None for result in op.values):
         return
+    # a body that only reads and allocates does nothing that is seen once its values are unused
     if nested_effects(op) & (Effect.WRITE | Effect.UNKNOWN):
         return
     join = rewriter.insert(WaitAllOp.create(operands=op.operands, result_types=[TOKEN]))
@@ -212,17 +204,14 @@ def drop_unused_channel(op: ChannelOp, rewriter: PatternRewriter) -> None:
     table = op.parent_op()
     while table is not None:
         is_known = table.has_trait(SymbolTable, value_if_unregistered=False) and symbol_in(table, name) is not None
-        if is_known and not any(_uses(user, name) for user in table.walk()):
+        ends = (end for end in table.walk() if isinstance(end, ChannelEnd))
+        if is_known and all(end.channel_name.root_reference.data != name for end in ends):
             rewriter.erase(op)
             return
         table = table.parent_op()
 
 
-def _uses(op: Operation, name: str) -> bool:
-    return isinstance(op, ChannelEnd) and op.channel_name.root_reference.data == name
-
-
-def _fold_translate(op: TranslateOp) -> Sequence[SSAValue] | None:
+def _fold_translate(op: TranslateOp) -> Folded:
     return (op.source,) if op.is_identity else None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import linalg
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, SymbolRefAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue, Use
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue, Use
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import scf
@@ -20,8 +20,6 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.rewrite.folding.air_views import VIEWS
 from tilewright.rewrite.folding.regions import is_defined_in
-
-Touched: TypeAlias = "Callable[[Operation], Iterable[SSAValue]]"
 
 
 def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:
@@ -46,7 +44,8 @@ def drop_false_dependencies(op: AsyncOp, rewriter: PatternRewriter) -> None:
         return
     leaves = dict.fromkeys(leaves_of(op.dependencies))
     found = [token for token in leaves if not _is_false(token, op)]
-    indirect = {token for other in found for token in _dependencies_of(other)}
+    makers = (token.owner for token in found)
+    indirect = {token for maker in makers if isinstance(maker, AsyncOp) for token in maker.dependencies}
     kept = [token for token in found if token not in indirect]
     if len(kept) != len(op.dependencies):
         op.set_dependencies(kept[::-1])
@@ -66,22 +65,18 @@ def leaves_of(tokens: Sequence[SSAValue]) -> Iterator[SSAValue]:
             pending += reversed(maker.operands)
 
 
-def _dependencies_of(token: SSAValue) -> Sequence[SSAValue]:
-    return token.owner.dependencies if isinstance(token.owner, AsyncOp) else ()
-
-
 def _is_false(token: SSAValue, sink: AsyncOp) -> bool:
     """Whether the maker of a token and the one that waits for it touch memory, but none in common."""
     source = token.owner
     if not isinstance(source, Operation):
         return False
-    reads, writes = _accessed(source, _read), _accessed(source, _written)
+    reads, writes = _accessed(source)
     if not reads and not writes:
         return False
     touches = False
     # what waits for the sink waits for the token's maker through it
     for op in chain((sink,), _consumers(sink)):
-        later_reads, later_writes = _accessed(op, _read), _accessed(op, _written)
+        later_reads, later_writes = _accessed(op)
         if writes & (later_reads | later_writes) or reads & later_writes:
             return False
         touches = touches or bool(later_reads or later_writes)
@@ -107,6 +102,7 @@ def _consumers(sink: Operation) -> Iterator[Operation]:
 def _carried(use: Use) -> Sequence[SSAValue]:
     """The argument of a loop's body that begins with the value used."""
     loop = use.operation
+    # its operands begin with bounds and step, its arguments with the counter
     if isinstance(loop, scf.ForOp) and use.index >= 3:
         return (loop.body.block.args[use.index - 2],)
     if isinstance(loop, AffineForOp):
@@ -115,47 +111,27 @@ def _carried(use: Use) -> Sequence[SSAValue]:
     return ()
 
 
-def _accessed(op: Operation, touched: Touched) -> set[SSAValue]:
-    """The buffers behind what an operation touches, those that its body takes from outside included."""
-    found = set(map(buffer_behind, touched(op)))
+def _accessed(op: Operation) -> tuple[set[SSAValue], set[SSAValue]]:
+    """The buffers behind what an operation reads and writes, those that its body takes from outside included."""
+    reads, writes = (set(map(buffer_behind, values)) for values in _own_accesses(op))
     for region in op.regions:
-        found.update(map(buffer_behind, _touched_inside(region, touched)))
-    return found
+        for inner in region.walk():
+            for found, values in zip((reads, writes), _own_accesses(inner), strict=True):
+                found.update(buffer_behind(value) for value in values if not is_defined_in(value, region))
+    return reads, writes
 
 
-def _touched_inside(region: Region, touched: Touched) -> Iterator[SSAValue]:
-    for inner in region.walk():
-        for value in touched(inner):
-            if not is_defined_in(value, region):
-                yield value
-
-
-def _read(op: Operation) -> Iterable[SSAValue]:
+def _own_accesses(op: Operation) -> tuple[Iterable[SSAValue], Iterable[SSAValue]]:
+    """What an operation itself reads and what it writes."""
     if isinstance(op, Transfer):
-        return [op.buffer("src")] if "src" in op.SIDES else []
+        return [op.buffer("src")] if "src" in op.SIDES else [], [op.buffer("dst")] if "dst" in op.SIDES else []
     if op.name == "memref.copy":
-        return op.operands[:1]
-    if _is_structured(op):
-        return cast(Any, op).inputs
-    return _buffers(op)
-
-
-def _written(op: Operation) -> Iterable[SSAValue]:
-    if isinstance(op, Transfer):
-        return [op.buffer("dst")] if "dst" in op.SIDES else []
-    if op.name == "memref.copy":
-        return op.operands[1:]
-    if _is_structured(op):
-        return [*cast(Any, op).outputs, *op.results]
-    return _buffers(op)
-
-
-def _is_structured(op: Operation) -> bool:
-    return op.name.startswith("linalg.") and not isinstance(op, linalg.YieldOp | linalg.IndexOp)
-
-
-def _buffers(op: Operation) -> Iterable[SSAValue]:
-    return [value for value in op.operands if isinstance(value.type, MemRefType)]
+        return op.operands[:1], op.operands[1:]
+    if op.name.startswith("linalg.") and not isinstance(op, linalg.YieldOp | linalg.IndexOp):
+        return cast(Any, op).inputs, [*cast(Any, op).outputs, *op.results]
+    # of any other operation it is not known what it does to the buffers it is given
+    buffers = [value for value in op.operands if isinstance(value.type, MemRefType)]
+    return buffers, buffers
 
 
 def buffer_behind(value: SSAValue) -> SSAValue:
@@ -163,11 +139,9 @@ def buffer_behind(value: SSAValue) -> SSAValue:
     while True:
         owner = value.owner
         if isinstance(owner, Operation):
-            if owner.name not in VIEWS:
-                return value
-            value = owner.operands[0]
-            continue
-        outer = _passed_in(cast(BlockArgument, value))
+            outer = owner.operands[0] if owner.name in VIEWS else None
+        else:
+            outer = _passed_in(cast(BlockArgument, value))
         if outer is None:
             return value
         value = outer
@@ -178,19 +152,14 @@ def _passed_in(argument: BlockArgument) -> SSAValue | None:
     if isinstance(parent, Hierarchy):
         return parent.tied_operand(argument)
     if isinstance(parent, scf.ForOp | AffineForOp) and argument.index > 0:
-        inits = parent.iter_args if isinstance(parent, scf.ForOp) else parent.inits
-        return inits[argument.index - 1]
+        return (parent.iter_args if isinstance(parent, scf.ForOp) else parent.inits)[argument.index - 1]
     return None
 
 
 def _symbols(op: Operation) -> set[SymbolRefAttr]:
     """The symbols that an operation refers to; one that does not wait is looked into."""
-    found = set(_own_symbols(op))
-    if not isinstance(op, AsyncOp):
-        for region in op.regions:
-            for inner in region.walk():
-                found.update(_own_symbols(inner))
-    return found
+    ops = (op,) if isinstance(op, AsyncOp) else op.walk()
+    return {symbol for inner in ops for symbol in _own_symbols(inner)}
 
 
 def _own_symbols(op: Operation) -> Iterator[SymbolRefAttr]:

@@ -14,7 +14,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tilewright.dialects import affine, memref
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.air.accesses import Access
-from tilewright.dialects.memref import TransposeOp
 from tilewright.dialects.memref.types import is_ranked, kept_dimensions
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.rewrite.folding.strided_views import Mixed, known_int, mixed_lists
@@ -86,10 +85,10 @@ def _chain(viewed: SSAValue) -> list[Operation]:
 def _start(first: Operation) -> tuple[SSAValue, Origins]:
     """The buffer behind the first view, and its origin."""
     root = first.operands[0]
-    type = root.type
-    if not is_ranked(type):
+    if not is_ranked(root.type):
         return root, []
-    form = strided_form(type)
+    # a buffer whose layout is no strides (an affine map) cannot be counted in
+    form = strided_form(root.type)
     return root, None if form is None else [Origin(0, stride) for stride in form.strides]
 
 
@@ -105,15 +104,10 @@ def _without_left_out(origins: list[Origin], view: SSAValue) -> Origins:
     source, result = strided_form(cast(MemRefType, maker.source.type)), strided_form(type)
     if source is None or result is None:
         return None
-    sizes = maker.static_sizes.get_values()
-    kept = kept_dimensions(sizes, source.strides, type.get_shape(), result.strides)
+    kept = kept_dimensions(maker.static_sizes.get_values(), source.strides, type.get_shape(), result.strides)
     if kept is None or any(not origin.is_zero for number, origin in enumerate(origins) if number not in kept):
         return None
     return [origins[number] for number in kept]
-
-
-def _keep(op: Operation, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
-    return origins
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
@@ -134,7 +128,7 @@ def _subview(op: memref.SubviewOp, origins: list[Origin], rewriter: PatternRewri
     ]
 
 
-def _transpose(op: TransposeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
+def _transpose(op: memref.TransposeOp, origins: list[Origin], rewriter: PatternRewriter) -> Origins:
     order = [cast(AffineDimExpr, result).position for result in op.permutation.data.results]
     return [origins[position] for position in order] if len(order) == len(origins) else None
 
@@ -162,6 +156,7 @@ def _collapsed(origins: Sequence[Origin], sizes: Sequence[int]) -> Origin | None
     moved = [number for number, origin in enumerate(origins) if not origin.is_zero]
     if not moved:
         return Origin(0, stride)
+    # several offsets would have to be added in units of the innermost one
     if len(moved) > 1 or DYNAMIC_INDEX in sizes[moved[0] + 1 :]:
         return None
     factor, offset = prod(sizes[moved[0] + 1 :]), origins[moved[0]].offset
@@ -176,7 +171,7 @@ def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]
 
 
 _STEPS: dict[str, Step] = {
-    "memref.cast": _keep,
+    "memref.cast": lambda op, origins, rewriter: origins,
     "memref.collapse_shape": _collapse,
     "memref.expand_shape": _expand,
     "memref.reinterpret_cast": _reinterpret,
@@ -198,17 +193,13 @@ def _rebuilt(
     padded = [ZERO] * (length - len(origins)) + origins
     own: list[Mixed] = [0] * (length - len(access.offsets)) + access.offsets
     sizes = [1] * (length - len(sizes)) + sizes
-    outer = [_outer_stride(origin, prod(shape)) for origin in padded[: length - len(strides)]]
+    # a dimension that is added has one element: its stride matters only to the offset
+    outer = [prod(shape) if origin.is_zero else origin.stride for origin in padded[: length - len(strides)]]
     strides = [*outer, *strides]
     if not all(_agrees(origin, stride) for origin, stride in zip(padded, strides, strict=True)):
         return None
     offsets = [add_offsets(rewriter, origin.offset, offset) for origin, offset in zip(padded, own, strict=True)]
     return Access(root, offsets, sizes, cast("list[Mixed]", strides))
-
-
-def _outer_stride(origin: Origin, volume: int) -> int | None:
-    """The stride of a dimension that has one element, which matters only to the offset."""
-    return volume if origin.is_zero else origin.stride
 
 
 def _agrees(origin: Origin, stride: Mixed | None) -> bool:
@@ -230,6 +221,7 @@ def add_offsets(rewriter: PatternRewriter, first: Mixed, second: Mixed) -> Mixed
         AffineConstantExpr(number) if number is not None else AffineSymExpr(min(position, len(symbols) - 1))
         for position, number in enumerate(numbers)
     ]
+    # as MLIR orders a sum
     constant_last = sorted(terms, key=lambda term: isinstance(term, AffineConstantExpr))
     map = AffineMap(0, len(symbols), (constant_last[0] + constant_last[1],))
     return rewriter.insert(

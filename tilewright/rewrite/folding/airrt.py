@@ -14,8 +14,8 @@ from tilewright.rewrite.canonicalization import PatternFunction
 
 def fold_wait_all(op: WaitAllOp, rewriter: PatternRewriter) -> None:
     """Drop a wait for nothing and a join that nothing waits for; wait for what a join stands for."""
-    is_idle = not op.operands if op.event is None else op.event.first_use is None
-    if is_idle:
+    # without an event it blocks the host, with one it only joins
+    if not op.operands if op.event is None else op.event.first_use is None:
         rewriter.erase(op)
         return
     events = dict.fromkeys(op.operands)
@@ -42,13 +42,11 @@ def load_segment_once(op: SegmentLoadOp, rewriter: PatternRewriter) -> None:
 
 
 def load_herd_once(op: HerdLoadOp, rewriter: PatternRewriter) -> None:
-    segment = op.attributes.get("segment_name")
+    def contents(load: Operation) -> tuple[object, ...]:
+        return load.properties, load.attributes.get("segment_name"), tuple(load.operands)
 
-    def is_same(other: Operation) -> bool:
-        same = other.properties == op.properties and other.attributes.get("segment_name") == segment
-        return same and list(other.operands) == list(op.operands)
-
-    _load_once(op, rewriter, is_same)
+    # herds of one name may be in several segments, and their cores are released with values
+    _load_once(op, rewriter, lambda other: contents(other) == contents(op))
 
 
 def _load_once(op: Operation, rewriter: PatternRewriter, is_same: Callable[[Operation], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import add, mul, sub
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
@@ -11,10 +12,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import arith
-from tilewright.dialects.arith import IntegerOverflowAttr
 from tilewright.rewrite.canonicalization import PatternFunction
-from tilewright.rewrite.emitter import cast_op, constant_op
-from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, arith_selection, floats
+from tilewright.rewrite.emitter import Emitter, cast_op, constant_op
+from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, floats
 from tilewright.rewrite.folding.constants import (
     TRUE,
     FloatType,
@@ -55,44 +55,53 @@ def _integer(value: SSAValue) -> int | None:
     return int_bits(as_integer(constant_of(value)))
 
 
-def _merge_flags(a: IntegerOp, b: IntegerOp) -> IntegerOverflowAttr:
+def _merge_flags(a: IntegerOp, b: IntegerOp) -> arith.IntegerOverflowAttr:
     """What both operations promise about overflow."""
-    return IntegerOverflowAttr([flag for flag in a.overflow_flags.data if flag in b.overflow_flags.data])
+    return arith.IntegerOverflowAttr([flag for flag in a.overflow_flags.data if flag in b.overflow_flags.data])
 
 
-def _replace_with_constant_on_the_right(
-    op: IntegerOp,
-    rewriter: PatternRewriter,
-    kind: type[IntegerOp],
-    value: SSAValue,
-    bits: int,
-    flags: IntegerOverflowAttr,
-) -> None:
-    constant = rewriter.insert(constant_op(bits, op.result.type)).results[0]
-    rewriter.replace(op, kind(value, constant, overflow=flags))
+_LEFT, _RIGHT = 0, 1
+
+_MERGED: dict[tuple[str, int, str, int], tuple[type[IntegerOp], int, Callable[[int, int], int]]] = {
+    ("arith.addi", _RIGHT, "arith.addi", _RIGHT): (arith.AddiOp, _RIGHT, add),
+    ("arith.addi", _RIGHT, "arith.subi", _RIGHT): (arith.AddiOp, _RIGHT, sub),
+    ("arith.addi", _RIGHT, "arith.subi", _LEFT): (arith.SubiOp, _LEFT, add),
+    ("arith.subi", _RIGHT, "arith.addi", _RIGHT): (arith.AddiOp, _RIGHT, lambda b, a: a - b),
+    ("arith.subi", _RIGHT, "arith.subi", _RIGHT): (arith.SubiOp, _RIGHT, add),
+    ("arith.subi", _RIGHT, "arith.subi", _LEFT): (arith.SubiOp, _LEFT, lambda b, a: a - b),
+    ("arith.subi", _LEFT, "arith.addi", _RIGHT): (arith.SubiOp, _LEFT, sub),
+    ("arith.subi", _LEFT, "arith.subi", _RIGHT): (arith.SubiOp, _LEFT, add),
+    ("arith.subi", _LEFT, "arith.subi", _LEFT): (arith.AddiOp, _RIGHT, sub),
+    ("arith.muli", _RIGHT, "arith.muli", _RIGHT): (arith.MuliOp, _RIGHT, mul),
+}
+"""An operation, the side of its constant `b`, the operation that makes its other operand, the side of its constant `a`;
+and the one operation that does the same: the side of its constant, and that constant from `b` and `a`.
+"""
 
 
-def _replace_with_constant_on_the_left(
-    op: IntegerOp, rewriter: PatternRewriter, bits: int, value: SSAValue, flags: IntegerOverflowAttr
-) -> None:
-    constant = rewriter.insert(constant_op(bits, op.result.type)).results[0]
-    rewriter.replace(op, arith.SubiOp(constant, value, overflow=flags))
+def _merge_constants(op: IntegerOp, rewriter: PatternRewriter, side: int) -> None:
+    """Merge `op`, whose constant is on `side`, with the operation that makes its other operand."""
+    inner, b = op.operands[1 - side].owner, _integer(op.operands[side])
+    if b is None or not isinstance(inner, IntegerOp):
+        return
+    for inner_side in (_RIGHT, _LEFT):
+        a = _integer(inner.operands[inner_side])
+        merged = _MERGED.get((op.name, side, inner.name, inner_side))
+        if a is not None and merged is not None:
+            kind, new_side, compute = merged
+            value = inner.operands[1 - inner_side]
+            constant = Emitter(rewriter).constant(compute(b, a), op.result.type)
+            lhs, rhs = (value, constant) if new_side == _RIGHT else (constant, value)
+            # MLIR keeps no promise about overflow of `(x + a) - b`
+            is_mixed = side == _RIGHT and (op.name, inner.name) == ("arith.subi", "arith.addi")
+            flags = arith.IntegerOverflowAttr("none") if is_mixed else _merge_flags(inner, op)
+            rewriter.replace(op, kind(lhs, rhs, overflow=flags))
+            return
 
 
 def add_to_sum_or_difference(op: arith.AddiOp, rewriter: PatternRewriter) -> None:
     """`(x + a) + b`, `(x - a) + b` and `(a - x) + b` with constants a, b."""
-    b = _integer(op.rhs)
-    if b is None:
-        return
-    if (inner := defining(op.lhs, arith.AddiOp)) is not None and (a := _integer(inner.rhs)) is not None:
-        flags = _merge_flags(inner, op)
-        _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.lhs, a + b, flags)
-    elif (inner := defining(op.lhs, arith.SubiOp)) is not None:
-        flags = _merge_flags(inner, op)
-        if (a := _integer(inner.rhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.lhs, b - a, flags)
-        elif (a := _integer(inner.lhs)) is not None:
-            _replace_with_constant_on_the_left(op, rewriter, a + b, inner.rhs, flags)
+    _merge_constants(op, rewriter, _RIGHT)
 
 
 def add_of_negated(op: arith.AddiOp, rewriter: PatternRewriter) -> None:
@@ -106,66 +115,43 @@ def add_of_negated(op: arith.AddiOp, rewriter: PatternRewriter) -> None:
 
 def subtract_constant(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
     """`(x + a) - b`, `(x - a) - b` and `(a - x) - b` with constants a, b."""
-    b = _integer(op.rhs)
-    if b is None:
-        return
-    if (inner := defining(op.lhs, arith.AddiOp)) is not None and (a := _integer(inner.rhs)) is not None:
-        _replace_with_constant_on_the_right(
-            op, rewriter, arith.AddiOp, inner.lhs, a - b, arith.IntegerOverflowAttr("none")
-        )
-    elif (inner := defining(op.lhs, arith.SubiOp)) is not None:
-        flags = _merge_flags(inner, op)
-        if (a := _integer(inner.rhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, arith.SubiOp, inner.lhs, a + b, flags)
-        elif (a := _integer(inner.lhs)) is not None:
-            _replace_with_constant_on_the_left(op, rewriter, a - b, inner.rhs, flags)
+    _merge_constants(op, rewriter, _RIGHT)
 
 
 def subtract_from_constant(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
     """`b - (x + a)`, `b - (x - a)` and `b - (a - x)` with constants a, b."""
-    b = _integer(op.lhs)
-    if b is None:
-        return
-    if (inner := defining(op.rhs, arith.AddiOp)) is not None and (a := _integer(inner.rhs)) is not None:
-        _replace_with_constant_on_the_left(op, rewriter, b - a, inner.lhs, _merge_flags(inner, op))
-    elif (inner := defining(op.rhs, arith.SubiOp)) is not None:
-        flags = _merge_flags(inner, op)
-        if (a := _integer(inner.rhs)) is not None:
-            _replace_with_constant_on_the_left(op, rewriter, a + b, inner.lhs, flags)
-        elif (a := _integer(inner.lhs)) is not None:
-            _replace_with_constant_on_the_right(op, rewriter, arith.AddiOp, inner.rhs, b - a, flags)
+    _merge_constants(op, rewriter, _LEFT)
 
 
 def subtract_minuend(op: arith.SubiOp, rewriter: PatternRewriter) -> None:
     """`(a - b) - a` is `0 - b`."""
     inner = defining(op.lhs, arith.SubiOp)
     if inner is not None and inner.lhs is op.rhs:
-        zero = rewriter.insert(constant_op(0, inner.rhs.type)).results[0]
+        zero = Emitter(rewriter).constant(0, inner.rhs.type)
         rewriter.replace(op, arith.SubiOp(zero, inner.rhs, overflow=_merge_flags(inner, op)))
 
 
 def multiply_product(op: arith.MuliOp, rewriter: PatternRewriter) -> None:
     """`(x * a) * b` with constants a, b."""
-    inner, b = defining(op.lhs, arith.MuliOp), _integer(op.rhs)
-    if inner is not None and b is not None and (a := _integer(inner.rhs)) is not None:
-        _replace_with_constant_on_the_right(op, rewriter, arith.MuliOp, inner.lhs, a * b, _merge_flags(inner, op))
+    _merge_constants(op, rewriter, _RIGHT)
 
 
 def drop_unused_extension(op: Operation, rewriter: PatternRewriter) -> None:
     """An extended sum or product of which only the low half is used is a plain one."""
     if op.results[1].first_use is None:
         kind = arith.AddiOp if isinstance(op, arith.AddUIExtendedOp) else arith.MuliOp
-        low = rewriter.insert(kind(op.operands[0], op.operands[1])).results[0]
+        low = Emitter(rewriter).value(kind(op.operands[0], op.operands[1]))
+        # the high half is unused: any value of its type stands for it
         rewriter.replace(op, (), (low, op.operands[0]))
 
 
 def multiply_extended_by_one(op: arith.MulSIExtendedOp, rewriter: PatternRewriter) -> None:
     """The high half of `x * 1` repeats the sign of `x`."""
-    if not is_one(constant_of(op.rhs)) or width_of(op.rhs.type) == 1:
-        return
-    zero = rewriter.insert(constant_op(0, op.lhs.type)).results[0]
-    negative = rewriter.insert(_compare(SLT, op.lhs, zero)).results[0]
-    rewriter.replace(op, (), (op.lhs, rewriter.insert(cast_op(arith.ExtSIOp, negative, op.lhs.type)).results[0]))
+    # the 1 of i1 is -1
+    if is_one(constant_of(op.rhs)) and width_of(op.rhs.type) != 1:
+        emit = Emitter(rewriter)
+        negative = emit.value(_compare(SLT, op.lhs, emit.constant(0, op.lhs.type)))
+        rewriter.replace(op, (), (op.lhs, emit.value(cast_op(arith.ExtSIOp, negative, op.lhs.type))))
 
 
 def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue) -> arith.CmpiOp:
@@ -176,13 +162,12 @@ def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue) -> arith.CmpiOp:
 
 def operate_before_extension(op: Operation, rewriter: PatternRewriter) -> None:
     """A bitwise operation on two extensions of the same kind is the extension of the operation."""
+    # extensions of one kind treat the new bits alike, so that a bit-by-bit operation may come before
     for cls in (arith.ExtUIOp, arith.ExtSIOp):
         a, b = defining(op.operands[0], cls), defining(op.operands[1], cls)
         if a is not None and b is not None and a.input.type == b.input.type:
-            narrow = rewriter.insert(type(op).create(operands=[a.input, b.input], result_types=[a.input.type])).results[
-                0
-            ]
-            rewriter.replace(op, cast_op(cls, narrow, op.results[0].type))
+            narrow = type(op).create(operands=[a.input, b.input], result_types=[a.input.type])
+            rewriter.replace(op, cast_op(cls, Emitter(rewriter).value(narrow), op.results[0].type))
             return
 
 
@@ -190,8 +175,7 @@ def invert_comparison(op: arith.XOrIOp, rewriter: PatternRewriter) -> None:
     """`!(a < b)` is `a >= b`."""
     compared = defining(op.lhs, arith.CmpiOp)
     if compared is not None and constant_of(op.rhs) == TRUE:
-        predicate = INVERTED[compared.predicate.value.data]
-        rewriter.replace(op, _compare(predicate, compared.lhs, compared.rhs))
+        rewriter.replace(op, _compare(INVERTED[compared.predicate.value.data], compared.lhs, compared.rhs))
 
 
 def compare_before_extension(op: arith.CmpiOp, rewriter: PatternRewriter) -> None:
@@ -225,8 +209,7 @@ def select_on_inverted(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
 def select_to_not(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     """`c ? false : true` is `!c`."""
     if constant_of(op.lhs) == bool_attr(False) and constant_of(op.rhs) == TRUE:
-        one = rewriter.insert(constant_op(1, i1)).results[0]
-        rewriter.replace(op, arith.XOrIOp(op.cond, one))
+        rewriter.replace(op, arith.XOrIOp(op.cond, Emitter(rewriter).constant(1, i1)))
 
 
 def select_to_extension(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
@@ -238,8 +221,8 @@ def select_to_extension(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     if is_one(then) and is_zero(otherwise):
         rewriter.replace(op, cast_op(arith.ExtUIOp, op.cond, type))
     elif is_zero(then) and is_one(otherwise):
-        one = rewriter.insert(constant_op(1, i1)).results[0]
-        inverted = rewriter.insert(arith.XOrIOp(op.cond, one)).results[0]
+        emit = Emitter(rewriter)
+        inverted = emit.value(arith.XOrIOp(op.cond, emit.constant(1, i1)))
         rewriter.replace(op, cast_op(arith.ExtUIOp, inverted, type))
 
 
@@ -288,13 +271,14 @@ def truncation_of_shift(op: arith.TruncIOp, rewriter: PatternRewriter) -> None:
     amount = constant_of(shift.rhs) if shift is not None else None
     if shift is None or amount is None or int_bits(amount) != _width(shift.result) - _width(op.result):
         return
-    constant = rewriter.insert(constant_op(amount)).results[0]
-    shifted = rewriter.insert(arith.ShRUIOp(shift.lhs, constant)).results[0]
+    emit = Emitter(rewriter)
+    shifted = emit.value(arith.ShRUIOp(shift.lhs, emit.value(constant_op(amount))))
     rewriter.replace(op, cast_op(arith.TruncIOp, shifted, op.result.type))
 
 
 def convert_directly(op: arith.TruncFOp, rewriter: PatternRewriter) -> None:
     """An integer that becomes a wide float and then a narrow one can become the narrow one at once."""
+    # converting at once rounds to nearest even: another mode has to be kept
     if "roundingmode" in op.properties:
         return
     for cls in (arith.SIToFPOp, arith.UIToFPOp):
@@ -308,14 +292,11 @@ def drop_two_negations(op: Operation, rewriter: PatternRewriter) -> None:
     """`-x * -y` is `x * y`, and the same for division."""
     a, b = defining(op.operands[0], arith.NegfOp), defining(op.operands[1], arith.NegfOp)
     if a is not None and b is not None:
-        rewriter.replace(
-            op,
-            type(op).create(
-                operands=(a.operand, b.operand), result_types=(op.results[0].type,), properties=op.properties
-            ),
-        )
+        operands = (a.operand, b.operand)
+        rewriter.replace(op, type(op).create(operands=operands, result_types=op.result_types, properties=op.properties))
 
 
+# by the number of an ordered `cmpf` predicate; the unordered one of the same test is 7 higher
 _SIGNED = {1: EQ, 2: SGT, 3: SGE, 4: SLT, 5: SLE, 6: NE}
 _UNSIGNED = {1: EQ, 2: UGT, 3: UGE, 4: ULT, 5: ULE, 6: NE}
 
@@ -327,6 +308,7 @@ def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
         return
     value, integer = constant.value.data, converted.input
     type = as_integer_type(integer.type)
+    # a comparison with NaN is folded elsewhere
     if type is None or value != value:
         return
     is_signed, width = isinstance(converted, arith.SIToFPOp), type.width.data
@@ -334,11 +316,10 @@ def compare_integers(op: arith.CmpfOp, rewriter: PatternRewriter) -> None:
         return
     decided = _compare_converted(op.predicate.value.data, value, width, is_signed)
     if isinstance(decided, bool):
-        rewriter.replace(op, (), (rewriter.insert(constant_op(decided, i1)).results[0],))
+        rewriter.replace(op, (), (Emitter(rewriter).constant(decided, i1),))
     elif decided is not None:
         predicate, number = decided
-        bound = rewriter.insert(constant_op(number, type)).results[0]
-        rewriter.replace(op, _compare(predicate, integer, bound))
+        rewriter.replace(op, _compare(predicate, integer, Emitter(rewriter).constant(number, type)))
 
 
 def _conversion_is_harmless(value: float, type: Attribute, width: int, is_signed: bool) -> bool:
@@ -346,6 +327,7 @@ def _conversion_is_harmless(value: float, type: Attribute, width: int, is_signed
     found = floats.format_of(cast(FloatType, element_type(type)))
     if found is None:
         return False
+    # every such integer is a number of the type, and none is rounded
     if width <= found.precision:
         return True
     value_bits = width - 1 if is_signed else width
@@ -357,6 +339,7 @@ def _conversion_is_harmless(value: float, type: Attribute, width: int, is_signed
 
 def _compare_converted(predicate: int, value: float, width: int, is_signed: bool) -> bool | tuple[int, int] | None:
     """The outcome of comparing an integer with `value`, or the integer comparison that gives it."""
+    # ord and uno: an integer is never NaN
     if predicate in (7, 14):
         return predicate == 7
     if predicate in (0, 15):
@@ -368,6 +351,7 @@ def _compare_converted(predicate: int, value: float, width: int, is_signed: bool
     if value < lowest:
         return test in (NE, SGT, SGE, UGT, UGE)
     number = math.trunc(value)
+    # between two integers: compare with the one toward zero, with the test that still tells them apart
     if number != value:
         if test in (EQ, NE):
             return test == NE
@@ -408,5 +392,4 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     **arith_integers.FOLDERS,
     **arith_floats.FOLDERS,
     **arith_conversions.FOLDERS,
-    **arith_selection.FOLDERS,
 }

@@ -8,10 +8,9 @@ from fractions import Fraction
 from typing import Any, cast
 
 from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from tilewright.dialects import arith
-from tilewright.dialects.arith import FastMathFlagsAttr
 from tilewright.rewrite.folding import floats
 from tilewright.rewrite.folding.constants import (
     IN_PLACE,
@@ -20,23 +19,25 @@ from tilewright.rewrite.folding.constants import (
     Number,
     defining,
     element_type,
-    fits_signed,
     fold_unary,
-    mask,
-    signed,
     width_of,
 )
-from tilewright.rewrite.folding.floats import format_of
+from tilewright.rewrite.integers import fits_signed, mask, signed
 
 
 def _fold_extension(op: Operation) -> Folded:
-    """`ext(ext(x))` is `ext(x)`; the constant as bits, sign-extended for `extsi`."""
+    """`ext(ext(x))` is `ext(x)`."""
     previous = op.operands[0].owner
     if type(previous) is type(op):
         op.operands = (cast(Operation, previous).operands[0],)
         return IN_PLACE
+    return _fold_integer_conversion(op)
+
+
+def _fold_integer_conversion(op: Operation) -> Folded:
+    """The constant as bits, sign-extended where the operation does that."""
     width = cast(int, width_of(op.operands[0].type))
-    is_signed = isinstance(op, arith.ExtSIOp)
+    is_signed = isinstance(op, arith.ExtSIOp | arith.IndexCastOp)
     return fold_unary(op, lambda a: signed(a, width) if is_signed else a)
 
 
@@ -52,25 +53,12 @@ def _fold_trunci(op: arith.TruncIOp) -> Folded:
     if isinstance(previous, arith.TruncIOp):
         op.operands = (previous.input,)
         return IN_PLACE
-    return fold_unary(op, lambda a: a)
-
-
-def _fold_index_cast(op: Operation) -> Folded:
-    width = cast(int, width_of(op.operands[0].type))
-    return fold_unary(op, lambda a: signed(a, width))
-
-
-def _fold_index_castui(op: Operation) -> Folded:
-    return fold_unary(op, lambda a: a)
+    return _fold_integer_conversion(op)
 
 
 def _has_contract(op: Operation) -> bool:
     flags = op.properties.get("fastmath")
-    return isinstance(flags, FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
-
-
-def _exactly(type: Attribute) -> Callable[[float], float | None]:
-    return lambda a: a if floats.is_exact(a, cast(FloatType, type)) else None
+    return isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
 
 
 def _fold_extf(op: arith.ExtFOp) -> Folded:
@@ -82,6 +70,7 @@ def _fold_extf(op: arith.ExtFOp) -> Folded:
 
 def _fold_truncf(op: arith.TruncFOp) -> Folded:
     previous = defining(op.input, arith.ExtFOp)
+    # what was extended loses nothing when it is cut back
     if previous is not None:
         if previous.input.type == op.result.type:
             return (previous.input,)
@@ -93,18 +82,19 @@ def _fold_truncf(op: arith.TruncFOp) -> Folded:
 
 def _fold_float_conversion(op: Operation) -> Folded:
     """Only where no precision is lost."""
-    to = element_type(op.results[0].type)
-    if format_of(cast(FloatType, to)) is None or format_of(cast(FloatType, element_type(op.operands[0].type))) is None:
+    source, to = (cast(FloatType, element_type(value.type)) for value in (op.operands[0], op.results[0]))
+    if floats.format_of(source) is None or floats.format_of(to) is None:
         return None
-    return fold_unary(op, _exactly(to))
+    return fold_unary(op, lambda a: a if floats.is_exact(a, to) else None)
 
 
 def _fold_int_to_float(is_signed: bool) -> Callable[[Operation], Folded]:
     def folder(op: Operation) -> Folded:
         to = cast(FloatType, element_type(op.results[0].type))
         width = cast(int, width_of(op.operands[0].type))
-        if format_of(to) is None:
+        if floats.format_of(to) is None:
             return None
+        # a fraction holds every integer: going through a Python float would round twice
         return fold_unary(op, lambda a: floats.round_to(Fraction(signed(a, width) if is_signed else a), to))
 
     return folder
@@ -113,7 +103,7 @@ def _fold_int_to_float(is_signed: bool) -> Callable[[Operation], Folded]:
 def _fold_float_to_int(is_signed: bool) -> Callable[[Operation], Folded]:
     def folder(op: Operation) -> Folded:
         width = cast(int, width_of(op.results[0].type))
-        if format_of(cast(FloatType, element_type(op.operands[0].type))) is None:
+        if floats.format_of(cast(FloatType, element_type(op.operands[0].type))) is None:
             return None
         return fold_unary(op, lambda a: float_to_int(a, width, is_signed))
 
@@ -125,8 +115,8 @@ def float_to_int(value: float, width: int, is_signed: bool) -> int | None:
     if not math.isfinite(value):
         return None
     number = math.trunc(value)
-    fits = fits_signed(number, width) if is_signed else 0 <= number <= mask(width)
-    return number if fits else None
+    # one that does not fit is poison in MLIR, and stays for the machine to decide
+    return number if (fits_signed(number, width) if is_signed else 0 <= number <= mask(width)) else None
 
 
 def _fold_bitcast(op: arith.BitcastOp) -> Folded:
@@ -152,7 +142,7 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     "arith.uitofp": _fold_int_to_float(False),
     "arith.fptosi": _fold_float_to_int(True),
     "arith.fptoui": _fold_float_to_int(False),
-    "arith.index_cast": _fold_index_cast,
-    "arith.index_castui": _fold_index_castui,
+    "arith.index_cast": _fold_integer_conversion,
+    "arith.index_castui": _fold_integer_conversion,
     "arith.bitcast": _fold_bitcast,
 }

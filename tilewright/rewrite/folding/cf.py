@@ -12,7 +12,6 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import arith, cf
-from tilewright.dialects.cf import SwitchOp, case_numbers
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import branch_op, conditional_branch_op, sizes_attr
 from tilewright.rewrite.emitter import constant_op
@@ -26,10 +25,10 @@ def _branches(op: cf.ConditionalBranchOp) -> tuple[Target, Target]:
     return (op.then_block, op.then_arguments), (op.else_block, op.else_arguments)
 
 
-def _single_predecessor(block: Block) -> Block | None:
-    """The block that alone, and by one edge, leads to `block`."""
-    use = block.get_unique_use()
-    return use.operation.parent if use is not None else None
+def _decision(op: Operation) -> Operation | None:
+    """The branch that alone, and by one edge, leads to the block of `op`."""
+    use = op.parent.get_unique_use() if op.parent is not None else None
+    return use.operation if use is not None else None
 
 
 def _collapse(target: Target) -> Target | None:
@@ -41,11 +40,10 @@ def _collapse(target: Target) -> Target | None:
     # an argument that is used further on must be defined on this way too
     if any(use.operation is not branch for argument in block.args for use in argument.uses) or _runs_in_circles(block):
         return None
-    passed = [
+    return branch.successor, [
         values[value.index] if isinstance(value, BlockArgument) and value.block is block else value
         for value in branch.arguments
     ]
-    return branch.successor, passed
 
 
 def _runs_in_circles(block: Block) -> bool:
@@ -105,17 +103,16 @@ def join_branches(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None
 
 def follow_decision(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
     """The branch that led here was on the same condition."""
-    block = op.parent
-    previous = _single_predecessor(block) if block is not None else None
-    decision = previous.last_op if previous is not None else None
+    decision = _decision(op)
     if isinstance(decision, cf.ConditionalBranchOp) and decision.cond is op.cond:
         then, otherwise = _branches(op)
-        rewriter.replace(op, branch_op(*then if decision.then_block is block else otherwise))
+        rewriter.replace(op, branch_op(*then if decision.then_block is op.parent else otherwise))
 
 
 def propagate_condition(op: cf.ConditionalBranchOp, rewriter: PatternRewriter) -> None:
     """In a block that only this branch leads to, its condition is known."""
     for outcome, block in ((True, op.then_block), (False, op.else_block)):
+        # another way into the block may have another condition
         if not block.has_one_use():
             continue
         known: SSAValue | None = None
@@ -140,15 +137,11 @@ def drop_true_assertion(op: cf.AssertOp, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
 
 
-def _case_values(op: cf.SwitchOp) -> Sequence[int]:
-    """The values of the cases, as bits."""
-    width = width_of(op.flag.type)
-    return [number & mask(width) for number in case_numbers(op)] if width is not None else ()
-
-
 def _cases(op: cf.SwitchOp) -> list[tuple[int, Target]]:
+    """The values of the cases, as bits, and where they lead."""
+    bits = mask(cast(int, width_of(op.flag.type)))
     targets = zip(op.case_blocks, op.case_operand, strict=True)
-    return list(zip(_case_values(op), targets, strict=True))
+    return [(number & bits, target) for number, target in zip(cf.case_numbers(op), targets, strict=True)]
 
 
 def _default(op: cf.SwitchOp) -> Target:
@@ -164,15 +157,12 @@ def _make_switch(op: cf.SwitchOp, default: Target, cases: Sequence[tuple[int, Ta
     if cases:
         width = cast(int, width_of(op.flag.type))
         type = VectorType(cast(Any, op.flag.type), [len(cases)])
+        # as bits they are told apart, with their sign they are written
         numbers = [signed(value, width) for value, _ in cases]
         properties["case_values"] = DenseIntOrFPElementsAttr.from_list(type, numbers)
     operands = (op.flag, *default[1], *(value for _, values in targets for value in values))
     successors = (default[0], *(block for block, _ in targets))
-    return SwitchOp.create(operands=operands, properties=properties, successors=successors)
-
-
-def _same_target(a: Target, b: Target) -> bool:
-    return a[0] is b[0] and tuple(a[1]) == tuple(b[1])
+    return cf.SwitchOp.create(operands=operands, properties=properties, successors=successors)
 
 
 def _target_for(op: cf.SwitchOp, value: int) -> Target:
@@ -186,7 +176,9 @@ def drop_switch_without_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> Non
 
 
 def drop_cases_like_default(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
-    _keep_cases(op, rewriter, (case for case in _cases(op) if not _same_target(case[1], _default(op))))
+    default, passed = _default(op)
+    kept = ((n, to) for n, to in _cases(op) if to[0] is not default or tuple(to[1]) != tuple(passed))
+    _keep_cases(op, rewriter, kept)
 
 
 def _keep_cases(op: cf.SwitchOp, rewriter: PatternRewriter, kept: Iterable[tuple[int, Target]]) -> None:
@@ -212,8 +204,7 @@ def collapse_cases(op: cf.SwitchOp, rewriter: PatternRewriter) -> None:
 
 def _deciding_switch(op: cf.SwitchOp) -> cf.SwitchOp | None:
     """The switch on the same value that alone leads here."""
-    previous = _single_predecessor(op.parent) if op.parent is not None else None
-    decision = previous.last_op if previous is not None else None
+    decision = _decision(op)
     return decision if isinstance(decision, cf.SwitchOp) and decision.flag is op.flag else None
 
 

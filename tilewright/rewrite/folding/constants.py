@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects import builtin, ub
+from xdsl.dialects import ub
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -20,25 +20,21 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
     VectorType,
+    i1,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 
 from tilewright.dialects._syntax import INDEX
 from tilewright.rewrite.effects import facts_of
-from tilewright.rewrite.folding.floats import round_to
-from tilewright.rewrite.integers import fits_signed as fits_signed
-from tilewright.rewrite.integers import mask as mask
-from tilewright.rewrite.integers import signed as signed
+from tilewright.rewrite.folding.floats import FloatType, round_to
+from tilewright.rewrite.integers import mask, signed
 
 INDEX_WIDTH = 64
 
-FloatType = builtin._FloatType
-
-I1 = builtin.i1
+I1 = i1
 Number: TypeAlias = int | float
 TRUE = IntegerAttr(1, I1)
-FALSE = IntegerAttr(0, I1)
 
 
 def constant_of(value: SSAValue) -> Attribute | None:
@@ -48,6 +44,7 @@ def constant_of(value: SSAValue) -> Attribute | None:
     op = value.op
     if not facts_of(op).constant:
         return None
+    # most constants keep it there; xDSL's way to ask is much slower
     known = op.properties.get("value")
     return known if known is not None else ConstantLike.get_constant_value(value)
 
@@ -110,6 +107,7 @@ def _splat(attribute: Attribute | None) -> Any:
     if dense is None or not count:
         return None
     data = dense.data.data
+    # compared as bytes: NaN repeats too, and -0.0 is not 0.0
     repeats = data == data[: len(data) // count] * count
     return next(iter(dense.iter_values())) if repeats else None
 
@@ -168,6 +166,7 @@ def int_attr(bits: int, type: Attribute) -> Attribute:
     width = cast(int, width_of(element))
     bits &= mask(width)
     integer = as_integer_type(element)
+    # xDSL holds numbers of signless types with their sign, those of ui32 without
     unsigned = integer is not None and integer.signedness.data is Signedness.UNSIGNED
     number = bits if unsigned else signed(bits, width)
     if is_shaped(type):
@@ -225,10 +224,12 @@ def fold_elements(
         numbers: list[Any] | None = [scalar.value.data] if scalar is not None else elements_of(attribute)
         if numbers is None:
             return None
+        # bits, so that -1 and 255 of i8 are one number
         width = int_width(cast(Any, attribute).type)
         lists.append(numbers if width is None else [number & mask(width) for number in numbers])
     length = max(map(len, lists))
     lists = [numbers * length if len(numbers) == 1 else numbers for numbers in lists]
+    # the shape is dynamic, or the constants disagree with it
     if length > 1 and length != prod(cast(Any, result).get_shape()):
         return None
     folded = [compute(numbers) for numbers in zip(*lists, strict=True)]
@@ -286,6 +287,7 @@ def fold_binary(op: Operation, compute: Callable[[Any, Any], Number | None]) -> 
 
 def _fold_constants(op: Operation, compute: Callable[[Sequence[Any]], Number | None]) -> Folded:
     attributes = [constant_of(operand) for operand in op.operands]
+    # poison in, poison out, whatever the other operands are
     for attribute in attributes:
         if is_poison(attribute):
             return (cast(Attribute, attribute),)

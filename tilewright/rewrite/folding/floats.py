@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
-from xdsl.dialects import builtin
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, f64
+from xdsl.dialects.builtin import _FloatType as FloatType
 
-FloatType = builtin._FloatType
+Binary: TypeAlias = Callable[[float, float], float]
 
 
 class Format(NamedTuple):
@@ -22,10 +23,6 @@ class Format(NamedTuple):
     """Significant bits, the hidden one included."""
     max_exponent: int
     """Of the largest finite number, as `2**max_exponent <= number`."""
-
-    @property
-    def min_exponent(self) -> int:
-        return 1 - self.max_exponent
 
     @property
     def largest(self) -> float:
@@ -44,10 +41,7 @@ NAN = float("nan")
 
 def format_of(type: FloatType) -> Format | None:
     """None for the formats that a Python float cannot hold."""
-    for cls, found in _FORMATS.items():
-        if isinstance(type, cls):
-            return found
-    return None
+    return _FORMATS.get(type.__class__)
 
 
 def round_to(value: float | Fraction, type: FloatType) -> float:
@@ -63,9 +57,11 @@ def round_to(value: float | Fraction, type: FloatType) -> float:
         return 0.0
     sign = -1.0 if value < 0 else 1.0
     magnitude = Fraction(abs(value))
-    exponent = max(_floor_log2(magnitude), found.min_exponent)
+    # below the smallest normal exponent the steps stay as they are: subnormal numbers
+    exponent = max(_floor_log2(magnitude), 1 - found.max_exponent)
     scale = exponent - found.precision + 1
     steps = round(magnitude / Fraction(2) ** scale)
+    # an integer may be too large even for a Python float
     try:
         rounded = math.ldexp(float(steps), scale)
     except OverflowError:
@@ -82,35 +78,42 @@ def is_exact(value: float, type: FloatType) -> bool:
     """Whether `type` has the number `value`, or the NaN with all its bits."""
     found = format_of(type)
     if value != value and found is not None:
-        payload = cast(int, to_bits(value, builtin.f64)) & ((1 << 52) - 1)
+        payload = cast(int, to_bits(value, f64)) & ((1 << 52) - 1)
         return payload & ((1 << (53 - found.precision)) - 1) == 0
     return not math.isfinite(value) or round_to(value, type) == value
 
 
+def _propagates_nan(compute: Binary) -> Binary:
+    """`compute` of numbers; a NaN that goes in comes out, the first of two."""
+    return lambda a, b: a if a != a else b if b != b else compute(a, b)
+
+
+@_propagates_nan
 def add(a: float, b: float) -> float:
-    return _nan(a, b) if a != a or b != b else _canonical(a + b)
+    return _canonical(a + b)
 
 
+@_propagates_nan
 def subtract(a: float, b: float) -> float:
-    return _nan(a, b) if a != a or b != b else _canonical(a - b)
+    return _canonical(a - b)
 
 
+@_propagates_nan
 def multiply(a: float, b: float) -> float:
-    return _nan(a, b) if a != a or b != b else _canonical(a * b)
+    return _canonical(a * b)
 
 
+@_propagates_nan
 def divide(a: float, b: float) -> float:
-    if a != a or b != b:
-        return _nan(a, b)
+    # Python raises where IEEE gives infinity
     if b == 0:
         return NAN if a == 0 else math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b))
     return _canonical(a / b)
 
 
+@_propagates_nan
 def remainder(a: float, b: float) -> float:
     """With the sign of the dividend."""
-    if a != a or b != b:
-        return _nan(a, b)
     return NAN if math.isinf(a) or b == 0 else math.fmod(a, b)
 
 
@@ -118,18 +121,16 @@ def negate(a: float) -> float:
     return -a
 
 
+@_propagates_nan
 def maximum(a: float, b: float) -> float:
     """NaN if either is; +0 is greater than -0."""
-    if a != a or b != b:
-        return _nan(a, b)
     if a == b:
         return b if math.copysign(1.0, a) < 0 else a
     return a if a > b else b
 
 
+@_propagates_nan
 def minimum(a: float, b: float) -> float:
-    if a != a or b != b:
-        return _nan(a, b)
     if a == b:
         return a if math.copysign(1.0, a) < 0 else b
     return a if a < b else b
@@ -148,10 +149,6 @@ def minimum_number(a: float, b: float) -> float:
     return a if b != b else minimum(a, b)
 
 
-def _nan(a: float, b: float) -> float:
-    return a if a != a else b
-
-
 def _canonical(value: float) -> float:
     """Hardware may make a negative NaN where MLIR makes a positive one."""
     return NAN if value != value else value
@@ -165,23 +162,20 @@ def is_positive_zero(value: float | None) -> bool:
     return value == 0 and math.copysign(1.0, value) > 0
 
 
-_PACKED = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
+_PACKED: dict[type[FloatType], str] = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
 
 
 def to_bits(value: float, type: FloatType) -> int | None:
     """The encoding of a number of `type`."""
+    # the upper half of an f32; struct has no code for it
     if isinstance(type, BFloat16Type):
         return int.from_bytes(struct.pack("<f", value), "little") >> 16
-    for cls, code in _PACKED.items():
-        if isinstance(type, cls):
-            return int.from_bytes(struct.pack(code, value), "little")
-    return None
+    code = _PACKED.get(type.__class__)
+    return None if code is None else int.from_bytes(struct.pack(code, value), "little")
 
 
 def from_bits(bits: int, type: FloatType) -> float | None:
     if isinstance(type, BFloat16Type):
         return struct.unpack("<f", (bits << 16).to_bytes(4, "little"))[0]
-    for cls, code in _PACKED.items():
-        if isinstance(type, cls):
-            return struct.unpack(code, bits.to_bytes(struct.calcsize(code), "little"))[0]
-    return None
+    code = _PACKED.get(type.__class__)
+    return None if code is None else struct.unpack(code, bits.to_bytes(struct.calcsize(code), "little"))[0]

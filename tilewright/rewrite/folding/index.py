@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import index
 from tilewright.dialects.arith.meaning import PREDICATES, SAME_IN_INDEX
-from tilewright.rewrite.canonicalization import PatternFunction
+from tilewright.rewrite.canonicalization import PatternFunction, fold, materialize
 from tilewright.rewrite.folding.constants import (
     INDEX,
     INDEX_WIDTH,
@@ -22,13 +22,9 @@ from tilewright.rewrite.folding.constants import (
     defining,
     int_attr,
     int_width,
-    mask,
-    signed,
 )
 from tilewright.rewrite.folding.predicates import EQ, INVERTED, NE, SGE, SGT, SLT, UGT, ULT, compare
-from tilewright.rewrite.integers import compute
-
-Pattern: TypeAlias = Callable[[Any, PatternRewriter], None]
+from tilewright.rewrite.integers import compute, mask, signed
 
 NARROW_WIDTH = 32
 
@@ -71,6 +67,7 @@ def _fold_cast(op: index.CastSOp | index.CastUOp) -> Folded:
         return None
     value = signed(bits, source_width) if is_signed else bits
     if as_integer_type(op.output.type) is not None:
+        # a target of 32 bits has only these to convert
         narrow = bits & mask(NARROW_WIDTH)
         if (value ^ (signed(narrow, NARROW_WIDTH) if is_signed else narrow)) & mask(width):
             return None
@@ -82,6 +79,7 @@ _LIMITS = (index.MinSOp, index.MinUOp, index.MaxSOp, index.MaxUOp)
 
 def _compare_limited(predicate: int, limit: Operation, a: int, b: int, width: int) -> bool | None:
     """`max(x, a) cmp b`, and the same for the minimum, where it holds of every `x` or of none."""
+    # asked once for 64 bits and once for 32: both answers have to agree
     a, b = a & mask(width), b & mask(width)
     is_signed = isinstance(limit, index.MinSOp | index.MaxSOp)
     lowest, highest = (1 << (width - 1), mask(width - 1)) if is_signed else (0, mask(width))
@@ -106,6 +104,7 @@ def _always(predicate: int, known: tuple[tuple[int, int], tuple[int, int]], b: i
     in_signed, in_unsigned = known
     if predicate == EQ:
         return in_signed[0] == in_signed[1] == b
+    # different in both readings: it is enough that one of two strict comparisons holds in each
     if predicate == NE:
         pairs = ((SLT, SGT), (ULT, UGT))
         return all(any(_always(test, known, b, width) for test in pair) for pair in pairs)
@@ -126,20 +125,17 @@ def _fold_cmp(op: index.CmpOp) -> Folded:
         wide = _compare_limited(predicate, limit, a, b, INDEX_WIDTH)
         if wide is not None and wide == _compare_limited(predicate, limit, a, b, NARROW_WIDTH):
             return (bool_attr(wide),)
-    if op.lhs is op.rhs:
-        return (bool_attr(compare(predicate, 0, 0, INDEX_WIDTH)),)
-    return None
+    return (bool_attr(compare(predicate, 0, 0, INDEX_WIDTH)),) if op.lhs is op.rhs else None
 
 
 def merge_constants(op: Operation, rewriter: PatternRewriter) -> None:
     """`(x + a) + b` with constants a, b; and the same for the other associative operations."""
-    from tilewright.rewrite.canonicalization import fold, materialize
-
     inner = op.operands[0].owner
     if type(inner) is not type(op) or not isinstance(inner, Operation):
         return
     if constant_of(op.operands[1]) is None or constant_of(inner.operands[1]) is None:
         return
+    # an operation that never gets a place: made to be folded, as MLIR does
     both = type(op).create(operands=(op.operands[1], inner.operands[1]), result_types=(INDEX,))
     folded = fold(both)
     both.drop_all_references()

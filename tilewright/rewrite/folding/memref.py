@@ -8,24 +8,24 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import memref
 from tilewright.dialects._strides import strided_form
-from tilewright.dialects._syntax import INDEX
-from tilewright.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp, ViewOp
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.control_flow import sizes_attr
-from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.effects import children
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import IN_PLACE, Folded, constant_of, defining, index_attr, scalar_int
-from tilewright.rewrite.folding.regions import only_block, terminator
+from tilewright.rewrite.folding.regions import replace_with_region
 from tilewright.rewrite.folding.strided_views import (
     Mixed,
     MixedLists,
+    View,
     dropped_dimensions,
     is_in_bounds,
     known_int,
     make_view,
+    mixed,
     mixed_lists,
     static,
     strided_type,
@@ -40,19 +40,24 @@ def _as_memref(type: Attribute) -> MemRefType | None:
 
 
 def _cast_to(value: SSAValue, type: Attribute) -> Operation:
-    return CastOp.create(operands=(value,), result_types=(type,))
+    return memref.CastOp.create(operands=(value,), result_types=(type,))
 
 
-def skip_casts(op: Operation, *, but: SSAValue | None = None) -> bool:
+def _is_ranked(op: memref.CastOp) -> bool:
+    # a cast to ranked from unranked is what gives the operand its rank
+    return not isinstance(op.source.type, UnrankedMemRefType)
+
+
+def skip_casts(
+    op: Operation, *, but: SSAValue | None = None, may_skip: Callable[[memref.CastOp], bool] = _is_ranked
+) -> bool:
     """Use what a cast casts instead of the cast, for every operand except `but`."""
     changed = False
     for index, operand in enumerate(op.operands):
         cast_op = defining(operand, memref.CastOp)
-        # a cast to ranked from unranked is what gives the operand its rank
-        if cast_op is None or operand is but or isinstance(cast_op.source.type, UnrankedMemRefType):
-            continue
-        op.operands[index] = cast_op.source
-        changed = True
+        if cast_op is not None and operand is not but and may_skip(cast_op):
+            op.operands[index] = cast_op.source
+            changed = True
     return changed
 
 
@@ -94,13 +99,7 @@ def _fold_cast(op: memref.CastOp) -> Folded:
 
 
 def _fold_copy(op: memref.CopyOp) -> Folded:
-    changed = False
-    for index, operand in enumerate(op.operands):
-        cast_op = defining(operand, memref.CastOp)
-        if cast_op is not None and _loses_no_information(cast_op):
-            op.operands[index] = cast_op.source
-            changed = True
-    return IN_PLACE if changed else None
+    return IN_PLACE if skip_casts(op, may_skip=_loses_no_information) else None
 
 
 def _fold_memory_space_cast(op: memref.MemorySpaceCastOp) -> Folded:
@@ -113,8 +112,8 @@ def _fold_memory_space_cast(op: memref.MemorySpaceCastOp) -> Folded:
 
 
 def _fold_rank(op: memref.RankOp) -> Folded:
-    type = op.source.type
-    return (index_attr(type.get_num_dims()),) if isinstance(type, MemRefType) else None
+    type = _as_memref(op.source.type)
+    return None if type is None else (index_attr(type.get_num_dims()),)
 
 
 def _fold_dim(op: memref.DimOp) -> Folded:
@@ -131,6 +130,7 @@ def _fold_dim(op: memref.DimOp) -> Folded:
         case memref.ViewOp() as view:
             return (view.sizes[position],)
         case memref.SubviewOp() as view:
+            # its result may have fewer dimensions than it has sizes
             _, sizes, _ = mixed_lists(view)
             dropped = dropped_dimensions(cast(MemRefType, view.source.type), type, sizes) or set()
             return _dynamic([size for number, size in enumerate(sizes) if number not in dropped][index])
@@ -152,6 +152,7 @@ def _fold_subview(op: memref.SubviewOp) -> Folded:
     source, result = cast(MemRefType, op.source.type), op.result.type
     if source != result:
         return None
+    # a type that says all leaves no other view of the source than the whole
     layout = strided_form(result)
     if result.has_static_shape() and layout is not None and None not in (layout.offset, *layout.strides):
         return (op.source,)
@@ -192,15 +193,18 @@ def fold_constant_sizes(op: memref.AllocOp | memref.AllocaOp, rewriter: PatternR
     sizes = with_constants(op.dynamic_sizes)
     if not any(isinstance(size, int) for size in sizes):
         return
-    old = op.memref.type
-    given = iter(sizes)
-    shape = [next(given) if size == DYNAMIC_INDEX else size for size in old.get_shape()]
-    known = MemRefType(cast(Any, old.element_type), static(shape), old.layout, old.memory_space)
     dynamic = [size for size in sizes if isinstance(size, SSAValue)]
-    properties = dict(op.properties)
-    properties["operandSegmentSizes"] = sizes_attr([len(dynamic), len(op.symbol_operands)])
-    new = type(op).create(operands=(*dynamic, *op.symbol_operands), result_types=[known], properties=properties)
-    rewriter.replace(op, _cast_to(rewriter.insert(new).results[0], old))
+    properties = {**op.properties, "operandSegmentSizes": sizes_attr([len(dynamic), len(op.symbol_operands)])}
+    types = [_with_sizes(op.memref.type, sizes)]
+    new = type(op).create(operands=(*dynamic, *op.symbol_operands), result_types=types, properties=properties)
+    # users expect the old type: the cast to it folds away where it can
+    rewriter.replace(op, _cast_to(rewriter.insert(new).results[0], op.memref.type))
+
+
+def _with_sizes(type: MemRefType, sizes: Sequence[Mixed]) -> MemRefType:
+    """The type with these in the place of its dynamic sizes."""
+    shape = static(mixed(type.get_shape(), sizes))
+    return MemRefType(cast(Any, type.element_type), shape, type.layout, type.memory_space)
 
 
 def drop_unread_allocation(op: memref.AllocOp | memref.AllocaOp, rewriter: PatternRewriter) -> None:
@@ -230,12 +234,16 @@ def drop_self_copy(op: memref.CopyOp, rewriter: PatternRewriter) -> None:
 
 def subview_with_constants(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
     """A view whose bounds are known has a type that says so."""
-    lists = mixed_lists(op)
-    offsets, sizes, strides = lists
+    known = _known_lists(op)
+    if known is not None:
+        _view_instead(op, op.source, known, rewriter)
+
+
+def _known_lists(op: View) -> MixedLists | None:
+    """Offsets, sizes and strides with numbers for those that are constants; None if there are none."""
+    lists = offsets, sizes, strides = mixed_lists(op)
     known = with_constants(offsets), with_constants(sizes), with_constants(strides, allow_negative=True)
-    if all(static(a) == static(b) for a, b in zip(lists, known, strict=True)):
-        return
-    _view_instead(op, op.source, known, rewriter)
+    return None if all(static(a) == static(b) for a, b in zip(lists, known, strict=True)) else known
 
 
 def subview_of_cast(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
@@ -258,7 +266,7 @@ def _view_instead(op: memref.SubviewOp, source: SSAValue, lists: MixedLists, rew
     type = subview_type(buffer, *lists)
     type = without_dimensions(type, dropped) if type is not None and dropped is not None else None
     if type is not None:
-        view = rewriter.insert(make_view(SubviewOp, type, source, *lists)).results[0]
+        view = rewriter.insert(make_view(memref.SubviewOp, type, source, *lists)).results[0]
         rewriter.replace(op, _cast_to(view, op.result.type))
 
 
@@ -277,15 +285,13 @@ def drop_whole_subview(op: memref.SubviewOp, rewriter: PatternRewriter) -> None:
 
 
 def reinterpret_with_constants(op: memref.ReinterpretCastOp, rewriter: PatternRewriter) -> None:
-    lists = mixed_lists(op)
-    offsets, sizes, strides = lists
-    known = with_constants(offsets), with_constants(sizes), with_constants(strides, allow_negative=True)
-    if all(static(a) == static(b) for a, b in zip(lists, known, strict=True)):
+    known = _known_lists(op)
+    if known is None:
         return
     offset, shape, steps = static(known[0])[0], static(known[1]), static(known[2])
     dynamic = [None if step == DYNAMIC_INDEX else step for step in steps]
     type = strided_type(op.result.type, shape, dynamic, None if offset == DYNAMIC_INDEX else offset)
-    view = rewriter.insert(make_view(ReinterpretCastOp, type, op.source, *known)).results[0]
+    view = rewriter.insert(make_view(memref.ReinterpretCastOp, type, op.source, *known)).results[0]
     rewriter.replace(op, _cast_to(view, op.result.type))
 
 
@@ -297,64 +303,51 @@ def use_known_metadata(op: memref.ExtractStridedMetaDataOp, rewriter: PatternRew
     known += layout.strides if layout is not None else ()
     for result, value in zip(op.results[1:], known, strict=False):
         if value is not None and result.first_use is not None:
-            rewriter.replace_all_uses_with(result, rewriter.insert(constant_op(value, INDEX)).results[0])
+            rewriter.replace_all_uses_with(result, Emitter(rewriter).index(value))
 
 
 def view_with_constants(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
-    old = op.result.type
     sizes = with_constants(op.sizes, allow_negative=True)
-    given = iter(sizes)
-    shape = [next(given) if size == DYNAMIC_INDEX else size for size in old.get_shape()]
-    type = MemRefType(cast(Any, old.element_type), static(shape), old.layout, old.memory_space)
-    if type == old:
+    type = _with_sizes(op.result.type, sizes)
+    if type == op.result.type:
         return
     operands = (op.source, op.byte_shift, *(size for size in sizes if isinstance(size, SSAValue)))
-    view = rewriter.insert(ViewOp.create(operands=operands, result_types=(type,))).results[0]
-    rewriter.replace(op, _cast_to(view, old))
+    view = rewriter.insert(memref.ViewOp.create(operands=operands, result_types=(type,))).results[0]
+    rewriter.replace(op, _cast_to(view, op.result.type))
 
 
 def view_of_cast(op: memref.ViewOp, rewriter: PatternRewriter) -> None:
     cast_op = defining(op.source, memref.CastOp)
+    # MLIR's condition: a view needs all bytes of a buffer, one after the other
     if cast_op is not None and isinstance(cast_op.source.owner, memref.AllocOp):
         operands = (cast_op.source, *op.operands[1:])
-        rewriter.replace(op, ViewOp.create(operands=operands, result_types=(op.result.type,)))
+        rewriter.replace(op, memref.ViewOp.create(operands=operands, result_types=(op.result.type,)))
 
 
 def inline_scope(op: memref.AllocaScopeOp, rewriter: PatternRewriter) -> None:
     """A scope that frees nothing earlier than what surrounds it does not matter."""
     if _allocates_on_stack(op):
-        parent, last = op.parent_op(), op.parent.last_op if op.parent is not None else None
-        region = op.parent_region()
-        if parent is None or region is None or not _is_allocation_scope(parent):
+        parent, block = op.parent_op(), op.parent
+        if parent is None or block is None or parent.name not in _ALLOCATION_SCOPES:
             return
-        if op.next_op is not last or region.first_block is not region.last_block:
+        # only the terminator may follow, or what is allocated would be held longer than before
+        if op.next_op is not block.last_op or block.next_block is not None or block.prev_block is not None:
             return
-    last = terminator(op.scope)
-    rewriter.inline_block(only_block(op.scope), InsertPoint.before(op))
-    rewriter.replace(op, (), tuple(last.operands))
-    rewriter.erase(last)
+    replace_with_region(op, rewriter, op.scope)
 
 
 _ALLOCATION_SCOPES = frozenset(
     {"aie.core", "affine.for", "affine.parallel", "func.func", "memref.alloca_scope"}
     | {"scf.for", "scf.forall", "scf.parallel"}
 )
-
-
-def _is_allocation_scope(op: Operation) -> bool:
-    """Whether stack allocations in `op` end with it."""
-    return op.name in _ALLOCATION_SCOPES
+"""Stack allocations in these end with them."""
 
 
 def _allocates_on_stack(op: Operation) -> bool:
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.ops:
-                if isinstance(nested, memref.AllocaOp):
-                    return True
-                if not _is_allocation_scope(nested) and _allocates_on_stack(nested):
-                    return True
-    return False
+    return any(
+        isinstance(nested, memref.AllocaOp) or (nested.name not in _ALLOCATION_SCOPES and _allocates_on_stack(nested))
+        for nested in children(op)
+    )
 
 
 FOLDERS: dict[str, Callable[[Any], Folded]] = {

@@ -7,7 +7,7 @@ the block argument or result that receives it. The patterns here hold for every 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -37,6 +37,7 @@ def _connect(flow: Flow, op: Operation, first: int, inputs: Iterable[SSAValue]) 
 def _flow_of_for(op: scf.ForOp) -> Flow:
     flow: Flow = {}
     block, last = only_block(op.body), terminator(op.body)
+    # after bounds and step; the loop may run no more, or not at all
     for source, first in ((op, 3), (last, 0)):
         _connect(flow, source, first, block.args[1:])
         _connect(flow, source, first, op.results)
@@ -73,10 +74,8 @@ _FLOWS: dict[type[Operation], Callable[..., Flow]] = {
 
 
 def flow_of(op: Operation) -> Flow:
-    for cls, flow in _FLOWS.items():
-        if isinstance(op, cls):
-            return flow(op)
-    return {}
+    flow = _FLOWS.get(type(op))
+    return {} if flow is None else flow(op)
 
 
 def _sources(flow: Flow) -> dict[SSAValue, list[Operand]]:
@@ -109,6 +108,7 @@ def _origins(value: SSAValue, sources: dict[SSAValue, list[Operand]]) -> set[SSA
 def _is_visible(op: Operation, value: SSAValue, at: SSAValue) -> bool:
     """Whether `value`, one that `at` can be, may be used wherever the successor input `at` is."""
     region = parent_region(value)
+    # a value from outside of the operation is visible everywhere in it
     if region is None or region.parent is not op:
         return True
     return isinstance(at, BlockArgument) and isinstance(value, BlockArgument) and value.block is at.block
@@ -128,18 +128,13 @@ def forward_single_values(op: Operation, rewriter: PatternRewriter) -> None:
 def merge_equal_inputs(op: Operation, rewriter: PatternRewriter) -> None:
     """Where two successor inputs always receive the same values, use the first for both."""
     sources = _sources(flow_of(op))
-    inputs = sorted(sources, key=_number)
+    inputs = sorted(sources, key=lambda value: cast("BlockArgument | OpResult", value).index)
     for position, first in enumerate(inputs):
         for second in inputs[position + 1 :]:
             if second.first_use is None or second.owner is not first.owner:
                 continue
             if _received(sources[first]) == _received(sources[second]):
                 rewriter.replace_all_uses_with(second, first)
-
-
-def _number(value: SSAValue) -> int:
-    assert isinstance(value, BlockArgument | OpResult)
-    return value.index
 
 
 def _received(operands: list[Operand]) -> dict[Operation, SSAValue]:
@@ -164,6 +159,7 @@ def drop_dead_inputs(op: Operation, rewriter: PatternRewriter) -> None:
         drop_operands(user, rewriter, indices)
     for block, indices in arguments.items():
         drop_arguments(block, rewriter, indices)
+    # last: this replaces the operation
     results = {value.index for value in dead if isinstance(value, OpResult)}
     if results:
         drop_results(op, rewriter, results)
@@ -171,6 +167,7 @@ def drop_dead_inputs(op: Operation, rewriter: PatternRewriter) -> None:
 
 def _tied_inputs(flow: Flow) -> Iterable[set[SSAValue]]:
     """Successor inputs that can only be removed together: those that one operand reaches."""
+    # one operand feeds the argument of a loop and its result: neither can go without the other
     groups: dict[SSAValue, set[SSAValue]] = {}
     for inputs in flow.values():
         group: set[SSAValue] = set()

@@ -56,6 +56,7 @@ def replace_with_region(
     """Put the one block of `region` in place of `op`, and what it yields in place of the results."""
     last = terminator(region)
     rewriter.inline_block(only_block(region), InsertPoint.before(op), arguments)
+    # the terminator stands before `op` now, and its operands name what the block made
     rewriter.replace(op, (), tuple(last.operands))
     rewriter.erase(last)
 
@@ -100,6 +101,7 @@ def drop_operands(op: Operation, rewriter: PatternRewriter, dropped: set[int]) -
 
 
 def drop_arguments(block: Block, rewriter: PatternRewriter, dropped: set[int]) -> None:
+    # from the last, so that those to come keep their numbers
     for index in sorted(dropped, reverse=True):
         block.erase_arg(block.args[index])
     parent = block.parent_op()

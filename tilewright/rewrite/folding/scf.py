@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain, dropwhile
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
@@ -10,13 +11,11 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, InsertPoint, Rewriter
 
-from tilewright.dialects import arith, cf, scf
-from tilewright.dialects._syntax import INDEX
+from tilewright.dialects import arith, scf
 from tilewright.dialects.func import FuncOp
-from tilewright.dialects.scf import ConditionOp, ForallOp
 from tilewright.rewrite.canonicalization import PatternFunction
-from tilewright.rewrite.control_flow import sizes_attr
-from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.control_flow import branch_op, has_one_block, sizes_attr
+from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.folding import region_branches
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, defining, scalar_int
 from tilewright.rewrite.folding.predicates import INVERTED
@@ -45,7 +44,7 @@ def propagate_true(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
     known: SSAValue | None = None
     for value, argument in zip(condition.args, only_block(op.after_region).args, strict=True):
         if value is condition.condition and argument.first_use is not None:
-            known = known or rewriter.insert(constant_op(TRUE)).results[0]
+            known = known or Emitter(rewriter).value(constant_op(TRUE))
             rewriter.replace_all_uses_with(argument, known)
 
 
@@ -76,11 +75,11 @@ def align_arguments(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
         return
     position = {value: index for index, value in enumerate(arguments)}
     order = [position[cast(BlockArgument, value)] for value in passed]
-    new_condition = ConditionOp.create(operands=(condition.condition, *arguments))
-    rewriter.replace(condition, new_condition)
+    rewriter.replace(condition, scf.ConditionOp.create(operands=(condition.condition, *arguments)))
     new = rewriter.insert(
         recreate(op, result_types=[a.type for a in arguments], regions=(take_contents(op.before_region), Region()))
     )
+    # the new arguments come in front of the old ones, which are then unused
     body = take_contents(op.after_region)
     block = only_block(body)
     old_arguments = tuple(block.args)
@@ -100,6 +99,7 @@ def sink_if(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
     branch = condition.prev_op
     if not isinstance(branch, scf.IfOp) or branch.cond is not condition.condition:
         return
+    # an else would run once more, when the loop ends
     if branch.false_region.first_block is not None and not has_one_op(branch.false_region.first_block):
         return
     arguments = only_block(op.after_region).args
@@ -115,6 +115,7 @@ def sink_if(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
     condition.operands = (*condition.operands, *needed)
     rewriter.notify_op_modified(condition)
     then = branch.true_region
+    # the condition region's own values are not visible in the body: they are passed on
     for value, argument in zip(needed, passed, strict=True):
         rewriter.replace_uses_with_if(value, argument, lambda use: is_inside(use.operation, then))
     rewriter.erase(terminator(then))
@@ -125,15 +126,8 @@ def sink_if(op: scf.WhileOp, rewriter: PatternRewriter) -> None:
 
 def _values_from_outside(region: Region, within: Region) -> list[SSAValue]:
     """What the operations in `region` use of the values defined around it, but still in `within`."""
-    found: dict[SSAValue, None] = {}
-    for op in region.walk(region_first=True):
-        for value in op.operands:
-            if is_defined_in(value, within) and not is_defined_in(value, region):
-                found[value] = None
-    return list(found)
-
-
-WHILE_PATTERNS = (propagate_true, decide_comparisons, align_arguments, sink_if)
+    used = (value for op in region.walk(region_first=True) for value in op.operands)
+    return list(dict.fromkeys(v for v in used if is_defined_in(v, within) and not is_defined_in(v, region)))
 
 
 def drop_single_iterations(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
@@ -145,9 +139,8 @@ def drop_single_iterations(op: scf.ParallelOp, rewriter: PatternRewriter) -> Non
         return
     if 1 not in counts:
         return
-    arguments = only_block(op.body).args
     kept = [index for index, count in enumerate(counts) if count != 1]
-    for argument, (lower, _, _), count in zip(arguments, bounds, counts, strict=True):
+    for argument, (lower, _, _), count in zip(only_block(op.body).args, bounds, counts, strict=True):
         if count == 1:
             rewriter.replace_all_uses_with(argument, lower)
     if not kept:
@@ -156,18 +149,19 @@ def drop_single_iterations(op: scf.ParallelOp, rewriter: PatternRewriter) -> Non
     for index in reversed(range(len(counts))):
         if index not in kept:
             only_block(op.body).erase_arg(only_block(op.body).args[index])
-    new = _make_parallel(op, [bounds[index] for index in kept], op.initVals, take_contents(op.body))
-    rewriter.replace(op, new)
+    kept_bounds = [bounds[index] for index in kept]
+    rewriter.replace(op, _make_parallel(op, kept_bounds, op.initVals, take_contents(op.body)))
 
 
 def _make_parallel(
     op: scf.ParallelOp, bounds: Sequence[Sequence[SSAValue]], initial: Sequence[SSAValue], body: Region
 ) -> Operation:
-    count = len(bounds)
-    operands = [bound[which] for which in range(3) for bound in bounds]
-    properties = {**op.properties, "operandSegmentSizes": sizes_attr([count, count, count, len(initial)])}
+    # all lower bounds, then all upper bounds, then all steps
+    operands = [*chain.from_iterable(zip(*bounds, strict=True)), *initial]
+    sizes = sizes_attr([len(bounds), len(bounds), len(bounds), len(initial)])
+    properties = {**op.properties, "operandSegmentSizes": sizes}
     types = [value.type for value in initial]
-    return type(op).create(operands=(*operands, *initial), result_types=types, properties=properties, regions=(body,))
+    return type(op).create(operands=operands, result_types=types, properties=properties, regions=(body,))
 
 
 def _inline_body(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
@@ -175,11 +169,9 @@ def _inline_body(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
     body = only_block(op.body)
     reduce = cast(scf.ReduceOp, terminator(op.body))
     results: list[SSAValue] = []
-    while body.first_op is not reduce:
-        first = body.first_op
-        assert first is not None
-        first.detach()
-        rewriter.insert(first, InsertPoint.before(op))
+    for moved in [*body.ops][:-1]:
+        moved.detach()
+        rewriter.insert(moved, InsertPoint.before(op))
     for region, initial, value in zip(reduce.reductions, op.initVals, reduce.args, strict=True):
         last = terminator(region)
         rewriter.inline_block(only_block(region), InsertPoint.before(op), (initial, value))
@@ -208,28 +200,25 @@ def merge_nested(op: scf.ParallelOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, _make_parallel(op, bounds, (), body))
 
 
-PARALLEL_PATTERNS = (drop_single_iterations, merge_nested)
-
-
-def _forall_bounds(op: ForallOp) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
+def _forall_bounds(op: scf.ForallOp) -> tuple[list[Mixed], list[Mixed], list[Mixed]]:
     """Lower bounds, upper bounds and steps."""
     return (
-        mixed(op.static_lower_bound, op.dynamic_lower_bound),
-        mixed(op.static_upper_bound, op.dynamic_upper_bound),
-        mixed(op.static_step, op.dynamic_step),
+        mixed(op.static_lower_bound.get_values(), op.dynamic_lower_bound),
+        mixed(op.static_upper_bound.get_values(), op.dynamic_upper_bound),
+        mixed(op.static_step.get_values(), op.dynamic_step),
     )
 
 
-def _set_forall_bounds(op: ForallOp, lists: Sequence[Sequence[Mixed]]) -> None:
+def _set_forall_bounds(op: scf.ForallOp, lists: Sequence[Sequence[Mixed]]) -> None:
     dynamic = [[value for value in values if isinstance(value, SSAValue)] for values in lists]
     outputs = tuple(op.outputs)
     for name, values in zip(("staticLowerBound", "staticUpperBound", "staticStep"), lists, strict=True):
         op.properties[name] = DenseArrayBase.from_list(i64, static(values))
-    op.operands = (*(value for values in dynamic for value in values), *outputs)
+    op.operands = (*chain.from_iterable(dynamic), *outputs)
     op.properties["operandSegmentSizes"] = sizes_attr([*map(len, dynamic), len(outputs)])
 
 
-def forall_with_constants(op: ForallOp, rewriter: PatternRewriter) -> None:
+def forall_with_constants(op: scf.ForallOp, rewriter: PatternRewriter) -> None:
     """Bounds that are constants are numbers."""
     lists = _forall_bounds(op)
     for index, values in enumerate(lists):
@@ -240,12 +229,13 @@ def forall_with_constants(op: ForallOp, rewriter: PatternRewriter) -> None:
             return
 
 
-def _forall_counts(op: ForallOp) -> list[int | None]:
+def _forall_counts(op: scf.ForallOp) -> list[int | None]:
     return [trip_count(*bound) for bound in zip(*_forall_bounds(op), strict=True)]
 
 
-def drop_single_threads(op: ForallOp, rewriter: PatternRewriter) -> None:
+def drop_single_threads(op: scf.ForallOp, rewriter: PatternRewriter) -> None:
     """A dimension of one thread is no dimension, unless it is mapped to hardware."""
+    # a mapping names a place for each dimension
     if op.mapping is not None and len(op.mapping.data):
         return
     counts = _forall_counts(op)
@@ -266,24 +256,21 @@ def drop_single_threads(op: ForallOp, rewriter: PatternRewriter) -> None:
     for index in reversed(range(len(counts))):
         if index not in kept:
             body.erase_arg(body.args[index])
-    new = cast(ForallOp, recreate(op))
+    new = cast(scf.ForallOp, recreate(op))
     _set_forall_bounds(new, [[values[index] for index in kept] for values in _forall_bounds(op)])
     rewriter.replace(op, new)
 
 
-def _use_lower_bounds(op: ForallOp, counts: Sequence[int | None], rewriter: PatternRewriter) -> None:
+def _use_lower_bounds(op: scf.ForallOp, counts: Sequence[int | None], rewriter: PatternRewriter) -> None:
     for argument, lower, count in zip(only_block(op.body).args, _forall_bounds(op)[0], counts, strict=False):
         if count == 1 and argument.first_use is not None:
-            value = lower if isinstance(lower, SSAValue) else rewriter.insert(constant_op(lower, INDEX)).results[0]
+            value = lower if isinstance(lower, SSAValue) else Emitter(rewriter).index(lower)
             rewriter.replace_all_uses_with(argument, value)
 
 
-def use_constant_index(op: ForallOp, rewriter: PatternRewriter) -> None:
+def use_constant_index(op: scf.ForallOp, rewriter: PatternRewriter) -> None:
     """Where a dimension has one thread, its index is known."""
     _use_lower_bounds(op, _forall_counts(op), rewriter)
-
-
-FORALL_PATTERNS = (forall_with_constants, drop_single_threads, use_constant_index)
 
 
 def simplify_trivial_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
@@ -315,9 +302,8 @@ def take_known_case(op: scf.IndexSwitchOp, rewriter: PatternRewriter) -> None:
 
 
 def inline_region(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
-    if "no_inline" in op.properties or op.region.first_block is not op.region.last_block:
-        return
-    replace_with_region(op, rewriter, op.region)
+    if "no_inline" not in op.properties and has_one_block(op.region):
+        replace_with_region(op, rewriter, op.region)
 
 
 def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
@@ -328,25 +314,17 @@ def inline_blocks(op: scf.ExecuteRegionOp, rewriter: PatternRewriter) -> None:
     assert before is not None and before.parent is not None
     after = Block()
     Rewriter.insert_block(after, BlockInsertPoint.after(before))
-    following: list[Operation] = []
-    last: Operation | None = op
-    while last is not None:
-        following.append(last)
-        last = last.next_op
-    for moved in reversed(following):
+    # `op` goes along, to be replaced by the arguments of the block once they are there
+    for moved in reversed([*dropwhile(lambda other: other is not op, before.ops)]):
         moved.detach()
         rewriter.insert(moved, InsertPoint.at_start(after))
-    rewriter.insert(cf.BranchOp.create(successors=(only_block(op.region),)), InsertPoint.at_end(before))
+    rewriter.insert(branch_op(only_block(op.region)), InsertPoint.at_end(before))
     for block in op.region.blocks:
-        if isinstance(block.last_op, scf.YieldOp):
-            leave = block.last_op
-            rewriter.insert(
-                cf.BranchOp.create(operands=tuple(leave.operands), successors=(after,)), InsertPoint.before(leave)
-            )
+        if isinstance(leave := block.last_op, scf.YieldOp):
+            rewriter.insert(branch_op(after, tuple(leave.operands)), InsertPoint.before(leave))
             rewriter.erase(leave)
     rewriter.inline_region(op.region, BlockInsertPoint.before(after))
-    arguments = [after.insert_arg(result.type, index) for index, result in enumerate(op.results)]
-    rewriter.replace(op, (), arguments)
+    rewriter.replace(op, (), [after.insert_arg(type, index) for index, type in enumerate(op.result_types)])
 
 
 FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {"scf.if": fold_if}
@@ -354,9 +332,9 @@ FOLDERS: dict[str, Callable[[Any], Sequence[SSAValue] | None]] = {"scf.if": fold
 PATTERNS: dict[str, Sequence[PatternFunction]] = {
     "scf.for": (simplify_trivial_loop, *region_branches.PATTERNS),
     "scf.if": (*IF_PATTERNS, *region_branches.PATTERNS),
-    "scf.forall": FORALL_PATTERNS,
-    "scf.parallel": PARALLEL_PATTERNS,
-    "scf.while": (*WHILE_PATTERNS, *region_branches.PATTERNS),
+    "scf.forall": (forall_with_constants, drop_single_threads, use_constant_index),
+    "scf.parallel": (drop_single_iterations, merge_nested),
+    "scf.while": (propagate_true, decide_comparisons, align_arguments, sink_if, *region_branches.PATTERNS),
     "scf.index_switch": (take_known_case, *region_branches.PATTERNS),
     "scf.execute_region": (inline_region, inline_blocks, *region_branches.PATTERNS),
 }

@@ -10,8 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import arith, scf
-from tilewright.dialects.scf import IfOp, YieldOp
-from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.folding.constants import TRUE, bool_attr, constant_of, defining, is_one
 from tilewright.rewrite.folding.regions import (
     has_one_op,
@@ -36,16 +35,12 @@ def _has_else(op: scf.IfOp) -> bool:
 
 
 def _make_if(condition: SSAValue, types: Sequence[Attribute], then: Region, otherwise: Region) -> Operation:
-    return IfOp.create(operands=(condition,), result_types=types, regions=(then, otherwise))
-
-
-def _make_yield(values: Sequence[SSAValue]) -> Operation:
-    return YieldOp.create(operands=values)
+    return scf.IfOp.create(operands=(condition,), result_types=types, regions=(then, otherwise))
 
 
 def _replace_yield(region: Region, rewriter: PatternRewriter, values: Sequence[SSAValue]) -> None:
     last = terminator(region)
-    rewriter.insert(_make_yield(values), InsertPoint.at_end(only_block(region)))
+    rewriter.insert(scf.YieldOp(*values), InsertPoint.at_end(only_block(region)))
     rewriter.erase(last)
 
 
@@ -55,6 +50,7 @@ def fold_if(op: scf.IfOp) -> Sequence[SSAValue] | None:
     if not _has_else(op) or condition is None:
         return None
     op.operands = (condition,)
+    # by way of new regions, or the blocks of the two would mix
     then, otherwise = take_contents(op.true_region), take_contents(op.false_region)
     otherwise.move_blocks(op.true_region)
     then.move_blocks(op.false_region)
@@ -93,8 +89,7 @@ def combine_neighbours(op: scf.IfOp, rewriter: PatternRewriter) -> None:
 def _branches_under(op: scf.IfOp, previous: scf.IfOp) -> tuple[Block | None, Block | None] | None:
     """What `op` does where the condition of `previous` holds, and where not; None if they are unrelated."""
     then, otherwise = only_block(op.true_region), op.false_region.first_block
-    opposite = _inverted_condition(op.cond) is previous.cond or _inverted_condition(previous.cond) is op.cond
-    if opposite:
+    if _inverted_condition(op.cond) is previous.cond or _inverted_condition(previous.cond) is op.cond:
         return otherwise, then
     return (then, otherwise) if op.cond is previous.cond else None
 
@@ -126,7 +121,7 @@ def _append_block(region: Region, block: Block, rewriter: PatternRewriter) -> No
     assert second is not None
     body = only_block(region)
     rewriter.inline_block(block, InsertPoint.at_end(body))
-    rewriter.insert(_make_yield((*first.operands, *second.operands)), InsertPoint.at_end(body))
+    rewriter.insert(scf.YieldOp(*first.operands, *second.operands), InsertPoint.at_end(body))
     rewriter.erase(first)
     rewriter.erase(second)
 
@@ -136,6 +131,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     inner = only_block(op.true_region).first_op
     if not isinstance(inner, scf.IfOp) or inner.next_op is not terminator(op.true_region):
         return
+    # an else that does something would have to run where either condition fails
     if any(_has_else(x) and not has_one_op(x.false_region.first_block) for x in (op, inner)):
         return
     then = list(terminator(op.true_region).operands)
@@ -158,6 +154,7 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     for index in selected:
         choice = arith.SelectOp(op.cond, then[index], otherwise[index])
         results[index] = rewriter.insert(choice, InsertPoint.before(new)).results[0]
+    # an if that is made with an empty block gives it a yield
     body = only_block(new.regions[0])
     for leftover in tuple(body.ops):
         rewriter.erase(leftover)
@@ -166,12 +163,13 @@ def combine_nested(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     if otherwise:
         block = Block()
         new.regions[1].add_block(block)
-        rewriter.insert(_make_yield(otherwise), InsertPoint.at_end(block))
+        rewriter.insert(scf.YieldOp(*otherwise), InsertPoint.at_end(block))
     rewriter.replace(op, (), results)
 
 
 def propagate_condition(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     """Inside the branches of an if, its condition is known."""
+    # such an if is taken apart instead
     if constant_of(op.cond) is not None:
         return
     known: dict[bool, SSAValue] = {}
@@ -198,8 +196,7 @@ def yield_to_select(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     if all(local):
         return
     types = [a.type for (a, _), is_local in zip(pairs, local, strict=True) if is_local]
-    new = _make_if(op.cond, types, take_contents(op.true_region), take_contents(op.false_region))
-    rewriter.insert(new)
+    new = rewriter.insert(_make_if(op.cond, types, take_contents(op.true_region), take_contents(op.false_region)))
     remaining = iter(new.results)
     results: list[SSAValue] = []
     for (a, b), is_local in zip(pairs, local, strict=True):
@@ -210,16 +207,15 @@ def yield_to_select(op: scf.IfOp, rewriter: PatternRewriter) -> None:
         else:
             results.append(rewriter.insert(arith.SelectOp(op.cond, a, b), InsertPoint.before(new)).results[0])
     for region, side in zip(new.regions, (0, 1), strict=True):
-        values = [pair[side] for pair, is_local in zip(pairs, local, strict=True) if is_local]
-        _replace_yield(region, rewriter, values)
+        kept = [pair[side] for pair, is_local in zip(pairs, local, strict=True) if is_local]
+        _replace_yield(region, rewriter, kept)
     rewriter.replace(op, (), results)
 
 
 def drop_empty_else(op: scf.IfOp, rewriter: PatternRewriter) -> None:
     if op.results or not has_one_op(op.false_region.first_block):
         return
-    new = recreate(op, regions=(take_contents(op.true_region), Region()))
-    rewriter.insert(new)
+    rewriter.insert(recreate(op, regions=(take_contents(op.true_region), Region())))
     rewriter.erase(op)
 
 
@@ -247,9 +243,8 @@ def yield_to_condition(op: scf.IfOp, rewriter: PatternRewriter) -> None:
         if a is b:
             rewriter.replace_all_uses_with(result, a)
         elif outcomes == (bool_attr(False), TRUE):
-            one = rewriter.insert(constant_op(1, i1)).results[0]
-            opposite = rewriter.insert(arith.XOrIOp(op.cond, one)).results[0]
-            rewriter.replace_all_uses_with(result, opposite)
+            emit = Emitter(rewriter)
+            rewriter.replace_all_uses_with(result, emit.value(arith.XOrIOp(op.cond, emit.constant(1, i1))))
         elif outcomes == (TRUE, bool_attr(False)):
             rewriter.replace_all_uses_with(result, op.cond)
 

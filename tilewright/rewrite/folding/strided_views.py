@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, StridedLayoutAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, StridedLayoutAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects._strides import strided_form
@@ -20,17 +21,17 @@ MixedLists: TypeAlias = "tuple[list[Mixed], list[Mixed], list[Mixed]]"
 """Offsets, sizes and strides of a view."""
 
 
-def mixed(static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]) -> list[Mixed]:
-    """The numbers, with values in the gaps."""
+def mixed(numbers: Sequence[int], dynamic: Sequence[Mixed]) -> list[Mixed]:
+    """The numbers, with others or values in the gaps."""
     values = iter(dynamic)
-    return [next(values) if number == DYNAMIC_INDEX else number for number in static.get_values()]
+    return [next(values) if number == DYNAMIC_INDEX else number for number in numbers]
 
 
 def mixed_lists(op: View) -> MixedLists:
     return (
-        mixed(op.static_offsets, op.offsets),
-        mixed(op.static_sizes, op.sizes),
-        mixed(op.static_strides, op.strides),
+        mixed(op.static_offsets.get_values(), op.offsets),
+        mixed(op.static_sizes.get_values(), op.sizes),
+        mixed(op.static_strides.get_values(), op.strides),
     )
 
 
@@ -68,7 +69,7 @@ def make_view(
         name: DenseArrayBase.from_list(i64, static(values)) for name, values in zip(names, lists, strict=True)
     }
     properties["operandSegmentSizes"] = sizes_attr([1, *map(len, dynamic)])
-    operands = (source, *(value for values in dynamic for value in values))
+    operands = (source, *chain.from_iterable(dynamic))
     return kind.create(operands=operands, result_types=[type], properties=properties)
 
 
@@ -111,6 +112,7 @@ def is_in_bounds(
 
 
 def _product(a: int | None, b: int | None) -> int | None:
+    # 0 even if the other one is not known
     if a == 0 or b == 0:
         return 0
     return a * b if a is not None and b is not None else None

@@ -18,7 +18,6 @@ from xdsl.ir import Attribute
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tilewright.dialects import vector
-from tilewright.dialects.vector import BroadcastOp, ExtractOp
 from tilewright.dialects.vector.shape import ShapeCastOp, TransposeOp
 from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.folding.constants import (
@@ -61,7 +60,7 @@ def _fold_broadcast(op: vector.BroadcastOp) -> Folded:
 def broadcast_of_broadcast(op: vector.BroadcastOp, rewriter: PatternRewriter) -> None:
     inner = defining(op.source, vector.BroadcastOp)
     if inner is not None:
-        rewriter.replace(op, BroadcastOp.create(operands=(inner.source,), result_types=(op.vector.type,)))
+        rewriter.replace(op, vector.BroadcastOp.create(operands=(inner.source,), result_types=(op.vector.type,)))
 
 
 def _static_position(op: vector.ExtractOp | vector.InsertOp) -> tuple[int, ...] | None:
@@ -110,6 +109,7 @@ def _element(constant: DenseIntOrFPElementsAttr, position: Sequence[int], type: 
     elements = cast(list[Any], elements_of(constant))
     if len(elements) == 1:
         return number_attr(elements[0], type)
+    # elements are in row-major order, so that a part of the outer dimensions is a run of them
     size, first = prod(_shape(type)), 0
     for index, length in zip(position, _shape(constant.type), strict=False):
         first = first * length + index
@@ -131,37 +131,32 @@ def extract_of_broadcast(op: vector.ExtractOp, rewriter: PatternRewriter) -> Non
         return
     given = _shape(source.type)
     if len(wanted) > len(given) or (len(wanted) == len(given) and wanted != given):
-        rewriter.replace(op, BroadcastOp.create(operands=(source,), result_types=(op.result.type,)))
+        rewriter.replace(op, vector.BroadcastOp.create(operands=(source,), result_types=(op.result.type,)))
         return
     if len(wanted) < len(given):
         tail = position[len(position) - (len(given) - len(wanted)) :]
+        # a dimension of size 1 was repeated: any index into it names its one element
         new = [0 if size == 1 else index for index, size in zip(tail, given, strict=False)]
         properties: dict[str, Attribute] = {"static_position": DenseArrayBase.from_list(i64, new)}
         if given[len(new) :] == wanted:
             rewriter.replace(
-                op, ExtractOp.create(operands=(source,), result_types=(op.result.type,), properties=properties)
+                op, vector.ExtractOp.create(operands=(source,), result_types=(op.result.type,), properties=properties)
             )
 
 
 def _fold_shape_cast(op: ShapeCastOp) -> Folded:
-    if op.source.type == op.result.type:
-        return (op.source,)
-    inner = defining(op.source, ShapeCastOp)
-    if inner is not None:
-        if inner.source.type == op.result.type:
-            return (inner.source,)
-        op.operands = (inner.source,)
-        return IN_PLACE
-    elements = elements_of(constant_of(op.source))
-    if elements is not None:
-        return (DenseIntOrFPElementsAttr.from_list(cast(Any, op.result.type), elements),)
-    return None
+    folded = _fold_cast(op)
+    elements = elements_of(constant_of(op.source)) if folded is None else None
+    if elements is None:
+        return folded
+    return (DenseIntOrFPElementsAttr.from_list(cast(Any, op.result.type), elements),)
 
 
-def _fold_bitcast(op: vector.BitcastOp) -> Folded:
+def _fold_cast(op: ShapeCastOp | vector.BitcastOp) -> Folded:
+    """A cast to the same type is none, and a cast of a cast is one."""
     if op.source.type == op.result.type:
         return (op.source,)
-    inner = defining(op.source, vector.BitcastOp)
+    inner = defining(op.source, type(op))
     if inner is None:
         return None
     if inner.source.type == op.result.type:
@@ -183,6 +178,7 @@ def transpose_of_transpose(op: TransposeOp, rewriter: PatternRewriter) -> None:
     if inner is None:
         return
     first = _integers(inner.permutation)
+    # dimension i of the result is dimension order[i] of the operand, in both
     order = [first[index] for index in _integers(op.permutation)]
     properties: dict[str, Attribute] = {"permutation": DenseArrayBase.from_list(i64, order)}
     rewriter.replace(
@@ -191,7 +187,7 @@ def transpose_of_transpose(op: TransposeOp, rewriter: PatternRewriter) -> None:
 
 
 FOLDERS: dict[str, Callable[[Any], Folded]] = {
-    "vector.bitcast": _fold_bitcast,
+    "vector.bitcast": _fold_cast,
     "vector.broadcast": _fold_broadcast,
     "vector.extract": _fold_extract,
     "vector.shape_cast": _fold_shape_cast,

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block
 
 from tilewright.dialects.air.channels import ChannelEnd
-from tilewright.passes.air.air_gpu_channel_to_cacheline.evaluation import evaluate
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import ChannelLink, ChannelWorld
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import find_slots
 from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
@@ -25,6 +24,7 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
     Sample,
     find_rule,
 )
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import evaluate
 from tilewright.rewrite.emitter import Emitter
 
 NOBODY = cast(ChannelEnd, None)

@@ -7,7 +7,7 @@ import pytest
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.passes.air.air_gpu_channel_to_cacheline.evaluation import evaluate
+from tilewright.passes.air.air_gpu_channel_to_cacheline.visits import evaluate
 
 
 @pytest.mark.parametrize(

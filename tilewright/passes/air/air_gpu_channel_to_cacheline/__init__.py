@@ -85,13 +85,9 @@ class AirGpuChannelToCachelinePass(Pass):
         for bundle in bundles:
             # a symbol that nothing refers to any more
             Rewriter.erase_op(bundle.channel)
-        _drop_unused_constants(function)
-
-
-def _drop_unused_constants(function: FuncOp) -> None:
-    """Numbers that went into others when the program was written."""
-    for op in [found for found in function.walk() if isinstance(found, ConstantOp) and is_unused(found)]:
-        Rewriter.erase_op(op)
+        # numbers that went into others when the program was written
+        for op in [found for found in function.walk() if isinstance(found, ConstantOp) and is_unused(found)]:
+            Rewriter.erase_op(op)
 
 
 def _bundles(module: ModuleOp) -> list[Bundle]:

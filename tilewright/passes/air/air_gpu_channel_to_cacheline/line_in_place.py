@@ -137,6 +137,7 @@ class ChannelLine:
     def send(self) -> None:
         """Put the message into the peer's line once that is free."""
         self._spin_while("eq", WAITING)
+        # before the message is there: the receiver may ask for the next one at once
         self._set_flag(self.emitter, self.own, WAITING)
         inside = self.emitter.compare("ult", self.lane, self.emitter.index(LINE_WORDS))
         self.emitter.when(inside, self._store_line)
@@ -172,28 +173,22 @@ class ChannelLine:
     def _own_flag(self, emitter: Emitter) -> SSAValue:
         """The last word of the own line, which one lane reads and all lanes get."""
         inside = emitter.compare("ult", self.lane, emitter.index(LINE_WORDS))
-        word = emitter.choose(inside, i32, self._poll, lambda inner: inner.constant(0))
+        # read by an update that changes nothing: a loop that only reads could be taken for one without effect
+        word = emitter.choose(
+            inside,
+            i32,
+            lambda inner: self._update(inner, AtomicKind.ADDI, self.own, 0),
+            lambda inner: inner.constant(0),
+        )
         flag_lane, width = emitter.constant(FLAG), emitter.constant(self.wave_size)
         return emitter.value(ShuffleOp(ShuffleMode.IDX, word, flag_lane, width))
 
-    def _poll(self, emitter: Emitter) -> SSAValue:
-        """Read by an update that changes nothing: a loop that only reads could be taken for one without effect."""
-        kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ADDI), i64)}
-        return emitter.value(
-            memref.AtomicRMWOp.create(
-                operands=(emitter.constant(0), self.own, self.lane), result_types=[i32], properties=kind
-            )
-        )
+    def _update(self, emitter: Emitter, kind: AtomicKind, line: SSAValue, number: int) -> SSAValue:
+        """Change the word of a line that belongs to the lane; gives what it was."""
+        properties = {"kind": IntegerAttr(ATOMIC_KINDS.index(kind), i64)}
+        operands = (emitter.constant(number), line, self.lane)
+        return emitter.value(memref.AtomicRMWOp.create(operands=operands, result_types=[i32], properties=properties))
 
     def _set_flag(self, emitter: Emitter, line: SSAValue, state: int) -> None:
         is_flag = emitter.compare("eq", self.lane, emitter.index(FLAG))
-
-        def exchange(inner: Emitter) -> None:
-            kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(AtomicKind.ASSIGN), i64)}
-            inner.value(
-                memref.AtomicRMWOp.create(
-                    operands=(inner.constant(state), line, self.lane), result_types=[i32], properties=kind
-                )
-            )
-
-        emitter.when(is_flag, exchange)
+        emitter.when(is_flag, lambda inner: self._update(inner, AtomicKind.ASSIGN, line, state))

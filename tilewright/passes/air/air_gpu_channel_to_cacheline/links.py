@@ -131,6 +131,7 @@ def _fitting_worlds(bundle: Bundle, visits: Sequence[Visits], sizes: Sequence[in
 
 def _tried_shapes(bundle: Bundle, sizes: Sequence[int | None]) -> list[tuple[int, ...]]:
     """Small worlds, and those that the bundle is just large enough for."""
+    # a rule that holds in these is taken to hold in all: the program may be started with any number of ranks
     lengths = {*range(1, SMALL_WORLDS + 1), *(size for size in bundle.wide if size <= LARGEST_TRIED)}
     choices = [sorted(lengths) if size is None else [size] for size in sizes]
     return [shape for shape in product(*choices) if prod(shape) <= LARGEST_TRIED]
@@ -140,7 +141,8 @@ def _world(bundle: Bundle, visits: Sequence[Visits], sizes: tuple[int, ...], mos
     """The links in one world; a broadcast reaches up to `most` receivers in each dimension."""
     ends = {visit.end: visit.in_world(sizes) for visit in visits}
     for end, found in ends.items():
-        _check_is_reached(end, found)
+        if not found:
+            refuse_rank(end, "the conditions around it hold on no rank of this world; it must be exactly one")
         _check_range(bundle, end, found)
     producers = _Side(bundle, [(end, ends[end]) for end in bundle.puts], most)
     consumers = _Side(bundle, [(end, ends[end]) for end in bundle.gets], most)
@@ -175,6 +177,7 @@ class _Side:
         if other != visit.rank:
             _refuse_two_ranks(self._bundle, first, end, element, other, visit.rank)
         self._check_order(end, visit, element)
+        # one end that comes an unknown number of times makes the sum unknown
         before = self.times.get(element, 0)
         self.times[element] = None if before is None or visit.times is None else before + visit.times
 
@@ -227,11 +230,6 @@ def _refuse_two_ranks(
     )
 
 
-def _check_is_reached(end: ChannelEnd, visits: Sequence[Visit]) -> None:
-    if not visits:
-        refuse_rank(end, "the conditions around it hold on no rank of this world; it must be exactly one")
-
-
 def _check_range(bundle: Bundle, end: ChannelEnd, visits: Sequence[Visit]) -> None:
     shape = bundle.shape_at(end)
     for visit in visits:
@@ -248,16 +246,13 @@ def _check_same(bundle: Bundle, side: _Side, other: _Side) -> None:
     """Whatever one side uses the other uses too."""
     for element, end in side.ends.items():
         if element not in other.ranks:
-            does, needed = ROLES[end.verb][1], "get" if end.verb == "put" else "put"
+            needed, peers = ("get", bundle.gets) if end.verb == "put" else ("put", bundle.puts)
+            place = f"{shown(bundle, element)} on rank {side.ranks[element]}"
             fail_op(
                 end,
-                f"{does} {shown(bundle, element)} on rank {side.ranks[element]}, and nobody does the {needed}",
-                *((peer, f"the {needed} here is for other channels") for peer in _others(bundle, needed)[:1]),
+                f"{ROLES[end.verb][1]} {place}, and nobody does the {needed}",
+                *((peer, f"the {needed} here is for other channels") for peer in peers[:1]),
             )
-
-
-def _others(bundle: Bundle, verb: str) -> Sequence[ChannelEnd]:
-    return bundle.puts if verb == "put" else bundle.gets
 
 
 def _check_counts(bundle: Bundle, producers: _Side, consumers: _Side) -> None:

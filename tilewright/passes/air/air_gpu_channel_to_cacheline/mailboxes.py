@@ -67,6 +67,7 @@ class Slots:
 
 def find_slots(worlds: Iterable[ChannelWorld], shape: Element, side: str) -> Slots:
     """The fewest slots with which no rank has two channels in one; `side` is `producer` or `consumer`."""
+    # few indices may tell the channels of a rank apart: none in a ring, where it has one on each side
     owners = [(world, at, getattr(link, side)) for world in worlds for at, link in world.links.items()]
     subsets = [chosen for count in range(len(shape) + 1) for chosen in combinations(range(len(shape)), count)]
     choices = sorted((Slots(chosen, shape) for chosen in subsets), key=lambda slots: slots.count)
@@ -98,6 +99,7 @@ class Mailbox:
     @property
     def place_bytes(self) -> int:
         """What one message takes, in whole lines."""
+        # no two messages share a line, which travels as one
         return -(-max(self.message_bytes, 1) // LINE_BYTES) * LINE_BYTES
 
     @property

@@ -95,6 +95,7 @@ class Message:
             fail_op(end, "moves a buffer of unknown rank", (end, "cast it to one of known rank"))
         if getattr(end, "pad_before", None) is not None:
             fail_op(end, "pads what it moves; messages between ranks are not padded", (end, "pad with stores"))
+        # only puts have it
         if getattr(end, "dest", None) is not None:
             fail_op(end, "chooses its receiver with dest(); a put between ranks does so by its indices")
         if not self.element_bytes:
@@ -167,6 +168,7 @@ def wire_type(op: Operation, type: Attribute) -> Attribute:
     integer = as_integer_type(type)
     if isinstance(type, IndexType):
         return i64
+    # widths between those of machines take the next larger one
     if integer is not None and integer.width.data <= _WIDTHS[-1]:
         return IntegerType(next(width for width in _WIDTHS if width >= integer.width.data))
     if isinstance(type, _LLVM_FLOATS):

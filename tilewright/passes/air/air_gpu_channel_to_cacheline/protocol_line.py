@@ -16,6 +16,7 @@ from functools import reduce
 from xdsl.dialects.builtin import IntegerType, VectorType, i32, i64
 from xdsl.ir import SSAValue
 
+from tilewright.device.layout import WORD_BITS, WORD_BYTES
 from tilewright.dialects import arith
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.air.channels import ChannelEnd
@@ -27,7 +28,6 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
 from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id, wave_fence
 from tilewright.rewrite.emitter import Emitter
 
-WORD_BYTES, WORD_BITS = 4, 32
 PAYLOAD_BYTES = FLAG * WORD_BYTES
 
 
@@ -55,12 +55,13 @@ def _remedy(end: ChannelEnd) -> list[tuple[ChannelEnd, str]]:
 def put(emitter: Emitter, end: ChannelEndpoint) -> None:
     end.group.meet(emitter)
     end.group.lead_wave(emitter, lambda inner: _send(inner, end))
+    # the others may write to the buffer again once it is packed; after a get they must see all of it
     end.group.rejoin(emitter)
 
 
-def get(emitter: Emitter, end: ChannelEndpoint, wave_size: int) -> None:
+def get(emitter: Emitter, end: ChannelEndpoint) -> None:
     end.group.meet(emitter)
-    end.group.lead_wave(emitter, lambda inner: _receive(inner, end, wave_size))
+    end.group.lead_wave(emitter, lambda inner: _receive(inner, end, end.group.wave_size))
     end.group.meet(emitter)
 
 
@@ -189,7 +190,7 @@ def _storing(message: Message, number: SSAValue, value: SSAValue) -> Callable[[E
 
 def _element(emitter: Emitter, message: Message, word: SSAValue, number: SSAValue, wave_size: int) -> SSAValue:
     """An element of the line, of which each lane holds a word; all lanes ask, also those that need none."""
-    # a shuffle is undefined if the lane that is asked does not take part
+    # a shuffle is undefined if the lane that is asked does not take part, so no condition is around it
     type, width = _bits_type(message), emitter.constant(wave_size)
     flat = emitter.value(arith.IndexCastOp(number, i32))
     if message.element_bytes == 2 * WORD_BYTES:

@@ -25,6 +25,9 @@ WAVE_SCOPE = "wavefront"
 class ThreadGroup(Protocol):
     """Threads that do a transfer together."""
 
+    @property
+    def wave_size(self) -> int: ...
+
     def number(self, emitter: Emitter) -> SSAValue:
         """Which of them this one is, from 0 on."""
         ...
@@ -75,8 +78,18 @@ class WaveGroup:
     def rejoin(self, emitter: Emitter) -> None: ...
 
 
+class _SeveralWaves:
+    """Waves of one block, which meet at its barrier."""
+
+    def meet(self, emitter: Emitter) -> None:
+        emitter.insert(BarrierOp.create())
+
+    def rejoin(self, emitter: Emitter) -> None:
+        self.meet(emitter)
+
+
 @dataclass(frozen=True)
-class HerdGroup:
+class HerdGroup(_SeveralWaves):
     """All processing elements of a herd of more than one."""
 
     herd: HerdOp
@@ -105,24 +118,19 @@ class HerdGroup:
     def count(self, emitter: Emitter) -> SSAValue:
         return reduce(emitter.folded_product, self._sizes(emitter), emitter.index(self.wave_size))
 
-    def meet(self, emitter: Emitter) -> None:
-        emitter.insert(BarrierOp.create())
-
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
         emitter.when(emitter.compare("eq", self._element(emitter), emitter.index(0)), act)
 
-    def rejoin(self, emitter: Emitter) -> None:
-        self.meet(emitter)
-
 
 @dataclass(frozen=True)
-class BlockGroup:
+class BlockGroup(_SeveralWaves):
     """All threads of a block, outside of its herds; the first ones are a wave."""
 
     wave_size: int
 
     def number(self, emitter: Emitter) -> SSAValue:
         x, y = (emitter.value(ThreadIdOp(dimension)) for dimension in (Dimension.X, Dimension.Y))
+        # air-to-rocdl makes blocks of two dimensions, as herds have
         width = emitter.value(BlockDimOp(Dimension.X))
         return emitter.folded_sum(emitter.folded_product(y, width), x)
 
@@ -130,14 +138,8 @@ class BlockGroup:
         width, height = (emitter.value(BlockDimOp(dimension)) for dimension in (Dimension.X, Dimension.Y))
         return emitter.folded_product(width, height)
 
-    def meet(self, emitter: Emitter) -> None:
-        emitter.insert(BarrierOp.create())
-
     def lead_wave(self, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
         emitter.when(emitter.compare("ult", self.number(emitter), emitter.index(self.wave_size)), act)
-
-    def rejoin(self, emitter: Emitter) -> None:
-        self.meet(emitter)
 
 
 def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> ThreadGroup:

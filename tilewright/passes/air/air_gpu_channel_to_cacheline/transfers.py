@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import takewhile
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, i1, i8, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects import arith, llvm
+from tilewright.device.layout import WORD_BYTES
+from tilewright.dialects import arith
 from tilewright.dialects._strides import Strided
 from tilewright.dialects.aie.lookup import ancestors, parent_of_type
 from tilewright.dialects.air.addressing import TranslateOp
@@ -35,17 +37,17 @@ from tilewright.passes.air.runtime_calls import (
     MEM_FREE,
     MEMCPY,
     MEMSET32,
-    POINTER,
     STREAM_SYNCHRONIZE,
     SYMMETRIC_ALLOC,
     SYMMETRIC_FREE,
     call,
     declare,
+    default_stream,
     wrap_pointer,
 )
 from tilewright.rewrite.emitter import Emitter
 
-ADDRESS_BYTES, WORD_BYTES = 8, 4
+ADDRESS_BYTES = 8
 LINEAR = Strided((1,), 0)
 
 
@@ -85,16 +87,9 @@ class Transfers:
     def _exchange(
         self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd, element: Sequence[SSAValue], group: ThreadGroup
     ) -> None:
-        is_put = isinstance(end, ChannelPutOp)
-        endpoint = self._endpoint(emitter, plan, end, element, group)
-        if plan.protocol == LINE and is_put:
-            protocol_line.put(emitter, endpoint)
-        elif plan.protocol == LINE:
-            protocol_line.get(emitter, endpoint, self.wave_size)
-        elif is_put:
-            protocol_ordered.put(emitter, endpoint)
-        else:
-            protocol_ordered.get(emitter, endpoint)
+        protocol = protocol_line if plan.protocol == LINE else protocol_ordered
+        move = protocol.put if isinstance(end, ChannelPutOp) else protocol.get
+        move(emitter, self._endpoint(emitter, plan, end, element, group))
 
     def _endpoint(
         self, emitter: Emitter, plan: ChannelPlan, end: ChannelEnd, element: Sequence[SSAValue], group: ThreadGroup
@@ -174,8 +169,8 @@ def blocking(end: ChannelEnd, transfer: Callable[[Emitter], None]) -> None:
         emitter.insert(WaitAllOp.create(operands=end.dependencies))
     transfer(emitter)
     if end.token is not None:
-        ended = emitter.insert(WaitAllOp.create(result_types=[TOKEN]))
-        end.token.replace_all_uses_with(ended.results[0])
+        # a join of nothing: what waits for it need not wait
+        end.token.replace_all_uses_with(emitter.value(WaitAllOp.create(result_types=[TOKEN])))
     Rewriter.erase_op(end)
 
 
@@ -189,7 +184,7 @@ class KernelArguments:
         """What `value` is called at `op`, which is somewhere inside of where it is defined."""
         home = value.owner.parent_region() if isinstance(value.owner, Operation) else value.owner.parent
         assert home is not None
-        inside = takewhile(lambda parent: not _contains(parent, home), ancestors(op))
+        inside = takewhile(lambda parent: home not in parent.regions, ancestors(op))
         for level in reversed([parent for parent in inside if isinstance(parent, Hierarchy)]):
             value = self._inside(level, value)
         return value
@@ -203,31 +198,11 @@ class KernelArguments:
         return self._passed[key]
 
 
-def _contains(op: Operation, region: object) -> bool:
-    return any(found is region for found in op.regions)
-
-
 class ChannelMemory:
     """What a function allocates at its start for the channels in it, and gives back at its end."""
 
     def __init__(self, module: ModuleOp, function: FuncOp, size_bytes: int):
         self._module, self._function, self._size_bytes = module, function, size_bytes
-        self._mail: SSAValue | None = None
-        self._bases: SSAValue | None = None
-
-    @property
-    def mail(self) -> SSAValue:
-        """All mailboxes, cleared on all ranks."""
-        if self._mail is None:
-            self._mail = self._allocate_mail()
-        return self._mail
-
-    @property
-    def bases(self) -> SSAValue:
-        """The addresses of the ranks' heaps, in memory of the device."""
-        if self._bases is None:
-            self._bases = self._allocate_bases()
-        return self._bases
 
     def _start(self) -> Emitter:
         return Emitter.at_start(self._function.body.blocks[0], self._function.location)
@@ -236,10 +211,13 @@ class ChannelMemory:
         returns = [block.last_op for block in self._function.body.blocks if isinstance(block.last_op, ReturnOp)]
         return [Emitter.before(op) for op in returns]
 
-    def _allocate_mail(self) -> SSAValue:
+    # each is allocated when it is first asked for: a line in place needs no mailbox
+    @cached_property
+    def mail(self) -> SSAValue:
+        """All mailboxes, cleared on all ranks."""
         declare(self._module, SYMMETRIC_FREE, SYMMETRIC_ALLOC, BARRIER, STREAM_SYNCHRONIZE, MEMSET32)
         emitter = self._start()
-        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
+        stream = default_stream(emitter)
         (pointer,) = call(emitter, SYMMETRIC_ALLOC, [emitter.i64(self._size_bytes), stream])
         words = emitter.i64(self._size_bytes // WORD_BYTES)
         call(emitter, MEMSET32, [pointer, emitter.constant(0), words, stream])
@@ -250,21 +228,23 @@ class ChannelMemory:
         for end in self._ends():
             call(end, BARRIER)
             # only after the barrier: a slower rank may still be at these mailboxes
-            call(end, SYMMETRIC_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
+            call(end, SYMMETRIC_FREE, [pointer, default_stream(end)])
         return wrap_pointer(emitter, pointer, type, LINEAR)
 
-    def _allocate_bases(self) -> SSAValue:
+    @cached_property
+    def bases(self) -> SSAValue:
+        """The addresses of the ranks' heaps, in memory of the device."""
         declare(self._module, MEM_FREE, MEMCPY, MEM_ALLOC, HEAP_BASES, GET_WORLD_SIZE)
         emitter = self._start()
         (ranks,) = call(emitter, GET_WORLD_SIZE)
         count = emitter.value(arith.ExtSIOp(ranks, i64))
         size = emitter.folded_product(count, emitter.i64(ADDRESS_BYTES))
-        stream = emitter.value(llvm.ZeroOp.create(result_types=[POINTER]))
+        stream = default_stream(emitter)
         (pointer,) = call(emitter, MEM_ALLOC, [size, stream, emitter.constant(0, i1)])
         # the runtime has the table in host memory, kernels need it in that of the device
         (table,) = call(emitter, HEAP_BASES)
         call(emitter, MEMCPY, [pointer, table, size, stream])
         for end in self._ends():
-            call(end, MEM_FREE, [pointer, end.value(llvm.ZeroOp.create(result_types=[POINTER]))])
+            call(end, MEM_FREE, [pointer, default_stream(end)])
         type = MemRefType(IndexType(), [DYNAMIC_INDEX], NoneAttr(), SYMMETRIC_HEAP)
         return wrap_pointer(emitter, pointer, type, LINEAR, [count])

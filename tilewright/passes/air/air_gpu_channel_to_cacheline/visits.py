@@ -1,4 +1,7 @@
-"""Visits of an end of a channel: which ranks come there, for which channel of a bundle, and how often."""
+"""Visits of an end of a channel: which ranks come there, for which channel of a bundle, and how often.
+
+Integers that decide about it are computed from what is known: the rank, a turn of a loop, a place in a herd.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,20 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.dialects.gpu.ids import GlobalIdOp, LaneIdOp, ThreadIdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.limits import MOST_CHANNEL_VISITS
-from tilewright.passes.air.air_gpu_channel_to_cacheline.evaluation import evaluate, outermost, sources
-from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.rewrite.folding.constants import int_width, scalar_int
 from tilewright.rewrite.folding.predicates import EQ, NE
+from tilewright.rewrite.integers import compute, integers, signed
 
 Element: TypeAlias = "tuple[int, ...]"
 Workers: TypeAlias = "tuple[tuple[Hierarchy, tuple[int, ...]], ...]"
@@ -64,7 +68,7 @@ class Visits:
         rank = parent_of_type(end, RankOp)
         assert rank is not None, "the verifier wants ends of these channels in ranks"
         self.end, self.rank = end, rank
-        self._path = list(_path(rank, end))
+        self._path = _path(rank, end)
         self._turns_left = MOST_CHANNEL_VISITS
         self._relevant = self._find_relevant()
         self._check_lanes()
@@ -122,8 +126,7 @@ class Visits:
         for number, point in points(sizes):
             self._count(self.rank, 1)
             known: dict[SSAValue, int] = dict(zip(self.rank.ids, point, strict=True))
-            for value, size in zip(self.rank.extents, sizes, strict=True):
-                known[value] = size
+            known |= zip(self.rank.extents, sizes, strict=True)
             for state in self._states(_State(number, known), 0):
                 self._add(found, state)
         return list(found.values())
@@ -230,16 +233,15 @@ def are_unordered(one: Workers, other: Workers) -> bool:
     return any(places.get(level, place) != place for level, place in other)
 
 
-def _path(rank: RankOp, end: ChannelEnd) -> Iterator[tuple[Operation, Region]]:
-    """What lies between a rank and an end in it, from the outside in, each with the region that leads on."""
+def _path(rank: RankOp, op: Operation) -> list[tuple[Operation, Region]]:
+    """What lies between a rank and an operation in it, from the outside in, each with the region that leads on."""
     found: list[tuple[Operation, Region]] = []
-    inner: Operation = end
-    while (parent := inner.parent_op()) is not rank:
-        region = inner.parent_region()
+    while (parent := op.parent_op()) is not rank:
+        region = op.parent_region()
         assert parent is not None and region is not None
         found.append((parent, region))
-        inner = parent
-    yield from reversed(found)
+        op = parent
+    return found[::-1]
 
 
 def rank_of(op: Operation) -> int | None:
@@ -253,7 +255,9 @@ def possible_ranks(op: Operation) -> list[int] | None:
     rank = parent_of_type(op, RankOp)
     if rank is None:
         return None
-    conditions = list(_conditions(op, rank))
+    ifs = [(parent, region) for parent, region in reversed(_path(rank, op)) if isinstance(parent, scf.IfOp)]
+    # each with how it must come out for `op` to run, the nearest first
+    conditions = [(parent.cond, region is parent.true_region) for parent, region in ifs]
     sizes = [scalar_int(size) for size in rank.extents]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and prod(known) <= MAX_WORLD:
@@ -267,17 +271,6 @@ def points(sizes: Sequence[int]) -> Iterator[tuple[int, Point]]:
     """The ranks of a world, by their numbers and their places; the first dimension counts fastest."""
     for number, place in enumerate(product(*(range(size) for size in reversed(sizes)))):
         yield number, place[::-1]
-
-
-def _conditions(op: Operation, rank: RankOp) -> Iterator[tuple[SSAValue, bool]]:
-    """The conditions around `op`, and how each must come out for `op` to run."""
-    inner: Operation = op
-    while inner is not rank:
-        parent = inner.parent_op()
-        assert parent is not None
-        if isinstance(parent, scf.IfOp):
-            yield parent.cond, inner.parent_region() is parent.true_region
-        inner = parent
 
 
 def _runs_at(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp, point: Point) -> bool:
@@ -300,3 +293,80 @@ def _compared_rank(conditions: Sequence[tuple[SSAValue, bool]], rank: RankOp) ->
         if numbers and numbers[0] is not None:
             return numbers[0]
     return None
+
+
+def outermost(value: SSAValue) -> SSAValue:
+    """What a value is outside of the bodies that it was passed to."""
+    while isinstance(value, BlockArgument):
+        parent = value.block.parent_op()
+        outer = parent.tied_operand(value) if isinstance(parent, Hierarchy) else None
+        if outer is None:
+            break
+        value = outer
+    return value
+
+
+_AGREEMENTS = {"gpu.all_reduce", "gpu.shuffle", "gpu.subgroup_reduce"}
+"""After these, lanes may have the same value whatever each of them had before."""
+
+
+def sources(values: Sequence[SSAValue]) -> set[SSAValue]:
+    """What values are computed from: arguments that nothing outside defines, and results without operands."""
+    found: set[SSAValue] = set()
+    pending, seen = list(values), set[SSAValue]()
+    while pending:
+        value = outermost(pending.pop())
+        if value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.regions or owner.name in _AGREEMENTS or not owner.operands:
+            found.add(value)
+        else:
+            pending += owner.operands
+    return found
+
+
+def evaluate(value: SSAValue, known: Mapping[SSAValue, int]) -> int | None:
+    """What a value is, given others; None if it depends on more than those."""
+    return _evaluated(value, known, {})
+
+
+def _evaluated(value: SSAValue, known: Mapping[SSAValue, int], seen: dict[SSAValue, int | None]) -> int | None:
+    value = outermost(value)
+    if value in known:
+        return known[value]
+    if value not in seen:
+        # noted before its operands are looked at, so that no expression is gone through twice
+        seen[value] = scalar_int(value)
+        op = value.owner
+        if seen[value] is None and isinstance(op, Operation):
+            seen[value] = _computed(op, [_evaluated(operand, known, seen) for operand in op.operands])
+    return seen[value]
+
+
+def _computed(op: Operation, operands: Sequence[int | None]) -> int | None:
+    # the branch that is not taken need not be known
+    if isinstance(op, arith.SelectOp) and operands[0] is not None:
+        return operands[1 if operands[0] & 1 else 2]
+    known = [operand for operand in operands if operand is not None]
+    if not known or len(known) != len(operands) or len(op.results) != 1:
+        return None
+    width, result_width = int_width(op.operands[0].type), int_width(op.results[0].type)
+    if width is None or result_width is None:
+        return None
+    found = _number(op, known, width)
+    return None if found is None else signed(found, result_width)
+
+
+def _number(op: Operation, operands: Sequence[int], width: int) -> int | None:
+    """The result, which may have more bits than there is room for."""
+    match op, operands:
+        case arith.CmpiOp(), [left, right]:
+            return integers(width).cmpi(op.predicate.value.data, left, right)
+        case _, [number] if op.name in RESIZES:
+            return integers(width).read(number, RESIZES[op.name])
+        case _, [left, right] if op.name in MEANING:
+            return compute(op.name, left, right, width)
+        case _:
+            return None

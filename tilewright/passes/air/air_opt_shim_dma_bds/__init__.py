@@ -43,7 +43,7 @@ from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
     tile_band,
 )
 from tilewright.passes.air.shim.folding import Rest, counting_of, fold_region
-from tilewright.passes.air.shim.host_transfers import PRESERVE_ORDER, ShimChannel, ShimChannels, host_transfers
+from tilewright.passes.air.shim.host_transfers import PRESERVE_ORDER, ShimChannels, host_transfers
 from tilewright.passes.air.shim.launches import drain, hand_on_tokens, launches_in, serialize_launch
 from tilewright.passes.air.shim.patterns import Limits
 from tilewright.rewrite.folding.regions import only_block
@@ -71,8 +71,7 @@ class AirOptShimDmaBdsPass(Pass):
         if op.regions[0].first_block is None:
             return
         if self.device not in device.NAMES:
-            known = f"known devices are {', '.join(device.NAMES)}"
-            fail_op(op, "Invalid aie.device option", (None, known))
+            fail_op(op, "Invalid aie.device option", (None, f"known devices are {', '.join(device.NAMES)}"))
         model = device.model(self.device)
         if model.arch is Arch.AIE1:
             # what one dimension cannot say stays a loop of the host, as upstream leaves it
@@ -119,19 +118,16 @@ class AirOptShimDmaBdsPass(Pass):
         scheduler = TransferScheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
         launches = launches_in(function)
         # tiles that a program asks for are its plan
-        blocks = [launch.block for launch in launches if launch not in tiled and _is_planned(launch)]
+        planned = [launch for launch in launches if launch not in tiled and not is_given(launch)]
+        blocks = [launch.block for launch in planned if PRESERVE_ORDER not in launch.attributes]
         if not launches:
             blocks = [only_block(function.regions[0])]
         for block in blocks:
             scheduler.schedule(block, ends_launch=True, most_waits=waits.get(block))
         if self.explain:
-            for planned in scheduler.planned:
-                explain(planned, model)
+            for plan in scheduler.planned:
+                explain(plan, model)
         return set(blocks)
-
-
-def _is_planned(launch: LaunchOp) -> bool:
-    return not is_given(launch) and PRESERVE_ORDER not in launch.attributes
 
 
 def waits_of_single_tiles(function: Operation) -> dict[Block, int]:
@@ -160,12 +156,8 @@ def reserved_descriptors(module: Operation) -> Counter[TileId]:
 
 def _undrained(function: Operation, tiled: set[Operation | None]) -> list[Block]:
     """Blocks that do not wait for their tiles yet: the function if nothing was tiled, launches that were not."""
-    blocks = [] if tiled else [only_block(function.regions[0])]
-    return [*blocks, *(launch.block for launch in launches_in(function) if _is_open(launch, tiled))]
-
-
-def _is_open(launch: LaunchOp, tiled: set[Operation | None]) -> bool:
-    return launch.token is not None and launch not in tiled
+    launches = [launch for launch in launches_in(function) if launch.token is not None and launch not in tiled]
+    return [*([] if tiled else [only_block(function.regions[0])]), *(launch.block for launch in launches)]
 
 
 def _fold(function: Operation, limits: Limits, rest: Rest) -> None:
@@ -190,8 +182,7 @@ def keep_order(launch: LaunchOp, coupled: set[ChannelOp]) -> None:
 
 def _is_free(op: ChannelEnd, coupled: set[ChannelOp]) -> bool:
     is_feed = isinstance(op, ChannelPutOp) and memory_space(op.buffer("src").type) == MemorySpace.L3
-    channel = op.channel
-    return is_feed and channel is not None and channel not in coupled
+    return is_feed and op.channel is not None and op.channel not in coupled
 
 
 def coupled_channels(function: Operation) -> set[ChannelOp]:
@@ -229,10 +220,6 @@ def explain(planned: Planned, model: DeviceModel) -> None:
         f"{cost.cycles} modelled cycles",
     )
     for channel, count in Counter(move.channel for move in moves).items():
-        remark.note(first, f"{channel_text(channel)} runs {count}")
+        remark.note(first, f"{channel} runs {count}")
     one = cost_of(moves, in_tiles(moves, range(1, len(moves) + 1)), timing_of(model.arch))
     remark.note(first, f"one at a time would take {one.operations} host operations and {one.cycles} modelled cycles")
-
-
-def channel_text(channel: ShimChannel) -> str:
-    return f"{channel.direction.name} {channel.number} of shim tile ({channel.tile.column}, {channel.tile.row})"

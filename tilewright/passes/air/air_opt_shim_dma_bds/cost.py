@@ -176,10 +176,9 @@ class NoRoom(Exception):
 
     def __init__(self, channel: ShimChannel, needed: int, left: int):
         self.channel = channel
-        tile = f"({channel.tile.column}, {channel.tile.row})"
         super().__init__(
-            f"{channel.direction.name} {channel.number} of shim tile {tile} needs {needed} descriptors, one at a "
-            f"time at least, but the {left} that the tile has left are taken by its other channels"
+            f"{channel} needs {needed} descriptors, one at a time at least, but the {left} that the tile has left are "
+            "taken by its other channels"
         )
 
 
@@ -200,6 +199,7 @@ def room_for(moves: Sequence[Move], model: DeviceModel, reserved: Mapping[TileId
 
 def _shares(channels: Sequence[ShimChannel], counts: Counter[ShimChannel], left: int) -> dict[ShimChannel, int]:
     """Deal out descriptors in turn, until a channel has enough or none are left."""
+    # more than its queue holds would be of no use to a channel
     shares = dict.fromkeys(channels, 0)
     while left:
         wanting = [c for c in channels if shares[c] < min(TASK_QUEUE_DEPTH, counts[c])]

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import scf
@@ -23,7 +22,6 @@ from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.dialects.memref import AllocOp, DeallocOp
 from tilewright.passes.air.shim.folding import FOLD, TOKEN_PATTERNS, acting_ops, counting_of
 from tilewright.passes.air.shim.launches import open_tokens
-from tilewright.passes.air.shim.linear import constant
 from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import rewrite_with
 from tilewright.rewrite.emitter import Emitter
@@ -37,13 +35,11 @@ def isolate(op: Operation) -> None:
     for loop in list(loops_innermost_first(op)):
         _isolate(loop)
     hoist_herds(op)
-    rewrite_with(op, _structure_patterns, FOLD)
-
-
-def _structure_patterns(op: Operation) -> Sequence[RewritePattern]:
-    if isinstance(op, scf.ForOp):
-        return patterns_of(op)
-    return TOKEN_PATTERNS.get(op.name, ())
+    rewrite_with(
+        op,
+        lambda found: patterns_of(found) if isinstance(found, scf.ForOp) else TOKEN_PATTERNS.get(found.name, ()),
+        FOLD,
+    )
 
 
 def _isolate(loop: scf.ForOp) -> None:
@@ -58,6 +54,7 @@ def _isolate(loop: scf.ForOp) -> None:
         return
     parts = [_part(loop, group) for group in groups]
     for result in loop.results:
+        # it carries one token, if any: that of all parts
         tokens = [part.results[0] for part in parts]
         join = Emitter.before(loop).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
         result.replace_all_uses_with(join.results[0])
@@ -66,6 +63,7 @@ def _isolate(loop: scf.ForOp) -> None:
 
 def _can_move(op: Operation) -> bool:
     """Whether an operation may go to a loop of its own: it says by tokens what it depends on."""
+    # a buffer that is made or freed in the loop belongs to all of its parts
     if isinstance(op, ExecuteOp):
         return not any(isinstance(inner, AllocOp | DeallocOp) for inner in op.walk())
     if isinstance(op, AsyncOp):
@@ -98,6 +96,7 @@ def _ends(op: Operation) -> Iterator[_End]:
 
 def _groups(acting: Sequence[Operation], loop: scf.ForOp) -> list[list[Operation]]:
     """The operations of a loop, those together that wait for each other or use one channel, in program order."""
+    # each by itself at first; joining two takes all that is with them along
     group_of = {op: number for number, op in enumerate(acting)}
 
     def join(first: Operation, second: Operation) -> None:
@@ -163,8 +162,7 @@ def _part(loop: scf.ForOp, group: Sequence[Operation]) -> scf.ForOp:
             build.insert(op.clone(copies))
     yielded: list[SSAValue] = []
     if loop.results:
-        join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-        yielded = [build.value(join)]
+        yielded = [build.value(WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN]))]
     build.insert(scf.YieldOp(*yielded))
     part = scf.ForOp(loop.lb, loop.ub, loop.step, list(loop.iter_args), Region(block))
     part.attributes.update(loop.attributes)
@@ -205,7 +203,7 @@ def _hoist(herd: HerdOp) -> HerdOp:
     counting = counting_of(loop)
     assert counting is not None
     first, step, trips = counting.lower, counting.step, counting.trips
-    lower, upper, width = (constant(number, build) for number in (first, first + trips * step, step))
+    lower, upper, width = (build.index(number) for number in (first, first + trips * step, step))
     body = Block(arg_types=[counter.type])
     outer = iter(block.args[dims:])
     arguments = [body.args[0] if value is counter else next(outer) for value in herd.kernel_values]

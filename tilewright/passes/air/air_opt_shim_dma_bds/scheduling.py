@@ -153,8 +153,7 @@ def _asynchronous(op: Transfer) -> Transfer:
     """The transfer with a token that can be waited for."""
     if op.token is not None:
         return op
-    new = recreate(op, result_types=[TOKEN])
-    Emitter.before(op).insert(new)
+    new = Emitter.before(op).insert(recreate(op, result_types=[TOKEN]))
     Rewriter.erase_op(op)
     assert isinstance(new, Transfer)
     return new
@@ -164,6 +163,7 @@ def _forget_tokens(transfers: Sequence[Transfer]) -> None:
     """Only the waits of the plan wait for transfers."""
     for op in transfers:
         op.set_dependencies([])
+    # loops and yields that take one of their tokens get one that nothing is behind
     for op in transfers:
         token = op.token
         assert token is not None
@@ -183,6 +183,7 @@ def _write(planned: Planned, end: Operation, *, ends_launch: bool) -> None:
     for number, op in enumerate(transfers):
         op.attributes[AWAITED] = BoolAttr.from_bool(number in awaited)
         op.detach()
+    # waits behind the last start are the end of the part: one wait for all of them
     last_start = max(number for number, step in enumerate(steps) if not isinstance(step, Await))
     for step in steps[: last_start + 1]:
         if isinstance(step, Await):
@@ -211,13 +212,11 @@ def _cut(op: ChannelEnd) -> None:
         return
     tokens: list[SSAValue] = []
     for spans in pieces:
-        copy = op.clone()
-        Emitter.before(op).insert(copy)
+        copy = Emitter.before(op).insert(op.clone())
         set_pattern(copy, [PatternDimension(_linear(span.offset), span.size, span.stride) for span in spans])
         tokens += copy.results
     for result in op.results:
-        join = Emitter.before(op).insert(WaitAllOp.create(operands=tokens, result_types=[TOKEN]))
-        result.replace_all_uses_with(join.results[0])
+        result.replace_all_uses_with(Emitter.before(op).value(WaitAllOp.create(operands=tokens, result_types=[TOKEN])))
     Rewriter.erase_op(op)
 
 

@@ -56,9 +56,8 @@ class _Level:
 
     @property
     def starts(self) -> range:
-        counting = self.counting
-        width = counting.step * self.tile
-        return range(counting.lower, counting.lower + counting.trips * counting.step, width)
+        lower, step, trips = self.counting
+        return range(lower, lower + trips * step, step * self.tile)
 
 
 def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
@@ -75,9 +74,7 @@ def tile_band(root: scf.ForOp, sizes: Sequence[int]) -> bool:
     tokens: Sequence[SSAValue] = root.iter_args
     for starts in product(*(level.starts for level in levels)):
         tokens = _tile(levels, starts, tokens, build)
-    for result, token in zip(root.results, tokens, strict=True):
-        result.replace_all_uses_with(token)
-    Rewriter.erase_op(root)
+    Rewriter.replace_op(root, (), tokens)
     return True
 
 
@@ -128,6 +125,7 @@ def _copy_inner(
     build: Emitter,
 ) -> list[SSAValue]:
     known = outer | dict(zip(body.args, arguments, strict=True))
+    # light: the program of a herd is compiled from the original, and copies would only be long
     if len(levels) == 1:
         return copy_body(body, arguments, build, known, light_copy)
     inner = levels[1].loop
@@ -156,6 +154,7 @@ def check_option(function: Operation, sizes: Sequence[int]) -> None:
 
 def sizes_for(root: scf.ForOp, option: Sequence[int], empty: EmptyTile) -> Sequence[int] | None:
     """The size of a tile at each level of a band, None to leave it whole."""
+    # the option of the pass comes before what a launch says
     if option:
         return None if option[0] == 0 else option
     launch = parent_of_type(root, LaunchOp)

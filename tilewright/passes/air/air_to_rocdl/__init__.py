@@ -26,12 +26,19 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
-from tilewright.passes.air.hierarchies import find_target, inline_body, replace_token, wait_before, wave_size_of
-from tilewright.rewrite.effects import is_memory_effect_free
+from tilewright.passes.air.hierarchies import (
+    find_target,
+    inline_body,
+    inline_execute,
+    replace_token,
+    wait_before,
+    wave_size_of,
+)
+from tilewright.rewrite.effects import children, is_memory_effect_free
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 from tilewright.rewrite.folding.constants import scalar_int
-from tilewright.rewrite.folding.regions import recreate
+from tilewright.rewrite.folding.regions import recreate, terminator
 
 
 @dataclass(frozen=True)
@@ -59,13 +66,11 @@ class AirToNvvmPass(AirToRocdlPass):
 
 def _outermost(op: Operation) -> Iterator[Hierarchy]:
     """What becomes a kernel: a launch, or a segment or herd without one."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                if isinstance(inner, LaunchOp | SegmentOp | HerdOp):
-                    yield inner
-                else:
-                    yield from _outermost(inner)
+    for inner in children(op):
+        if isinstance(inner, LaunchOp | SegmentOp | HerdOp):
+            yield inner
+        else:
+            yield from _outermost(inner)
 
 
 class HierarchyLowering:
@@ -80,9 +85,7 @@ class HierarchyLowering:
         herds = [op for op in root.walk() if isinstance(op, HerdOp)]
         self._shape = BlockShape(root, herds, wave_size, target, emitter)
         grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
-        launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes))
-        assert isinstance(launch, gpu.LaunchOp)
-        self.launch = launch
+        self.launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes))
 
     def run(self) -> None:
         self._move_in()
@@ -117,7 +120,7 @@ class HierarchyLowering:
         copies = [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp) and not _is_private(op)]
         for copy in copies:
             lower_copy(copy, self._all_threads())
-            if not _is_followed_by_barrier(copy) and not _is_followed_by_copy(copy):
+            if not isinstance(_next_with_effect(copy), BarrierOp) and not _is_followed_by_copy(copy):
                 Emitter.before(copy).insert(BarrierOp.create())
         for copy in copies:
             Rewriter.erase_op(copy)
@@ -146,7 +149,7 @@ class HierarchyLowering:
         thread_x, thread_y, _ = self.launch.thread_ids
         wave = emitter.value(arith.DivUIOp(thread_x, emitter.index(self.wave_size)))
         ids = [wave, thread_y]
-        needs_barrier = _is_followed(herd) and not _ends_with_barrier(herd)
+        needs_barrier = _is_followed(herd) and not isinstance(terminator(herd.body).prev_op, BarrierOp)
         guards = [
             emitter.compare("ult", identity, _size(herd, dimension, emitter))
             for dimension, identity in enumerate(ids)
@@ -154,7 +157,7 @@ class HierarchyLowering:
         ]
         # outside of the guard: a barrier has to be reached by all waves of a block
         if needs_barrier:
-            Rewriter.insert_op(_located(BarrierOp.create(), herd), InsertPoint.after(herd))
+            Emitter(InsertPoint.after(herd), herd.location).insert(BarrierOp.create())
         if guards:
             _guard(herd, emitter, guards)
         inline_body(herd, ids[: len(herd.extents)])
@@ -175,11 +178,6 @@ def _check_contents(root: Hierarchy) -> None:
 
 def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
     return herd.extents[dimension] if dimension < len(herd.extents) else emitter.index(1)
-
-
-def _located(op: Operation, source: Operation) -> Operation:
-    op.location = source.location
-    return op
 
 
 def _guard(herd: HerdOp, emitter: Emitter, guards: Sequence[SSAValue]) -> None:
@@ -225,10 +223,6 @@ def _next_with_effect(op: Operation) -> Operation | None:
     return following
 
 
-def _is_followed_by_barrier(op: Operation) -> bool:
-    return isinstance(_next_with_effect(op), BarrierOp)
-
-
 def _is_followed_by_copy(copy: DmaMemcpyNdOp) -> bool:
     """Whether another shared copy that has nothing to do with this one comes next, and the barrier after it will do."""
     following = _next_with_effect(copy)
@@ -240,13 +234,14 @@ def _is_followed_by_copy(copy: DmaMemcpyNdOp) -> bool:
 
 def _is_followed(herd: HerdOp) -> bool:
     """Whether anything runs after a herd that may use what it has written."""
+    # segments are inlined: what follows one follows the herd in it
     block: Block | None = herd.parent
     op: Operation = herd
     while block is not None:
         following = op.next_op
         while following is not None:
             # deallocations and terminators read nothing that the herd has written
-            if not _is_end(following):
+            if following.name not in ("memref.dealloc", "air.segment_terminator", "gpu.terminator"):
                 return not isinstance(following, BarrierOp)
             following = following.next_op
         parent = block.parent_op()
@@ -256,15 +251,6 @@ def _is_followed(herd: HerdOp) -> bool:
             return True
         op, block = parent, parent.parent
     return False
-
-
-def _is_end(op: Operation) -> bool:
-    return op.name in ("memref.dealloc", "air.segment_terminator", "gpu.terminator")
-
-
-def _ends_with_barrier(herd: HerdOp) -> bool:
-    end = herd.block.last_op
-    return end is not None and isinstance(end.prev_op, BarrierOp)
 
 
 def drop_tokens(body: Region) -> None:
@@ -277,11 +263,12 @@ def drop_tokens(body: Region) -> None:
     for op in ops:
         # kernels run in order, so that bodies can stand where they are
         if isinstance(op, ExecuteOp):
-            _inline(op)
+            inline_execute(op)
         elif isinstance(op, WaitAllOp):
             Rewriter.erase_op(op)
         elif op.token is not None:
-            _make_blocking(op)
+            Emitter.before(op).insert(recreate(op, result_types=[]))
+            Rewriter.erase_op(op)
 
 
 def _is_token(value: SSAValue) -> bool:
@@ -319,32 +306,7 @@ def _without_tokens(op: scf.ForOp | scf.IfOp) -> None:
             for argument in [argument for argument in block.args if _is_token(argument)]:
                 block.erase_arg(argument)
     kept = [result for result in op.results if not _is_token(result)]
-    new = _inserted(recreate(op, result_types=[result.type for result in kept]), op)
+    new = Emitter.before(op).insert(recreate(op, result_types=[result.type for result in kept]))
     for old, value in zip(kept, new.results, strict=True):
         old.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
-
-
-def _inserted(new: Operation, op: Operation) -> Operation:
-    new.location = op.location
-    Rewriter.insert_op(new, InsertPoint.before(op))
-    return new
-
-
-def _inline(op: ExecuteOp) -> None:
-    block = op.body.block
-    end = block.last_op
-    assert end is not None
-    for result, value in zip(op.values, list(end.operands), strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(end)
-    while block.first_op is not None:
-        moved = block.first_op
-        moved.detach()
-        Rewriter.insert_op(moved, InsertPoint.before(op))
-    Rewriter.erase_op(op)
-
-
-def _make_blocking(op: AsyncOp) -> None:
-    _inserted(recreate(op, result_types=[]), op)
     Rewriter.erase_op(op)

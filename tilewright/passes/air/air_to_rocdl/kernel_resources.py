@@ -51,6 +51,7 @@ class Outside:
 
     def _computed(self, value: SSAValue) -> SSAValue | None:
         owner = value.owner
+        # an argument of a body is what was passed in, level by level
         if isinstance(value, BlockArgument):
             parent = value.block.parent_op()
             if parent is None or not (parent is self._root or self._root.is_ancestor(parent)):

@@ -15,7 +15,6 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, SymbolRefAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
@@ -108,9 +107,10 @@ class AirrtToNpuPass(Pass):
             # before transfers are cut: each piece then gets a wait for its channel
             wait_for_channels(function, launches, output_elf=self.output_elf)
             enforce_limits(function)
-            if any(inner.name.startswith(BECOMES_SEQUENCE) or _is_load(inner) for inner in function.walk()):
-                sequence = _to_sequence(function)
-                self._lower_sequence(module, device, sequence, launches)
+            inside = list(function.walk())
+            has_loads = any(isinstance(inner, HerdLoadOp) and inner.rtp for inner in inside)
+            if has_loads or any(inner.name.startswith(BECOMES_SEQUENCE) for inner in inside):
+                self._lower_sequence(module, device, _to_sequence(function), launches)
         for sequence in sequences_in(device):
             _order(sequence, device, launches)
 
@@ -131,10 +131,6 @@ class AirrtToNpuPass(Pass):
         ordering.pace_in_step(sequence, device)
 
 
-def _is_load(op: Operation) -> bool:
-    return isinstance(op, HerdLoadOp) and bool(op.rtp)
-
-
 def _clean_up(module: ModuleOp) -> None:
     for function in functions_in(module):
         drop_device_computing(function)
@@ -142,7 +138,8 @@ def _clean_up(module: ModuleOp) -> None:
         # tasks are counted one by one, so loops over channels have to be gone
         unroll_parallels(function)
         unroll_affine_loops(function)
-        fold_counters(function)
+        # what depends on the counters of loops that were copied out is known now, and so are the branches they choose
+        rewrite_with(function, lambda op: patterns_of(op) if isinstance(op, scf.IndexSwitchOp) else (), _FOLD)
         drop_carried_events(function)
     for device in devices_in(module):
         share_allocations(device)
@@ -223,8 +220,7 @@ def _drop_runtime(module: ModuleOp) -> None:
 def load_herd(op: HerdLoadOp, module: ModuleOp) -> None:
     """Write the values that a herd is loaded with to each of its cores, and set the lock that they wait for."""
     column, row, columns, rows = _place(op, module)
-    segment = op.attributes.get("segment_name")
-    name = getattr(segment, "data", None)
+    name = getattr(op.attributes.get("segment_name"), "data", None)
     device = None if name is None else device_named(module, name)
     build = Emitter.before(op)
     for x in range(column, column + columns):
@@ -305,27 +301,16 @@ def _is_root(op: Operation) -> bool:
     if op.name.startswith(HOST_DIALECTS) or op.has_trait(IsTerminator, value_if_unregistered=False):
         return True
     touches = effects_of(op) & (Effect.READ | Effect.WRITE | Effect.FREE)
-    return bool(touches) and any(_is_in_host_memory(value) for value in op.operands)
-
-
-def _is_in_host_memory(value: SSAValue) -> bool:
-    return memory_space(value.type) == MemorySpace.L3
+    return bool(touches) and any(memory_space(value.type) == MemorySpace.L3 for value in op.operands)
 
 
 def drop_idle_parallels(op: Operation) -> None:
     """Replace parallel loops that only join events."""
     for loop in reversed([found for found in op.walk() if isinstance(found, scf.ParallelOp)]):
-        if not all(_only_joins(inner) for inner in loop.walk()):
-            continue
-        joined = Emitter.before(loop).insert(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))
-        for result in loop.results:
-            result.replace_all_uses_with(joined.results[0])
-        Rewriter.erase_op(loop)
-
-
-def _only_joins(op: Operation) -> bool:
-    is_end = op.has_trait(IsTerminator, value_if_unregistered=False)
-    return is_end or isinstance(op, WaitAllOp | scf.ParallelOp)
+        acting = (inner for inner in loop.walk() if not isinstance(inner, WaitAllOp | scf.ParallelOp))
+        if all(inner.has_trait(IsTerminator, value_if_unregistered=False) for inner in acting):
+            joined = Emitter.before(loop).value(WaitAllOp.create(operands=loop.initVals, result_types=[EVENT]))
+            Rewriter.replace_op(loop, (), [joined] * len(loop.results))
 
 
 def share_allocations(device: DeviceOp) -> None:
@@ -380,12 +365,3 @@ def _drop_arguments(block: Block, kept: Sequence[int]) -> None:
             if argument.first_use is not None:
                 argument.replace_all_uses_with(build.value(WaitAllOp.create(result_types=[EVENT])))
             block.erase_arg(argument)
-
-
-def fold_counters(op: Operation) -> None:
-    """Compute what depends on the counters of loops that were copied out, and take the branches they choose."""
-    rewrite_with(op, _branch_patterns, _FOLD)
-
-
-def _branch_patterns(op: Operation) -> Sequence[RewritePattern]:
-    return patterns_of(op) if isinstance(op, scf.IndexSwitchOp) else ()

@@ -86,9 +86,13 @@ def _launch_regions(function: FuncOp, module: ModuleOp) -> Iterator[LaunchRegion
 
 
 def _move_into(function: FuncOp, device: DeviceOp) -> None:
+    function.detach()
+    _add(function, device)
+
+
+def _add(function: FuncOp, device: DeviceOp) -> None:
     end = device.body.last_op
     assert end is not None
-    function.detach()
     Rewriter.insert_op(function, InsertPoint.before(end))
 
 
@@ -112,19 +116,14 @@ def _part_for(function: FuncOp, device: DeviceOp, ops: Sequence[Operation]) -> N
     copies: dict[SSAValue, SSAValue] = dict(zip(block.args, body.args, strict=True))
     for old, new in zip(block.args, body.args, strict=True):
         new.name_hint = old.name_hint
+    # a launch with several loads of the device is in the list as often
     for op in dict.fromkeys(ops):
         body.add_op(op.clone(copies))
     body.add_op(ReturnOp())
     type = FunctionType.from_lists(list(block.arg_types), [])
     part = FuncOp(sequence_name(device), type, Region(body), StringAttr("public"))
     part.location = function.location
-    _move_new(part, device)
-
-
-def _move_new(function: FuncOp, device: DeviceOp) -> None:
-    end = device.body.last_op
-    assert end is not None
-    Rewriter.insert_op(function, InsertPoint.before(end))
+    _add(part, device)
 
 
 def sequence_name(device: DeviceOp) -> str:
@@ -177,14 +176,10 @@ def add_reset_device(device: DeviceOp) -> None:
     for sequence in sequences_in(copy):
         Rewriter.erase_op(sequence)
     for core in [op for op in copy.body.ops if isinstance(op, CoreOp)]:
-        empty = CoreOp.create(
-            operands=[core.tile], result_types=[r.type for r in core.results], regions=[Region(Block([EndOp()]))]
-        )
-        Rewriter.insert_op(empty, InsertPoint.before(core))
-        for old, new in zip(core.results, empty.results, strict=True):
-            old.replace_all_uses_with(new)
-        Rewriter.erase_op(core)
+        regions = [Region(Block([EndOp()]))]
+        Rewriter.replace_op(core, CoreOp.create(operands=[core.tile], result_types=core.result_types, regions=regions))
     Rewriter.insert_op(copy, InsertPoint.before(device))
+    # the loads between launches, which name the device itself until now
     for op in device.walk():
         if isinstance(op, NpuLoadPdiOp) and op.device_ref == SymbolRefAttr(device.sym_name.data):
             op.properties["device_ref"] = SymbolRefAttr(name)

@@ -40,18 +40,13 @@ def _transfers(function: Operation) -> list[DmaMemcpyNdOp]:
 def _spans(op: DmaMemcpyNdOp) -> list[AccessSpan] | None:
     """The dimensions of a transfer; None if it has a size or stride that is not known."""
     sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
-    offsets = [_number_or_value(entry) for entry in op.entries("offsets")]
+    offsets = [entry if (number := known_int(entry)) is None else number for entry in op.entries("offsets")]
     spans = [
         AccessSpan(offset, size, stride)
         for offset, size, stride in zip(offsets, sizes, strides, strict=True)
         if size is not None and stride is not None
     ]
     return spans if len(spans) == DIMS else None
-
-
-def _number_or_value(entry: SSAValue | int) -> SSAValue | int:
-    number = known_int(entry)
-    return entry if number is None else number
 
 
 def _cut_wraps(op: DmaMemcpyNdOp) -> None:
@@ -125,6 +120,7 @@ def coalesce_feeds(function: Operation) -> None:
 
 def _run_of(op: DmaMemcpyNdOp) -> _Run | None:
     sizes, strides = ([known_int(entry) for entry in op.entries(name)] for name in ("lengths", "strides"))
+    # a packet has its header before each transfer: two of them are not one
     if "packet" in op.attributes or sizes[:3] != [1, 1, 1] or sizes[3] is None or None in strides or strides[3] != 1:
         return None
     start = Linear(0)

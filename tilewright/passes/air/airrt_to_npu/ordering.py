@@ -41,10 +41,11 @@ def blocks_of(sequence: Operation) -> list[Block]:
     return list(dict.fromkeys(block for op in holders for region in op.regions for block in region.blocks))
 
 
-def _move(op: Operation, before: Operation) -> None:
-    if op is not before:
-        op.detach()
-        Rewriter.insert_op(op, InsertPoint.before(before))
+def _move_before(anchor: Operation, *ops: Operation | None) -> None:
+    for op in ops:
+        if op is not None and op is not anchor:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(anchor))
 
 
 @dataclass
@@ -62,13 +63,13 @@ def arm_first(sequence: Operation) -> None:
         for group in _groups(block):
             if group.anchor is not None:
                 # parameters first: the lock lets the core read them
-                for op in (*group.parameters, *group.locks):
-                    _move(op, group.anchor)
+                _move_before(group.anchor, *group.parameters, *group.locks)
 
 
 def _groups(block: Block) -> list[_Group]:
     groups, wave = [_Group()], None
     for op in block.ops:
+        # loading a device starts its cores anew: nothing is armed across it
         if isinstance(op, NpuLoadPdiOp):
             groups.append(_Group())
             wave = None
@@ -101,31 +102,23 @@ def outputs_first(sequence: Operation, device: DeviceOp) -> None:
                 first.setdefault(wave, task)
         for task in tasks:
             anchor = first.get(wave_of(task) if by_wave else 0)
-            start = start_of(task)
             # those before the first feed are early enough
             if anchor is not None and is_output(channel_of(task), device) and place[task] > place[anchor]:
-                for op in (task, start):
-                    if op is not None:
-                        _move(op, anchor)
+                _move_before(anchor, task, start_of(task))
 
 
 def hoist_feeds(sequence: Operation) -> None:
     """Feeds that are marked go before all others, right after cores are armed."""
     for block in blocks_of(sequence):
-        anchor = next((op for op in block.ops if _can_anchor(op)), None)
+        others = (op for op in block.ops if not isinstance(op, NpuLoadPdiOp | ARMS))
+        anchor = next((op for op in others if RUNTIME_HOIST not in op.attributes), None)
         for task in [op for op in block.ops if isinstance(op, DmaConfigureTaskForOp)]:
             if anchor is None or RUNTIME_HOIST not in task.attributes:
                 continue
             start = start_of(task)
             if start is None:
                 emit_warning(task, f"{RUNTIME_HOIST}: no matching dma_start_task; the feed was hoisted alone")
-            for op in (task, start):
-                if op is not None:
-                    _move(op, anchor)
-
-
-def _can_anchor(op: Operation) -> bool:
-    return not isinstance(op, NpuLoadPdiOp | ARMS) and RUNTIME_HOIST not in op.attributes
+            _move_before(anchor, task, start)
 
 
 def await_appends(sequence: Operation) -> None:
@@ -136,24 +129,21 @@ def await_appends(sequence: Operation) -> None:
         readers = [start for task in tasks if AWAIT_APPENDS in task.attributes and (start := start_of(task))]
         moved = False
         for task in tasks:
-            wait = _await_of(task) if APPEND_BARRIER in task.attributes else None
+            waits = (use.operation for use in task.result.uses if isinstance(use.operation, DmaAwaitTaskOp))
+            wait = next(waits, None) if APPEND_BARRIER in task.attributes else None
             if wait is None:
                 continue
             moved = True
             begun = place[start_of(task) or task]
             reader = next((reader for reader in readers if place[reader] > begun), None)
             if reader is not None:
-                _move(wait, reader)
+                _move_before(reader, wait)
         if readers and not moved:
             emit_warning(
                 readers[0],
                 f"{AWAIT_APPENDS}: readback tagged but no {APPEND_BARRIER} appends found to await; "
                 "no ordering was enforced",
             )
-
-
-def _await_of(task: DmaConfigureTaskForOp) -> DmaAwaitTaskOp | None:
-    return next((use.operation for use in task.result.uses if isinstance(use.operation, DmaAwaitTaskOp)), None)
 
 
 def repair_dominance(sequence: Operation) -> None:
@@ -226,8 +216,7 @@ def _end_phases(tasks: Sequence[DmaConfigureTaskForOp]) -> None:
     """Feeds made of several: all channels end a phase before any begins the next."""
     phase: list[DmaConfigureTaskForOp] = []
     for task in tasks:
-        is_next = any(channel_of(task) == channel_of(other) or task.parent is not other.parent for other in phase)
-        if is_next:
+        if any(channel_of(task) == channel_of(other) or task.parent is not other.parent for other in phase):
             _await_after(start_of(phase[-1]), phase)
             phase = []
         phase.append(task)
@@ -263,7 +252,8 @@ def _bursts(block: Block, device: DeviceOp) -> Iterator[tuple[list[_Feed], Opera
     for op in block.ops:
         if isinstance(op, DmaConfigureTaskForOp):
             start = start_of(op)
-            if start is not None and start.parent is block and _may_move(op, device):
+            is_free = not any(marker in op.attributes for marker in FIXED) and not is_output(channel_of(op), device)
+            if start is not None and start.parent is block and is_free:
                 burst.append(_Feed(op, start))
                 starts.add(start)
                 continue
@@ -274,11 +264,6 @@ def _bursts(block: Block, device: DeviceOp) -> Iterator[tuple[list[_Feed], Opera
         burst = []
     if burst:
         yield burst, None
-
-
-def _may_move(task: DmaConfigureTaskForOp, device: DeviceOp) -> bool:
-    is_fixed = any(marker in task.attributes for marker in FIXED)
-    return not is_fixed and not is_output(channel_of(task), device)
 
 
 def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operation]:
@@ -300,6 +285,7 @@ def _bound(burst: Sequence[_Feed], after: Operation | None) -> Iterator[Operatio
 def _take_turns(channels: dict[str, list[_Feed]], block: Block | None, after: Operation | None) -> None:
     assert block is not None
     point = InsertPoint.at_end(block) if after is None else InsertPoint.before(after)
+    # one of each channel at a time, so that none is starved while another waits for room
     for turn in zip_longest(*channels.values()):
         for feed in turn:
             for op in feed.ops if feed is not None else ():

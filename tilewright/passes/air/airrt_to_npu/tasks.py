@@ -30,7 +30,7 @@ from tilewright.passes.air.shim.host_transfers import AWAITED, CARRIED, LAUNCH_E
 from tilewright.passes.air.shim.loops import constant_bounds
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import INDEX
-from tilewright.rewrite.folding.regions import is_inside
+from tilewright.rewrite.folding.regions import is_inside, recreate
 from tilewright.rewrite.folding.strided_views import known_int
 
 CASCADES = frozenset({"aie.cascade_flow", "aie.get_cascade", "aie.put_cascade"})
@@ -59,7 +59,10 @@ def transfer_to_task(op: DmaMemcpyNdOp, device: DeviceOp) -> None:
         task.dimensions,
         packet=packet if isinstance(packet, PacketInfoAttr) else None,
     )
-    repeat = _runs_less_one(task.repeat, build) if isinstance(task.repeat, SSAValue) else None
+    repeat = None
+    if isinstance(task.repeat, SSAValue):
+        # the queue counts repetitions, which are one less than runs
+        repeat = build.subtract(build.value(arith.TruncIOp(task.repeat, i32)), 1)
     issues = is_awaited(op, is_output(name, device) or PRESERVE_ORDER in op.attributes)
     configure = DmaConfigureTaskForOp.create(
         operands=[] if repeat is None else [repeat],
@@ -96,8 +99,7 @@ def _task(op: DmaMemcpyNdOp) -> ShimTask:
     offset = _offset(op, strides)
     if None in sizes:
         return _dynamic(op, sizes, strides, offset)
-    known = [size or 0 for size in sizes]
-    return _static(known, strides, offset)
+    return _static([size or 0 for size in sizes], strides, offset)
 
 
 def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> ShimTask:
@@ -110,6 +112,7 @@ def _static(sizes: list[int], strides: list[int], offset: SSAValue | int) -> Shi
         # wraps cannot repeat without a step: the task is run more often instead
         if 0 < index < 3 and stride == 0 and size > 1:
             repeats, length = repeats * size, length // size
+        # the innermost dimension stays, however short
         elif size > 1 or index == 3 or (strides[0] and index > 0):
             dimensions.append((size, stride))
     return ShimTask(offset, length, dimensions, repeats - 1)
@@ -160,15 +163,11 @@ def _offset(op: DmaMemcpyNdOp, strides: list[int]) -> SSAValue | int:
     if len(dynamic) > 1:
         fail_op(op, "more than one runtime-valued DMA offset is not supported")
     moved = _times(dynamic[0][0], dynamic[0][1], op)
-    return _plus(moved, total, op) if total else moved
+    return _arith(arith.AddiOp, moved, total, op) if total else moved
 
 
 def _times(value: SSAValue, factor: int, op: Operation) -> SSAValue:
     return value if factor == 1 else _arith(arith.MuliOp, value, factor, op)
-
-
-def _plus(value: SSAValue, number: int, op: Operation) -> SSAValue:
-    return _arith(arith.AddiOp, value, number, op)
 
 
 def _arith(kind: type[arith.AddiOp | arith.MuliOp], value: SSAValue, number: int, op: Operation) -> SSAValue:
@@ -189,25 +188,19 @@ def _as_i32(value: SSAValue | int) -> SSAValue | int:
     return build.value(arith.TruncIOp(value, i32))
 
 
-def _runs_less_one(value: SSAValue, build: Emitter) -> SSAValue:
-    runs = build.value(arith.TruncIOp(value, i32))
-    one = build.constant(1)
-    return build.value(arith.SubiOp(runs, one))
-
-
 def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bool) -> None:
     """Name the channel of each transfer that is waited for; transfers give no events from here on."""
     for wait in [op for op in function.walk() if isinstance(op, WaitAllOp)]:
         _wait_for_channels(wait, launches, output_elf)
     for op in [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp) and op.results]:
-        new = DmaMemcpyNdOp.create(operands=op.operands, properties=dict(op.properties), attributes=dict(op.attributes))
-        Emitter.before(op).insert(new)
+        Emitter.before(op).insert(recreate(op, result_types=[]))
         Rewriter.erase_op(op)
 
 
 def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) -> None:
     build = Emitter.before(wait)
-    names = [op.metadata.root_reference.data for op in _transfers(wait) if op.metadata is not None]
+    transfers = [event.owner for event in wait.operands if isinstance(event.owner, DmaMemcpyNdOp)]
+    names = [op.metadata.root_reference.data for op in transfers if op.metadata is not None]
     for name in names:
         build.insert(channel_wait(name))
     if LAUNCH_END in wait.attributes:
@@ -215,13 +208,8 @@ def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) ->
             build.insert(op)
     if wait.event is not None and wait.event.first_use is not None:
         rest = [event for event in wait.operands if not isinstance(event.owner, DmaMemcpyNdOp)]
-        join = build.insert(WaitAllOp.create(operands=rest, result_types=[EVENT]))
-        wait.event.replace_all_uses_with(join.results[0])
+        wait.event.replace_all_uses_with(build.value(WaitAllOp.create(operands=rest, result_types=[EVENT])))
     Rewriter.erase_op(wait)
-
-
-def _transfers(wait: WaitAllOp) -> Iterator[DmaMemcpyNdOp]:
-    return (event.owner for event in wait.operands if isinstance(event.owner, DmaMemcpyNdOp))
 
 
 def channel_wait(name: str) -> NpuDmaWaitOp:
@@ -246,6 +234,7 @@ def wait_for_tasks(sequence: Operation, device: DeviceOp) -> None:
     tasks: dict[str, list[DmaConfigureTaskForOp]] = defaultdict(list)
     waits: list[NpuDmaWaitOp] = []
     place: dict[Operation, int] = {}
+    # places in program order, to tell a wait that stands before its task
     for number, op in enumerate(sequence.walk()):
         place[op] = number
         if isinstance(op, DmaConfigureTaskForOp):
@@ -286,8 +275,7 @@ def is_output(name: str, device: DeviceOp) -> bool:
     if isinstance(found, ShimDmaAllocationOp):
         return found.direction is DmaDirection.S2MM
     if isinstance(found, ObjectFifoOp):
-        tiles = [tile_of(value) for value in found.consumers]
-        return any(tile is not None and tile.is_shim for tile in tiles)
+        return any(tile is not None and tile.is_shim for tile in map(tile_of, found.consumers))
     return False
 
 
@@ -315,11 +303,8 @@ def launches_of(device: DeviceOp) -> Launches:
 
 
 def _has_repeating_dmas(device: DeviceOp) -> bool:
-    for op in device.walk():
-        count = op.properties.get("repeat_count") if op.name == "aie.dma_start" else None
-        if isinstance(count, IntegerAttr) and count.value.data > 0:
-            return True
-    return False
+    counts = (op.properties.get("repeat_count") for op in device.walk() if op.name == "aie.dma_start")
+    return any(isinstance(count, IntegerAttr) and count.value.data > 0 for count in counts)
 
 
 def _runs_once(op: Operation) -> bool:

@@ -91,10 +91,8 @@ def _canonicalize_transfers(op: Operation, limits: Limits) -> None:
 
 def _copy_out(loop: scf.ForOp, rest: Rest) -> None:
     """Copy out a loop that holds nothing but transfers, unless it only repeats them very often."""
-    counting = counting_of(loop)
-    carried = len(loop.results)
-    acting = list(acting_ops(only_block(loop.body)))
-    if counting is None or carried > 1 or not acting or not all(isinstance(op, ChannelEnd) for op in acting):
+    counting, acting = counting_of(loop), list(acting_ops(only_block(loop.body)))
+    if counting is None or len(loop.results) > 1 or not acting or not all(isinstance(op, ChannelEnd) for op in acting):
         return
     trips, counters = _nest(loop)
     # upstream's rule, by which its tests go
@@ -155,9 +153,7 @@ def counting_of(loop: scf.ForOp) -> Counting | None:
 
 def computes_only(op: Operation) -> bool:
     """Whether an operation does nothing but compute values."""
-    if isinstance(op, ExecuteOp):
-        return all(is_pure(inner) for inner in only_block(op.body).ops)
-    return is_pure(op)
+    return all(map(is_pure, only_block(op.body).ops)) if isinstance(op, ExecuteOp) else is_pure(op)
 
 
 def acting_ops(block: Block) -> Iterator[Operation]:
@@ -171,7 +167,8 @@ def wrap_loop(loop: scf.ForOp, limits: Limits) -> bool:
     acting = list(acting_ops(only_block(loop.body)))
     transfer = acting[0] if len(acting) == 1 else None
     counting = counting_of(loop)
-    if not isinstance(transfer, ChannelEnd) or counting is None or not _carries_tokens_only(loop):
+    carries_tokens_only = all(isinstance(value.type, AsyncTokenType) for value in loop.iter_args)
+    if not isinstance(transfer, ChannelEnd) or counting is None or not carries_tokens_only:
         return False
     dims = _extended(transfer, loop, counting, limits)
     if dims is None:
@@ -185,10 +182,6 @@ def wrap_loop(loop: scf.ForOp, limits: Limits) -> bool:
         dims = padded
     _replace(loop, transfer, dims)
     return True
-
-
-def _carries_tokens_only(loop: scf.ForOp) -> bool:
-    return all(isinstance(value.type, AsyncTokenType) for value in loop.iter_args)
 
 
 def _extended(transfer: ChannelEnd, loop: scf.ForOp, counting: Counting, limits: Limits) -> Pattern | None:
@@ -265,14 +258,10 @@ def _replace(loop: scf.ForOp, transfer: ChannelEnd, dims: Pattern) -> None:
     # iterations waited for each other; one transfer keeps their order by itself
     transfer.set_dependencies(list(dict.fromkeys(waited)))
     set_pattern(transfer, dims, Emitter.before(transfer))
-    _forward_results(loop, transfer)
-    Rewriter.erase_op(loop, safe_erase=False)
-
-
-def _forward_results(loop: scf.ForOp, transfer: ChannelEnd) -> None:
-    """What waited for the loop waits for the transfer; one that blocks leaves nothing to wait for."""
+    # what waited for the loop waits for the transfer; one that blocks leaves nothing to wait for
     for result, initial in zip(loop.results, loop.iter_args, strict=True):
         result.replace_all_uses_with(initial if transfer.token is None else transfer.token)
+    Rewriter.erase_op(loop, safe_erase=False)
 
 
 def _hoist(transfer: ChannelEnd, dims: Pattern, loop: scf.ForOp, build: Emitter) -> None:

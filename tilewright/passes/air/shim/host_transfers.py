@@ -19,6 +19,7 @@ from tilewright.dialects.air.levels import HerdOp, SegmentOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.diagnostics import fail_op
+from tilewright.rewrite.effects import children
 from tilewright.rewrite.folding.constants import scalar_int
 
 ShimKey: TypeAlias = "tuple[DmaDirection, str]"
@@ -47,15 +48,13 @@ FIXED = PRESERVE_ORDER, RUNTIME_HOIST, COALESCED, APPEND_BARRIER, AWAIT_APPENDS,
 
 def host_transfers(op: Operation) -> Iterator[Transfer]:
     """The transfers of host memory in an operation, in program order; what segments and herds do is not the host's."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                # their transfers are done by the array
-                if isinstance(inner, SegmentOp | HerdOp):
-                    continue
-                if isinstance(inner, ChannelEnd | DmaMemcpyNdOp) and host_side(inner) is not None:
-                    yield inner
-                yield from host_transfers(inner)
+    for inner in children(op):
+        # their transfers are done by the array
+        if isinstance(inner, SegmentOp | HerdOp):
+            continue
+        if isinstance(inner, ChannelEnd | DmaMemcpyNdOp) and host_side(inner) is not None:
+            yield inner
+        yield from host_transfers(inner)
 
 
 def host_side(op: Transfer) -> str | None:
@@ -76,6 +75,9 @@ class ShimChannel(NamedTuple):
     tile: TileId
     direction: DmaDirection
     number: int
+
+    def __str__(self) -> str:
+        return f"{self.direction.name} {self.number} of shim tile ({self.tile.column}, {self.tile.row})"
 
 
 def direction_of(op: Transfer) -> DmaDirection:
@@ -129,6 +131,7 @@ class ShimChannels:
 
     def _take(self, op: Transfer) -> ShimChannel:
         direction = direction_of(op)
+        # channels that a design has allocated are its own, even if this program does not use them
         taken = {*self.named.values(), *self.given.values()}
         free = next((channel for channel in self._all(direction) if channel not in taken), None)
         if free is None:

@@ -18,7 +18,6 @@ from tilewright.dialects.air.levels import LaunchOp, LaunchTerminatorOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.shim.host_transfers import LAUNCH_END
-from tilewright.passes.air.shim.linear import constant
 from tilewright.passes.air.shim.loops import copy_body
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
@@ -48,8 +47,9 @@ def serialize_launch(launch: LaunchOp) -> None:
     )
     build.insert(new)
     if launch.token is not None:
-        started = build.insert(WaitAllOp.create(operands=launch.dependencies, result_types=[TOKEN]))
-        launch.token.replace_all_uses_with(started.results[0])
+        # the new launch blocks: what waited for the old one waits for what that had waited for
+        started = build.value(WaitAllOp.create(operands=launch.dependencies, result_types=[TOKEN]))
+        launch.token.replace_all_uses_with(started)
     Rewriter.erase_op(launch)
 
 
@@ -57,20 +57,17 @@ def _fill(launch: LaunchOp, block: Block) -> None:
     """Loops, the first dimension outermost, with the body of the launch in the innermost."""
     build = Emitter.at_end(block, launch.location)
     counts = [_extent(launch, number) for number in range(len(launch.extents))]
-    zero, one = constant(0, build), constant(1, build)
+    zero, one = build.index(0), build.index(1)
     # a launch without dimensions has one point
-    bounds = [constant(count, build) for count in counts] or [one]
-    tokens: list[SSAValue] = []
-    if launch.token is not None:
-        tokens = [build.value(WaitAllOp.create(result_types=[TOKEN]))]
+    bounds = [build.index(count) for count in counts] or [one]
+    tokens = [] if launch.token is None else [build.value(WaitAllOp.create(result_types=[TOKEN]))]
     ids, inner = _nest(bounds, zero, one, tokens, block, launch)
     arguments = [*ids[: len(counts)], *bounds[: len(counts)], *block.args]
     at = InsertPoint.before(inner.last_op) if inner.last_op is not None else InsertPoint.at_end(inner)
     copy_body(launch.block, arguments, Emitter(at, launch.location))
     if tokens:
-        assert inner.last_op is not None
         # a point has ended when all that it started has
-        inner.last_op.operands = [join_open_tokens(inner)]
+        _end_of(inner).operands = [join_open_tokens(inner)]
     build.insert(LaunchTerminatorOp())
 
 
@@ -84,9 +81,8 @@ def _nest(
         body = Block(arg_types=[INDEX, *(token.type for token in tokens)])
         loop = scf.ForOp(zero, bound, one, tokens, Region(body))
         if block is not outer:
-            assert block.last_op is not None
-            Emitter(InsertPoint.before(block.last_op), launch.location).insert(loop)
-            block.last_op.operands = loop.results
+            Emitter(InsertPoint.before(_end_of(block)), launch.location).insert(loop)
+            _end_of(block).operands = loop.results
         else:
             Emitter.at_end(block, launch.location).insert(loop)
         tokens = list(body.args[1:])
@@ -115,17 +111,18 @@ def open_tokens(block: Block) -> list[SSAValue]:
 
 def join_open_tokens(block: Block) -> SSAValue:
     """A token, made at the end of a block, for all that is open there."""
-    end = block.last_op
-    assert end is not None
     join = WaitAllOp.create(operands=open_tokens(block), result_types=[TOKEN])
-    return Emitter.before(end).value(join)
+    return Emitter.before(_end_of(block)).value(join)
 
 
 def drain(block: Block) -> None:
     """Block, at the end of a block, until all that is open there has ended."""
-    end = block.last_op
-    assert end is not None
-    Emitter.before(end).insert(blocking_wait(open_tokens(block)))
+    Emitter.before(_end_of(block)).insert(blocking_wait(open_tokens(block)))
+
+
+def _end_of(block: Block) -> Operation:
+    assert block.last_op is not None
+    return block.last_op
 
 
 def blocking_wait(tokens: list[SSAValue]) -> WaitAllOp:
@@ -139,11 +136,7 @@ def hand_on_tokens(switch: scf.IndexSwitchOp) -> None:
     if has_token or not any(open_tokens(block) for block in blocks):
         return
     for block in blocks:
-        token = join_open_tokens(block)
-        end = block.last_op
-        assert end is not None
-        end.operands = [*end.operands, token]
+        end = _end_of(block)
+        end.operands = [*end.operands, join_open_tokens(block)]
     new = Emitter.before(switch).insert(recreate(switch, result_types=[*switch.result_types, TOKEN]))
-    for old, result in zip(switch.results, new.results, strict=False):
-        old.replace_all_uses_with(result)
-    Rewriter.erase_op(switch)
+    Rewriter.replace_op(switch, (), new.results[:-1])

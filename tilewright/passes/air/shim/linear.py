@@ -9,21 +9,12 @@ from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap, AffineSymExpr
 
 from tilewright.dialects import affine, arith
-from tilewright.dialects.affine import ApplyOp
 from tilewright.dialects.air.execution import ExecuteOp
-from tilewright.dialects.arith import IndexCastOp
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.affine_expressions import evaluate
 from tilewright.rewrite.folding.constants import INDEX, scalar_int
 from tilewright.rewrite.folding.regions import terminator
 
@@ -80,21 +71,10 @@ def _read(value: SSAValue) -> Linear | None:
     if not isinstance(owner, Operation):
         return None
     if isinstance(owner, ExecuteOp) and value is not owner.async_token:
+        # the first result is the token
         return linear_of(terminator(owner.body).operands[owner.results.index(value) - 1])
     reader = _READERS.get(owner.name)
     return None if reader is None else reader(owner)
-
-
-def _sum(op: Operation) -> Linear:
-    return linear_of(op.operands[0]) + linear_of(op.operands[1])
-
-
-def _difference(op: Operation) -> Linear:
-    return linear_of(op.operands[0]) + linear_of(op.operands[1]) * -1
-
-
-def _product(op: Operation) -> Linear | None:
-    return _multiplied(linear_of(op.operands[0]), linear_of(op.operands[1]))
 
 
 def _multiplied(lhs: Linear, rhs: Linear) -> Linear | None:
@@ -103,36 +83,23 @@ def _multiplied(lhs: Linear, rhs: Linear) -> Linear | None:
     return rhs * lhs.constant if lhs.is_constant else None
 
 
-def _cast(op: Operation) -> Linear:
-    return linear_of(op.operands[0])
-
-
 def _apply(op: Operation) -> Linear | None:
     map = cast(affine.ApplyOp, op).map.data
-    return _expression(map.results[0], [linear_of(operand) for operand in op.operands], map.num_dims)
+    return evaluate(map.results[0], [linear_of(value) for value in op.operands], map.num_dims, Linear, _combined)
 
 
-def _expression(expression: AffineExpr, operands: list[Linear], dims: int) -> Linear | None:
-    if isinstance(expression, AffineConstantExpr):
-        return Linear(expression.value)
-    if isinstance(expression, AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, AffineSymExpr):
-        return operands[dims + expression.position]
-    assert isinstance(expression, AffineBinaryOpExpr)
-    lhs, rhs = (_expression(part, operands, dims) for part in (expression.lhs, expression.rhs))
-    if lhs is None or rhs is None:
-        return None
+def _combined(expression: AffineBinaryOpExpr, lhs: Linear, rhs: Linear) -> Linear | None:
     if expression.kind is AffineBinaryOpKind.Add:
         return lhs + rhs
+    # quotients and rests are no sums of multiples
     return _multiplied(lhs, rhs) if expression.kind is AffineBinaryOpKind.Mul else None
 
 
 _READERS: dict[str, _Reader] = {
-    arith.AddiOp.name: _sum,
-    arith.SubiOp.name: _difference,
-    arith.MuliOp.name: _product,
-    arith.IndexCastOp.name: _cast,
+    arith.AddiOp.name: lambda op: linear_of(op.operands[0]) + linear_of(op.operands[1]),
+    arith.SubiOp.name: lambda op: linear_of(op.operands[0]) + linear_of(op.operands[1]) * -1,
+    arith.MuliOp.name: lambda op: _multiplied(linear_of(op.operands[0]), linear_of(op.operands[1])),
+    arith.IndexCastOp.name: lambda op: linear_of(op.operands[0]),
     affine.ApplyOp.name: _apply,
 }
 
@@ -142,7 +109,7 @@ def value_of(linear: Linear, build: Emitter) -> SSAValue:
     if linear.value is not None and linear.value.type == INDEX:
         return linear.value
     if linear.is_constant:
-        return constant(linear.constant, build)
+        return build.index(linear.constant)
     symbols = [_as_index(value, build) for value in linear.factors]
     terms = [AffineSymExpr(number) * factor for number, factor in enumerate(linear.factors.values())]
     total = reduce(lambda sum, term: sum + term, terms)
@@ -150,14 +117,8 @@ def value_of(linear: Linear, build: Emitter) -> SSAValue:
         return symbols[0]
     expression = total + linear.constant if linear.constant else total
     map = AffineMapAttr(AffineMap(0, len(symbols), (expression,)))
-    return build.value(ApplyOp.create(operands=symbols, result_types=[INDEX], properties={"map": map}))
-
-
-def constant(number: int, build: Emitter) -> SSAValue:
-    return build.index(number)
+    return build.value(affine.ApplyOp.create(operands=symbols, result_types=[INDEX], properties={"map": map}))
 
 
 def _as_index(value: SSAValue, build: Emitter) -> SSAValue:
-    if value.type == INDEX:
-        return value
-    return build.value(IndexCastOp(value, INDEX))
+    return value if value.type == INDEX else build.value(arith.IndexCastOp(value, INDEX))

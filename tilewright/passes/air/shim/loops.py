@@ -8,7 +8,6 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import affine, scf
@@ -18,8 +17,10 @@ from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import TOKEN, AsyncTokenType
 from tilewright.ir.diagnostics import fail_op
+from tilewright.rewrite.effects import is_unused
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.constants import INDEX, scalar_int
+from tilewright.rewrite.folding.affine_maps import constant_bound
+from tilewright.rewrite.folding.constants import scalar_int
 from tilewright.rewrite.folding.regions import only_block, take_contents, terminator
 
 MOST_COPIES = 100_000
@@ -77,13 +78,10 @@ def _lighten(herd: HerdOp) -> None:
     """Drop what neither moves data nor is needed for that."""
     # users before what they use
     for op in reversed(list(herd.block.ops)):
-        is_needed = any(result.first_use is not None for result in op.results)
-        if not is_needed and op is not herd.block.last_op and not any(_moves(inner) for inner in op.walk()):
+        inside = op.walk()
+        moving = (one for one in inside if isinstance(one, ChannelEnd | WaitAllOp) or one.name in MOVES_DATA)
+        if is_unused(op) and op is not herd.block.last_op and next(moving, None) is None:
             Rewriter.erase_op(op)
-
-
-def _moves(op: Operation) -> bool:
-    return isinstance(op, ChannelEnd | WaitAllOp) or op.name in MOVES_DATA
 
 
 def _forward(result: SSAValue, iterations: Sequence[SSAValue]) -> None:
@@ -136,8 +134,8 @@ def _unroll_parallel(loop: scf.ParallelOp) -> None:
             if isinstance(token.type, AsyncTokenType)
         ]
     for result in loop.results:
-        joined = build.insert(WaitAllOp.create(operands=list(dict.fromkeys(tokens)), result_types=[TOKEN]))
-        result.replace_all_uses_with(joined.results[0])
+        joined = WaitAllOp.create(operands=list(dict.fromkeys(tokens)), result_types=[TOKEN])
+        result.replace_all_uses_with(build.value(joined))
     Rewriter.erase_op(loop)
 
 
@@ -149,13 +147,8 @@ def check_copies(loop: Operation, count: int) -> None:
 
 def constant_bounds(loop: affine.ForOp) -> range | None:
     """What a loop counts through, where that is known."""
-    lower, upper = (_constant(map.data) for map in (loop.lowerBoundMap, loop.upperBoundMap))
+    lower, upper = (constant_bound(map.data) for map in (loop.lowerBoundMap, loop.upperBoundMap))
     return None if lower is None or upper is None else range(lower, upper, loop.step.value.data)
-
-
-def _constant(map: AffineMap) -> int | None:
-    result = map.results[0] if len(map.results) == 1 else None
-    return result.value if isinstance(result, AffineConstantExpr) else None
 
 
 def unroll_affine_loops(op: Operation) -> None:
@@ -172,11 +165,8 @@ def _unroll(loop: affine.ForOp, bounds: range) -> None:
     build = Emitter.before(loop)
     values: list[SSAValue] = list(loop.inits)
     for number in bounds:
-        counter = build.constant(number, INDEX)
-        values = copy_body(only_block(loop.body), [counter, *values], build)
-    for result, value in zip(loop.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(loop)
+        values = copy_body(only_block(loop.body), [build.index(number), *values], build)
+    Rewriter.replace_op(loop, (), values)
 
 
 def counted_loop(loop: affine.ForOp) -> None:
@@ -185,14 +175,12 @@ def counted_loop(loop: affine.ForOp) -> None:
     if bounds is None:
         return
     build = Emitter.before(loop)
-    lower, upper, step = (build.constant(number, INDEX) for number in (bounds.start, bounds.stop, bounds.step))
+    lower, upper, step = (build.index(number) for number in (bounds.start, bounds.stop, bounds.step))
     body = take_contents(loop.body)
     end = terminator(body)
     Rewriter.replace_op(end, scf.YieldOp(*end.operands))
     new = build.insert(scf.ForOp(lower, upper, step, list(loop.inits), body))
-    for old, result in zip(loop.results, new.results, strict=True):
-        old.replace_all_uses_with(result)
-    Rewriter.erase_op(loop)
+    Rewriter.replace_op(loop, (), new.results)
 
 
 def innermost_first(op: Operation) -> Iterator[Operation]:

@@ -13,6 +13,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.device.layout import WORD_BITS
 from tilewright.dialects.air.accesses import Access, Entries
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.passes.air.shim.linear import ZERO, Linear, linear_of, value_of
@@ -22,7 +23,6 @@ from tilewright.rewrite.folding.strided_views import known_int
 
 MAX_STRIDE = 1 << 20
 """The largest step of a shim descriptor, in 32-bit words (device/bd.py: a 20-bit field that holds step - 1)."""
-WORD_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PatternBuffer:
     @property
     def alignment(self) -> int:
         """How many elements fill a 32-bit word, the unit of descriptors."""
-        return max(1, 32 // self.element_bits)
+        return max(1, WORD_BITS // self.element_bits)
 
     @property
     def all(self) -> Pattern:
@@ -214,14 +214,12 @@ def buffer_of(type: Attribute) -> PatternBuffer:
 
 def pattern_of(op: ChannelEnd) -> Pattern | None:
     """What a channel operation moves; None if sizes or strides are not known."""
-    return _pattern(op.access(op.SIDE))
-
-
-def _pattern(access: Access) -> Pattern | None:
+    access = op.access(op.SIDE)
     sizes, strides = ([known_int(entry) for entry in entries] for entries in (access.sizes, access.strides))
     if len(strides) != len(sizes) or len(access.offsets) > len(sizes):
         return None
     offsets = [linear_of(entry) for entry in access.offsets]
+    # fewer offsets than sizes are for the innermost dimensions
     offsets = [ZERO] * (len(sizes) - len(offsets)) + offsets
     dims = [
         PatternDimension(offset, size, stride)
@@ -243,8 +241,7 @@ def set_pattern(op: ChannelEnd, dims: Pattern, build: Emitter | None = None) -> 
 
 def canonicalize(op: ChannelEnd, limits: Limits) -> None:
     """Say what a channel operation moves in as few dimensions as can be."""
-    access = op.access(op.SIDE)
-    dims = _pattern(access)
+    access, dims = op.access(op.SIDE), pattern_of(op)
     if dims is None or "pad_before" in op.properties:
         return
     repeats = limits.repeats_outermost and bool(dims) and dims[0].stride == 0 and dims[0].size != 1

@@ -40,9 +40,9 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     return tile.place
 
 
+@dataclass(frozen=True)
 class StartTaskToPushQueue(RewritePattern):
-    def __init__(self, constants: SharedConstants | None):
-        self.constants = constants
+    constants: SharedConstants | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
@@ -74,9 +74,9 @@ def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
     return number_of(task, first)
 
 
+@dataclass(frozen=True)
 class AwaitTaskToSync(RewritePattern):
-    def __init__(self, constants: SharedConstants | None):
-        self.constants = constants
+    constants: SharedConstants | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaAwaitTaskOp, rewriter: PatternRewriter) -> None:
@@ -114,6 +114,7 @@ def _carried_values(value: SSAValue) -> Sequence[SSAValue]:
             return [terminator(region).operands[value.index] for region in (op.true_region, op.false_region)]
         case scf.ForOp() as op:
             return [op.iter_args[value.index], terminator(op.body).operands[value.index]]
+        # Its condition comes first, then what it hands on.
         case scf.WhileOp() as op:
             return [terminator(op.before_region).operands[1 + value.index]]
         case _:
@@ -156,11 +157,9 @@ class ConfigureTaskToWriteBd(RewritePattern):
         # The body goes away with the task, and what descriptors are computed from is in it.
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
-        following = link_descriptors(op, descriptors)
+        following, emit = link_descriptors(op, descriptors), Emitter(rewriter, constants=self.constants)
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, Emitter(rewriter, constants=self.constants), self.guards).write(
-                following.get(bd)
-            )
+            TaskDescriptor(op, bd, place, emit, self.guards).write(following.get(bd))
         rewriter.erase(op)
 
 
@@ -207,6 +206,7 @@ def hoist_computations(task: DmaConfigureTaskOp, rewriter: PatternRewriter) -> N
         op.detach()
         rewriter.insert(op, InsertPoint.before(task))
 
+    # Constants are read, not moved: they go into the words.
     for descriptor in task.descriptors:
         for operand in descriptor.operands:
             if not isinstance(operand.owner, ConstantOp):
@@ -254,6 +254,7 @@ def link_descriptors(task: DmaConfigureTaskOp, descriptors: Iterable[DmaBdOp]) -
     for bd in descriptors:
         end = bd.parent.last_op if bd.parent is not None else None
         if isinstance(end, NextBdOp):
+            # One of them would have to be ignored.
             if bd.next_bd_id is not None:
                 note = "Potentially conflicting next buffer descriptor ID specified here."
                 fail_op(bd, "Cannot specify both next_bd_id attribute and aie.next_bd operation.", (end, note))

@@ -80,8 +80,7 @@ class TaskDescriptor:
         fields = _template_fields(self.task, self.bd, following, self.place)
         # Known descriptors are the same words in both modes; upstream's runtime form is another sequence of writes.
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
-            transfer = self._write_fields(fields)
-            self._write_address(transfer)
+            self._write_address(self._write_fields(fields))
         else:
             self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
             self._write_address(None)
@@ -95,15 +94,19 @@ class TaskDescriptor:
             packet: PacketInfoAttr | None = bd.packet or task.packet
             if packet is not None and (text := packet_violation(packet)):
                 fail_op(bd, text)
-        transfer = self._known_transfer(fields) if self.is_known else self._runtime_transfer()
-        made = transfer.fields(self.numbers, self.checks)
-        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
+        if self.is_known:
+            transfer = self._known_transfer(fields)
+        else:
+            transfer = self._transfer(*self._checked_pattern(), self._explicit_length())
+        fields |= transfer.fields(self.numbers, self.checks).fields
+        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields)
         return transfer
 
     def _known_transfer(self, fields: dict[str, Number]) -> DmaTransfer:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
         bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
         offset_bytes = (known(self.offset) or 0) * self.element_bytes
+        # The address is counted in granules.
         if offset_bytes % granule_bytes != 0:
             fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
         if length_bytes < granule_bytes:
@@ -126,10 +129,6 @@ class TaskDescriptor:
         if self.checks.enabled:  # as they are written: upstream cuts them to 32 bits
             return self._transfer(self.sizes[::-1], self.strides[::-1], length if self.length is None else self.length)
         return self._transfer(sizes[::-1], strides[::-1], length)
-
-    def _runtime_transfer(self) -> DmaTransfer:
-        sizes, strides = self._checked_pattern()
-        return self._transfer(sizes, strides, self._explicit_length())
 
     def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> DmaTransfer:
         return transfer_of(
@@ -310,11 +309,13 @@ def _lock_fields(bd: DmaBdOp, place: TileId) -> dict[str, int]:
     uses = [op for op in bd.parent.ops if isinstance(op, UseLockOp)] if bd.parent is not None else []
     acquire = next((use for use in uses if use.is_acquire), None)
     release = next((use for use in uses if not use.is_acquire), None)
+    # As upstream: two that both wait, or both tell, are left out.
     if len(uses) == 2 and (acquire is None or release is None):
         return {}
     fields: dict[str, int] = {}
     if acquire is not None and (number := _lock_number(acquire, bd, place)) is not None:
         value = _lock_value(acquire)
+        # The sign of the register's value tells the two ways of waiting apart.
         waits_for_at_least = acquire.lock_action is LockAction.AcquireGreaterEqual
         fields |= {"lock_acq_enable": 1, "lock_acq_id": number, "lock_acq_val": -value if waits_for_at_least else value}
     if release is not None and (number := _lock_number(release, bd, place)) is not None:
@@ -399,6 +400,7 @@ def _padding_fields(task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimens
         fail_op(bd, "supports padding only for MM2S direction on MemTiles.")
     fields: dict[str, Number] = {}
     for dimension, pad in enumerate(reversed(list(padding))):
+        # The iteration has no fields for zeros.
         if dimension < ITERATION:
             fields[f"d{dimension}_zero_before"] = pad.const_pad_before.data
             fields[f"d{dimension}_zero_after"] = pad.const_pad_after.data

@@ -137,9 +137,8 @@ class SequenceWalk:
             carried = round(carried)
             self._open = open_before
             ends.append((self.context.state.copy(), carried))
-        if count is not None:
-            return carried
-        return self._meet(ends)
+        # Of a loop that runs so often only its end counts, of another one each round may have been the last.
+        return self._meet(ends) if count is None else carried
 
     def _meet(self, ends: Sequence[tuple[LintState, list[Handles]]]) -> list[Handles]:
         """Go on with whatever may be at the ends of several ways."""
@@ -151,12 +150,12 @@ class SequenceWalk:
 
     def visit_if(self, op: scf.IfOp) -> None:
         condition = constant_value(op.cond)
-        regions = op.regions if condition is None else [op.regions[0 if condition else 1]]
-        self._branch(op, regions)
+        self._branch(op, op.regions if condition is None else [op.regions[0 if condition else 1]])
 
     def _branch(self, op: Operation, regions: Sequence[Region]) -> None:
         start, ends = self.context.state, list[tuple[LintState, list[Handles]]]()
         for region in regions:
+            # Each branch starts from what was there before all of them.
             self.context.state = start.copy()
             self.walk(region)
             ends.append((self.context.state, self.read(terminator(region).operands) if region.blocks else []))

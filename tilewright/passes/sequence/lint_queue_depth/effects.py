@@ -23,7 +23,8 @@ from tilewright.dialects.memref import GetGlobalOp
 from tilewright.passes.sequence.lint_queue_depth.state import DrawnBd, Handles, KnownValues, LintState, PoolKey
 
 Hazards: TypeAlias = Iterator[Hazard[Operation]]
-Effect: TypeAlias = "Callable[[LintContext, Any], Hazards]"
+Effect: TypeAlias = "Callable[[LintContext, Any], Hazards | None]"
+"""What an operation does; what can bring about no hazard gives none."""
 
 
 class LintContext:
@@ -40,7 +41,7 @@ class LintContext:
     def apply(self, op: Operation, effect: Effect) -> Hazards:
         """Do what an operation does. Gives the hazards that this brings about."""
         self.reader.state = self.state.in_flight
-        yield from effect(self, op)
+        yield from effect(self, op) or ()
         self.state.in_flight = self.reader.state
 
     def handles(self, value: SSAValue) -> Handles:
@@ -72,8 +73,7 @@ class LintContext:
 
     def task(self, value: SSAValue) -> Operation | None:
         """An operation that configures the task that a value may be: all of them are for the same channel."""
-        configured = (handle for handle in self.handles(value) if not isinstance(handle, DrawnBd))
-        return next(configured, None)
+        return next((handle for handle in self.handles(value) if not isinstance(handle, DrawnBd)), None)
 
     def task_channel(self, op: Operation | None) -> ChannelId | None:
         match op:
@@ -106,6 +106,7 @@ def _mask_write(on: LintContext, op: instructions.NpuMaskWrite32Op) -> Hazards:
         yield from on.write_drawn(op, op.address)
     elif op.buffer is None:
         bits = on.values.bits(op.value)
+        # Bits outside of the mask stay as they are, which is not known here.
         written = bits._replace(known=bits.known & mask.value & mask.known)
         yield from on.reader.write(op, absolute_address(op, address), written)
 
@@ -141,14 +142,13 @@ def _update(on: LintContext, op: firmware.NpuUpdateFromScratchpadOp) -> Hazards:
         yield from on.reader.patch(op, absolute_address(op, op.address.value.data))
 
 
-def _sync(on: LintContext, op: instructions.NpuSyncOp) -> Hazards:
+def _sync(on: LintContext, op: instructions.NpuSyncOp) -> None:
     column, row, direction, channel, columns, rows = map(constant_value, op.operands)
     if column is None or row is None or direction is None or channel is None or columns is None or rows is None:
         # It waits for something, which makes overruns less likely, but not for what.
         on.reader.state.pace(op)
     else:
         on.reader.wait(op, column=column, row=row, direction=direction, channel=channel, columns=columns, rows=rows)
-    yield from ()
 
 
 def _push(on: LintContext, op: queue.NpuPushQueueOp) -> Hazards:
@@ -173,23 +173,20 @@ def _memcpy(on: LintContext, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
     yield from on.reader.push(op, channel, frozenset({bd}), issues_token)
 
 
-def _dma_wait(on: LintContext, op: memcpy.NpuDmaWaitOp) -> Hazards:
+def _dma_wait(on: LintContext, op: memcpy.NpuDmaWaitOp) -> None:
     if (channel := on.channel(op.symbol)) is not None:
         on.reader.state.wait(channel, op)
-    yield from ()
 
 
-def _reset(on: LintContext, op: control.DmaChannelResetOp) -> Hazards:
+def _reset(on: LintContext, op: control.DmaChannelResetOp) -> None:
     tile = tile_of(op.tile)
     if tile is not None and tile.place is not None:
         on.reader.state.reset(ChannelId(tile.place, op.dma_direction, op.channel.value.data))
-    yield from ()
 
 
-def _load(on: LintContext, op: Operation) -> Hazards:
+def _load(on: LintContext, op: Operation) -> None:
     # Loading a device resets its DMAs, with all queues and descriptors.
     on.reader.forget()
-    yield from ()
 
 
 INSTRUCTIONS: Mapping[type[Operation], Effect] = {
@@ -245,10 +242,9 @@ def _start(on: LintContext, op: tasks.DmaStartTaskOp) -> Hazards:
     yield from on.reader.push(op, channel, first, task.issues_token, others)
 
 
-def _await(on: LintContext, op: tasks.DmaAwaitTaskOp) -> Hazards:
+def _await(on: LintContext, op: tasks.DmaAwaitTaskOp) -> None:
     if (channel := on.task_channel(on.task(op.task))) is not None:
         on.reader.state.wait(channel, op)
-    yield from ()
 
 
 def _start_chain(on: LintContext, op: bd_chains.DmaStartBdChainOp | bd_chains.DmaStartBdChainForOp) -> Hazards:
@@ -257,15 +253,14 @@ def _start_chain(on: LintContext, op: bd_chains.DmaStartBdChainOp | bd_chains.Dm
         yield from on.reader.push(op, channel, frozenset(), op.issues_token)
 
 
-def _take(on: LintContext, op: tasks.DmaBdPoolPopOp) -> Hazards:
+def _take(on: LintContext, op: tasks.DmaBdPoolPopOp) -> None:
     on.state.take(op, _pool(on, op))
+    # Taking one renames those that are in flight.
     on.reader.state = on.state.in_flight
-    yield from ()
 
 
-def _give_back(on: LintContext, op: tasks.DmaBdPoolPushOp) -> Hazards:
+def _give_back(on: LintContext, op: tasks.DmaBdPoolPushOp) -> None:
     on.state.give_back(_pool(on, op), on.handles(op.bd_id))
-    yield from ()
 
 
 def _pool(on: LintContext, op: tasks.PoolUser) -> PoolKey:

@@ -77,9 +77,6 @@ class LintState:
         pools = {pool: tuple(frozenset(map(rename, bds)) for bds in free) for pool, free in self.pools.items()}
         return LintState(self.in_flight.renamed(rename), handles, pools)
 
-    def _free(self) -> set[Handle]:
-        return {handle for free in self.pools.values() for bds in free for handle in bds}
-
     def join(self, other: LintState) -> LintState:
         """What may be going on where two ways meet.
 
@@ -104,8 +101,9 @@ def _alignment(first: LintState, second: LintState) -> Callable[[Any], Any]:
                 names[next(iter(theirs))] = next(iter(ours))
     given = [name for name in names.values() if name not in names]
     taken = [name for name in names if name not in names.values()]
+    free = {handle for pool in second.pools.values() for bds in pool for handle in bds}
     known = {handle for handles in second.handles.values() for handle in handles}
-    if not (known - second._free()).isdisjoint(given):  # one that is not free on both ways keeps its name
+    if not (known - free).isdisjoint(given):  # one that is not free on both ways keeps its name
         return lambda name: name
     names |= dict(zip(given, taken, strict=True))
     return lambda name: names.get(name, name)
@@ -135,7 +133,8 @@ class KnownValues:
         return self._bits[value]
 
     def _find_bits(self, value: SSAValue) -> Bits:
-        width = (1 << _bit_count(value.type)) - 1
+        kind: Attribute = value.type
+        width = (1 << (kind.bitwidth if isinstance(kind, IntegerType) else INDEX_BITS)) - 1
         if (constant := constant_value(value)) is not None:
             return Bits(constant & width, width)
         compute = _KNOWN_BITS.get(type(value.owner)) if isinstance(value.owner, Operation) else None
@@ -156,10 +155,6 @@ class KnownValues:
         if isinstance(value, BlockArgument) or not isinstance(owner, Operation) or not owner.name.startswith("arith."):
             return frozenset({value})
         return frozenset[SSAValue]().union(*map(self.sources, owner.operands))
-
-
-def _bit_count(type: Attribute) -> int:
-    return type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
 
 
 def _or(a: Bits, b: Bits, _: int) -> Bits:
