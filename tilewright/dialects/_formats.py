@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl import IRDLOperation, OpDef, ParsePropInAttrDict
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     FormatDirective,
@@ -26,6 +26,8 @@ from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr
 
 
 def compile_format(source: str, definition: OpDef) -> FormatProgram:
+    # As in MLIR, properties that a format does not spell stand in its attr-dict; xDSL wants to be told.
+    definition = replace(definition, options=[*definition.options, ParsePropInAttrDict()])
     return Program(OdsFormatParser(source, definition).parse_format().stmts)
 
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, base, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import IRDLOperation, base, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -132,7 +132,6 @@ class ExternalBufferOp(IRDLOperation):
     address = opt_prop_def(i64_attr())
     buffer = result_def(MEMREF)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($buffer)"
 
     def __init__(self, type: MemRefType, sym_name: str | None = None):

@@ -7,7 +7,6 @@ from xdsl.irdl import (
     BaseAttr,
     EqAttrConstraint,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     prop_def,
     result_def,
@@ -42,7 +41,6 @@ class CascadeFlowOp(IRDLOperation):
     source_tile = operand_def(INDEX)
     dest_tile = operand_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source_tile `,` $dest_tile `)` attr-dict"
 
     def verify_(self) -> None:
@@ -67,7 +65,6 @@ class ConfigureCascadeOp(IRDLOperation):
     output_dir = prop_def(CASCADE_DIRECTION, prop_name="outputDir")
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `,` $inputDir `,` $outputDir `)` attr-dict"
 
     @property
@@ -100,7 +97,6 @@ class GetCascadeOp(IRDLOperation):
 
     cascade_value = result_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` `)` attr-dict `:` type($cascade_value)"
 
     def verify_(self) -> None:
@@ -117,7 +113,6 @@ class PutCascadeOp(IRDLOperation):
 
     cascade_value = operand_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $cascade_value `:` type($cascade_value) `)` attr-dict"
 
     def verify_(self) -> None:
@@ -138,7 +133,6 @@ class GetStreamOp(IRDLOperation):
     stream_value = result_def(STREAM_VALUE)
 
     traits = traits_def(ParentOp("aie.core"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $channel `:` type($channel) `)` attr-dict `:` type($stream_value)"
 
 
@@ -152,7 +146,6 @@ class PutStreamOp(IRDLOperation):
     stream_value = operand_def(STREAM_VALUE)
 
     traits = traits_def(ParentOp("aie.core"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $channel `:` type($channel) `,` $stream_value `:` type($stream_value) `)` attr-dict"
 
 
@@ -164,7 +157,6 @@ class EventOp(IRDLOperation):
 
     val = prop_def(i32_attr(0, 1))
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $val `)` attr-dict"
 
 

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     operand_def,
     opt_prop_def,
@@ -58,7 +57,6 @@ class CoreOp(TileElement):
     body = region_def()
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `)` $body attr-dict"
 
     def __init__(self, tile: SSAValue, body: Region | None = None, stack_bytes: int | None = None):

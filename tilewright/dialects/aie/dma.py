@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -55,8 +54,6 @@ class DmaBody(TileElement):
     tile = operand_def(INDEX)
     body = region_def()
     result = result_def(INDEX)
-
-    irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, tile: SSAValue, body: Region):
         super().__init__(operands=[tile], result_types=[INDEX], regions=[body])
@@ -339,7 +336,6 @@ class DmaBdPacketOp(IRDLOperation):
     packet_type = prop_def(i32_attr())
     packet_id = prop_def(i32_attr())
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $packet_type `,` $packet_id `)` attr-dict"
 
     def __init__(self, packet_type: int, packet_id: int):

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, SymbolNameC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -81,7 +80,6 @@ class FlowOp(IRDLOperation):
     dest_bundle = prop_def(WIRE_BUNDLE)
     dest_channel = prop_def(CHANNEL)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "`(` $source `,` $source_bundle `:` $source_channel `,` $dest `,` $dest_bundle `:` $dest_channel `)` attr-dict"
     )
@@ -107,7 +105,6 @@ class _PacketPortOp(IRDLOperation):
     channel = prop_def(CHANNEL)
 
     traits = traits_def(ParentOp("aie.packet_flow"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
     def __init__(self, tile: SSAValue, port: Port):
@@ -147,7 +144,6 @@ class PacketFlowOp(BlockOp):
     ports = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $ID `)` $ports attr-dict"
 
     def __init__(
@@ -188,7 +184,6 @@ class WireOp(IRDLOperation):
     dest = operand_def(INDEX)
     dest_bundle = prop_def(WIRE_BUNDLE)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source `:` $source_bundle `,` $dest `:` $dest_bundle `)` attr-dict"
 
     def __init__(self, source: SSAValue, source_bundle: WireBundle, dest: SSAValue, dest_bundle: WireBundle):
@@ -212,7 +207,6 @@ class PlioOp(IRDLOperation):
     col = prop_def(i32_attr())
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $col `)` attr-dict"
 
 
@@ -230,7 +224,6 @@ class ShimDmaAllocationOp(IRDLOperation):
     packet = opt_prop_def(PacketInfoAttr)
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `,` $channel_dir `,` $channel_index (`,` $packet^)? `)` attr-dict"
 
     def __init__(self, name: str, tile: SSAValue, direction: DmaDirection, channel: int):

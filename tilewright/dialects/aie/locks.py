@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -40,7 +40,6 @@ class LockOp(TileElement):
     sym_name = opt_prop_def(StringAttr)
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile (`,` $lockID^)? `)` attr-dict"
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FlatSymbolRefAttrConstr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, prop_def
+from xdsl.irdl import IRDLOperation, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import ObjectFifoPort
@@ -39,7 +39,6 @@ class ObjectFifoRegisterProcessOp(IRDLOperation):
     callee = prop_def(FlatSymbolRefAttrConstr)
     length = operand_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "attr-dict $objFifo_name `(` $port `,` $acquire_tensor `:` type($acquire_tensor) `,` "
         "$release_tensor `:` type($release_tensor) `,` $callee `,` $length `)`"

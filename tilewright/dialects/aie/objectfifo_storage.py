@@ -17,7 +17,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -46,7 +45,6 @@ class ObjectFifoAllocateOp(IRDLOperation):
     tile = operand_def(INDEX)
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$objFifo_name `(` $tile `)` attr-dict"
 
     def __init__(self, fifo: str, tile: SSAValue):
@@ -79,7 +77,6 @@ class ObjectFifoRegisterExternalBuffersOp(TileElement):
     buffers = var_operand_def(BaseAttr(MemRefType))
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict $objFifo_name `(` $tile `,` `{` $buffers `}` `)` `:` `(` type($buffers) `)`"
 
     def result_names(self) -> Sequence[str | None]:
@@ -105,7 +102,7 @@ class ObjectFifoRearmBindingOp(IRDLOperation):
     repeat_counts = opt_prop_def(I32_ARRAY)
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$sym_name `channels` `(` ($channel_tiles^ `:` type($channel_tiles))? `)` "
         "`locks` `(` ($locks^ `:` type($locks))? `)` attr-dict"

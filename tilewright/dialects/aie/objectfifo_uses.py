@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr
 from xdsl.ir import SSAValue
-from xdsl.irdl import BaseAttr, IRDLOperation, ParsePropInAttrDict, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import BaseAttr, IRDLOperation, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import ObjectFifoPort
@@ -35,7 +35,6 @@ class ObjectFifoLinkOp(IRDLOperation):
     dst_offsets = prop_def(OFFSETS)
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$fifoIns `->` $fifoOuts `(` $src_offsets $dst_offsets `)` attr-dict"
 
     @property
@@ -143,8 +142,6 @@ class _CoreAccess(IRDLOperation):
     fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
     size = prop_def(i32_attr(minimum=1))
 
-    irdl_options = (ParsePropInAttrDict(),)
-
     @property
     def count(self) -> int:
         return self.size.value.data
@@ -216,7 +213,6 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
     index = prop_def(i32_attr(minimum=0))
     output = result_def(BaseAttr(MemRefType))
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$subview `[` $index `]` attr-dict `:` type($subview) `->` type($output)"
 
     def verify_(self) -> None:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
@@ -65,7 +65,6 @@ class RuntimeSequenceOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(SymbolOpInterface(), NoTerminator(), ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, argument_types: Sequence[Attribute] = (), name: str = DEFAULT_NAME):
         super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))])

@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i8
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -48,7 +47,6 @@ class ConnectOp(IRDLOperation):
     dest_channel = prop_def(CHANNEL)
 
     traits = traits_def(ParentOp("aie.switchbox", "aie.shim_mux"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $source_bundle `:` $source_channel `,` $dest_bundle `:` $dest_channel `>` attr-dict"
 
     def __init__(self, source: Port, dest: Port):
@@ -74,7 +72,6 @@ class AmselOp(IRDLOperation):
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.switchbox"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $arbiterID `>` `(` $msel `)` attr-dict"
 
     def __init__(self, arbiter: int, msel: int):
@@ -103,7 +100,6 @@ class MasterSetOp(IRDLOperation):
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.switchbox"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $dest_bundle `:` $dest_channel `,` $amsels `)` attr-dict"
 
     def __init__(self, dest: Port, amsels: Sequence[SSAValue], *, keep_header: bool = False):
@@ -133,7 +129,6 @@ class PacketRuleOp(IRDLOperation):
     amsel = operand_def(INDEX)
 
     traits = traits_def(ParentOp("aie.packet_rules"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $mask `,` $value `,` $amsel `)` attr-dict"
 
     def __init__(self, mask: int, value: int, amsel: SSAValue):
@@ -151,7 +146,6 @@ class PacketRulesOp(BlockOp):
     rules = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source_bundle `:` $source_channel `)` $rules attr-dict"
 
     def __init__(self, source: Port, rules: Sequence[PacketRuleOp]):
@@ -177,7 +171,6 @@ class _ConnectionsOp(BlockOp, TileElement):
     connections = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `)` $connections attr-dict"
 
     def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):

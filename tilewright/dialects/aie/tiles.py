@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint,
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -172,7 +171,6 @@ class TileOp(_TileOp):
     result = result_def(INDEX)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $col `,` $row `)` attr-dict"
 
     def __init__(self, column: int, row: int):

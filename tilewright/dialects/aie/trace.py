@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -94,7 +93,6 @@ class TraceOp(BlockOp):
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` $body attr-dict"
 
     @property
@@ -127,7 +125,6 @@ class _InTrace(IRDLOperation):
     """A part of a trace, which knows the tile that it is about."""
 
     traits = traits_def(IN_TRACE)
-    irdl_options = (ParsePropInAttrDict(),)
 
     def require_trace(self) -> tuple[TraceOp, TileLike]:
         trace = parent_of_type(self, TraceOp)

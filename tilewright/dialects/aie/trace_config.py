@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     lazy_traits_def,
     operand_def,
@@ -72,7 +71,6 @@ class TraceConfigOp(BlockOp):
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` (`packet_type` `=` $packet_type^)? $body attr-dict"
 
     def __init__(self, name: str, tile: SSAValue, packet_type: TracePacketType, writes: Sequence[TraceRegOp]):
@@ -122,7 +120,6 @@ class TraceRegOp(IRDLOperation):
     comment = opt_prop_def(StringAttr)
 
     traits = traits_def(ParentOp("aie.trace.config"))
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (TraceRegValue,)
     assembly_format = (
         "`register` `=` $reg_name (`field` `=` $field^)? `value` `=` custom<TraceRegValue>($value) "
@@ -205,7 +202,6 @@ class TraceStartConfigOp(IRDLOperation):
 
     trace_config = prop_def(FlatSymbolRefAttrConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$trace_config attr-dict"
 
     def __init__(self, trace: str):

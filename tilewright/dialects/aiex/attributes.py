@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import I32, FixedBitwidthType, IntegerAttr, IntegerType, Signedness, StringAttr, i32
 from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import ParsePropInAttrDict, irdl_attr_definition
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
@@ -40,7 +40,6 @@ class ExpandMode(Keyword):
 
 
 UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
-ATTR_DICT = (ParsePropInAttrDict(),)
 
 
 @lru_cache(maxsize=4096)

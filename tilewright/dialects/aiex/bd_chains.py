@@ -17,8 +17,6 @@ from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 from tilewright.dialects.aie.sequence import BdChainOp
 from tilewright.ir.shown import quoted
 
-from .attributes import ATTR_DICT
-
 INDEX = IndexType()
 FALSE = BoolAttr.from_bool(False)
 ZERO = IntegerAttr(0, i32)
@@ -65,7 +63,6 @@ class DmaStartBdChainOp(TileElement, StartedChain):
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.runtime_sequence"))
-    irdl_options = ATTR_DICT
     assembly_format = (
         "$symbol `(` $args `)` `:` `(` type($args) `)` ` ` `on` ` ` `(` $tile `,` $direction `,` $channel `)` attr-dict"
     )
@@ -89,7 +86,6 @@ class DmaStartBdChainForOp(StartedChain):
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.runtime_sequence"))
-    irdl_options = ATTR_DICT
     assembly_format = "$symbol `(` $args `)` `:` `(` type($args) `)` ` ` `for` ` ` $alloc attr-dict"
 
 

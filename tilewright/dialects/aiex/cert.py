@@ -28,7 +28,7 @@ from tilewright.dialects._ods import (
 )
 from tilewright.dialects.aie.core import EndOp
 
-from .attributes import ATTR_DICT, i32_number, register_number
+from .attributes import i32_number, register_number
 
 I16 = IntConstraint(16)
 ENDS = ImplicitTerminator(EndOp)
@@ -45,7 +45,6 @@ class CertUcDmaChainOp(BlockOp):
     body = region_def()
 
     traits = traits_def(OptionalSymbolOpInterface(), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "($sym_name^)? $body attr-dict"
 
     def __init__(self, name: str, bds: Sequence[CertUcDmaBdOp]):
@@ -68,7 +67,6 @@ class CertUcDmaBdOp(IRDLOperation):
     next_bd = prop_def(BoolAttr)
 
     traits = traits_def(ParentOp("aiex.cert.uc_dma_chain"))
-    irdl_options = ATTR_DICT
     assembly_format = "$remote_address `,` $local_address `,` $length `,` $next_bd attr-dict"
 
     def __init__(self, words: str, address: int, length_words: int):
@@ -92,7 +90,6 @@ class CertPageOp(BlockOp):
     body = region_def()
 
     traits = traits_def(ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.section"), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "$body attr-dict"
 
     def __init__(self, jobs: Sequence[CertJobOp]):
@@ -115,7 +112,6 @@ class CertJobOp(BlockOp):
     traits = traits_def(
         ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.page", "aiex.cert.section"), ENDS
     )
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $job_id `)` $body attr-dict"
 
     def __init__(self, number: int, body: Region):
@@ -143,7 +139,6 @@ class CertWrite32Op(IRDLOperation):
     value = prop_def(unsigned_attr(32))
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $value `)` attr-dict"
 
     def __init__(self, address: int, value: int):
@@ -161,7 +156,6 @@ class CertMaskWrite32Op(IRDLOperation):
     value = prop_def(unsigned_attr(32))
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $mask `,` $value `)` attr-dict"
 
     def __init__(self, address: int, mask: int, value: int):
@@ -180,7 +174,6 @@ class CertApplyOffset57Op(IRDLOperation):
     offset = prop_def(I16)
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `,` $num_entries `,` $offset `)` attr-dict"
 
     def __init__(self, table: str, num_entries: int, argument: int):
@@ -200,7 +193,6 @@ class CertWaitTCTSOp(IRDLOperation):
     target_tcts = prop_def(i32_attr())
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile_id `,` $channel_id `,` $target_tcts `)` attr-dict"
 
     def __init__(self, tile: int, actor: int, count: int):
@@ -217,7 +209,6 @@ class CertUcDmaWriteDesSyncOp(IRDLOperation):
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `)` attr-dict"
 
     def __init__(self, chain: str):
@@ -234,7 +225,6 @@ class CertLocalBarrierOp(IRDLOperation):
     num_participants = prop_def(i32_attr())
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $local_barrier_id `,` $num_participants `)` attr-dict"
 
 
@@ -248,7 +238,6 @@ class CertRemoteBarrierOp(IRDLOperation):
     party_mask = prop_def(i32_attr())
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $remote_barrier_id `,` $party_mask `)` attr-dict"
 
 
@@ -263,7 +252,6 @@ class CertPreemptOp(IRDLOperation):
     restore_section = prop_def(FlatSymbolRefAttrConstr)
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $id `,` $save_section `,` $restore_section `)` attr-dict"
 
 
@@ -273,7 +261,6 @@ class CertNopOp(IRDLOperation):
 
     name = "aiex.cert.nop"
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 
@@ -287,7 +274,6 @@ class CertSectionOp(BlockOp):
     body = region_def()
 
     traits = traits_def(SymbolOpInterface(), ParentOp("aie.device", "aiex.cert.attach_to_group"), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "$sym_name $body attr-dict"
 
     def __init__(self, name: str, pages: Sequence[CertPageOp]):
@@ -304,7 +290,6 @@ class CertLoadPdiOp(IRDLOperation):
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
     traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $pdi_id `,` $symbol `)` attr-dict"
 
     def __init__(self, number: int, section: str):
@@ -321,7 +306,6 @@ class CertAttachToGroupOp(BlockOp):
     body = region_def()
 
     traits = traits_def(ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $group_id `)` $body attr-dict"
 
 

@@ -17,7 +17,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp, parse_runtime_se
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, EXPAND_MODE
+from .attributes import EXPAND_MODE
 
 
 @op_definition
@@ -31,7 +31,6 @@ class ConfigureOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(ParentOp("aie.runtime_sequence"), NoTerminator())
-    irdl_options = ATTR_DICT
     assembly_format = "$symbol $body attr-dict"
 
     @property
@@ -68,7 +67,6 @@ class RunOp(IRDLOperation):
     args = var_operand_def()
 
     traits = traits_def(ParentOp("aiex.configure"))
-    irdl_options = ATTR_DICT
     assembly_format = "$runtime_sequence_symbol `(` $args `)` `:` `(` type($args) `)` attr-dict"
 
     def __init__(self, sequence: str, args: Sequence[SSAValue]):

@@ -18,7 +18,7 @@ from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_o
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, UI32
+from .attributes import UI32
 
 INDEX = IndexType()
 IN_SEQUENCE = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
@@ -36,7 +36,6 @@ class NpuControlPacketOp(IRDLOperation):
     stream_id = prop_def(i32_attr())
     data = opt_prop_def(DenseArrayBase.constr(i32))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, address: int, data: Sequence[int], opcode: int = 0, stream_id: int = 0):
@@ -71,7 +70,6 @@ class SetLockOp(IRDLOperation):
     value = prop_def(i32_attr())
 
     traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $lock `,` $value `)` attr-dict"
 
     def __init__(self, lock: SSAValue, value: int):
@@ -117,7 +115,6 @@ class DmaChannelResetOp(IRDLOperation):
     channel = prop_def(i32_attr())
 
     traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $direction `,` $channel `)` attr-dict"
 
     def __init__(self, tile: SSAValue, direction: DmaDirection, channel: int):
@@ -156,7 +153,6 @@ class CoreResetOp(IRDLOperation):
     tile = operand_def(INDEX)
 
     traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `)` attr-dict"
 
     def verify_(self) -> None:
@@ -179,7 +175,6 @@ class DmaChannelResetForOp(IRDLOperation):
     objfifo = prop_def(FlatSymbolRefAttrConstr)
 
     traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $objfifo `)` attr-dict"
 
     @property

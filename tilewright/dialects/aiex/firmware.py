@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, EXPAND_MODE, STATE_TABLE_FUNCTION, UI8, UI32, UI64, StateTableFunction
+from .attributes import EXPAND_MODE, STATE_TABLE_FUNCTION, UI8, UI32, UI64, StateTableFunction
 from .instructions import Placed
 
 STATE_TABLE_ENTRIES = 32
@@ -25,7 +25,6 @@ class NpuPreemptOp(IRDLOperation):
 
     level = prop_def(unsigned_attr(8))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 
@@ -41,7 +40,6 @@ class NpuLoadPdiOp(IRDLOperation):
     address = opt_prop_def(unsigned_attr(64), IntegerAttr(0, UI64))
     expand_mode = opt_prop_def(EXPAND_MODE)
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, device: str, expand_mode: Attribute | None = None):
@@ -62,7 +60,6 @@ class NpuCreateScratchpadOp(IRDLOperation):
     size = prop_def(unsigned_attr(32))
     usage_type = opt_prop_def(unsigned_attr(8), IntegerAttr(0, UI8))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, size_bytes: int):
@@ -118,7 +115,6 @@ class NpuUpdateFromScratchpadOp(Placed):
     func_arg = opt_prop_def(unsigned_attr(32), IntegerAttr(0, UI32))
     address = prop_def(unsigned_attr(32))
 
-    irdl_options = ATTR_DICT
     assembly_format = "(`<` $func^ `>`)? attr-dict"
 
     def __init__(self, function: StateTableFunction, argument: int, *, state_table_idx: int, address: int):

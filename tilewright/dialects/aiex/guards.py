@@ -12,8 +12,6 @@ from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.ir.constraints import described
 
-from .attributes import ATTR_DICT
-
 SUBJECT = "subject"
 """Discardable attribute of a guard: what the program calls the number that is checked."""
 
@@ -43,7 +41,6 @@ class NpuAssertBdFieldOp(Guard):
     value = operand_def(i32)
     max = prop_def(i32_attr())
 
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $value `)` attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue, max: int):
@@ -68,7 +65,6 @@ class NpuAssertBdDivisibleOp(Guard):
     divisor = prop_def(i32_attr())
     allow_unit = opt_prop_def(UnitAttr)
 
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $value `)` attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue, divisor: int, *, allow_unit: bool = False, subject: str | None = None):
@@ -105,7 +101,6 @@ class NpuAssertRangeOp(Guard):
     min = prop_def(i64_attr())
     max = prop_def(i64_attr())
 
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $value `)` attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue, min: int, max: int, subject: str | None = None):

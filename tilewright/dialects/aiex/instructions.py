@@ -16,7 +16,7 @@ from tilewright.dialects._pending import constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
 from tilewright.ir.create import initialize
 
-from .attributes import ATTR_DICT, UI32, i32_number, register_number
+from .attributes import UI32, i32_number, register_number
 from .older import OlderAttributes
 
 
@@ -96,7 +96,6 @@ class NpuBlockWriteOp(Placed):
     address = prop_def(unsigned_attr(32))
     data = operand_def(MemRefType)
 
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $data `)` attr-dict `:` type($data)"
 
     def __init__(self, data: SSAValue, address: int):

@@ -48,7 +48,6 @@ from tilewright.dialects.aie.lookup import constant_values, device_model, lookup
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
-from .attributes import ATTR_DICT
 from .decomposition import decompose
 from .descriptor_checks import (
     DescriptorLimits,
@@ -316,7 +315,6 @@ class NpuDmaWaitOp(IRDLOperation):
 
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def verify_(self) -> None:

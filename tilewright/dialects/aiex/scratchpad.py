@@ -20,7 +20,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 
-from .attributes import ATTR_DICT, PARAMETER_KIND, ParameterKind
+from .attributes import PARAMETER_KIND, ParameterKind
 
 
 @op_definition
@@ -35,7 +35,6 @@ class ScratchpadParameterOp(IRDLOperation):
     kind = opt_prop_def(PARAMETER_KIND)
 
     traits = traits_def(SymbolOpInterface())
-    irdl_options = ATTR_DICT
     assembly_format = "$sym_name `:` $type attr-dict"
 
     def __init__(self, name: str, type: TypeAttribute):
@@ -56,7 +55,6 @@ class ReadScratchpadParameterOp(IRDLOperation):
     buffer = opt_prop_def(FlatSymbolRefAttrConstr)
     result = result_def()
 
-    irdl_options = ATTR_DICT
     assembly_format = "$parameter `:` type($result) attr-dict"
 
     def __init__(self, parameter: str, type: Attribute):
@@ -92,7 +90,6 @@ class SyncScratchpadParametersFromHostOp(IRDLOperation):
     name = "aiex.sync_scratchpad_parameters_from_host"
 
     traits = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 

@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -41,12 +40,11 @@ from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_o
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, i32_number
+from .attributes import i32_number
 
 INDEX = IndexType()
 FALSE = BoolAttr.from_bool(False)
 ZERO = IntegerAttr(0, i32)
-SEGMENTED = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 BURST_NEEDS_SHIM = "Burst length is only supported in Shim NOC tiles that are connected to the memory-mapped NOC."
 
 
@@ -125,7 +123,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
     result = result_def(INDEX)
 
     traits = traits_def(InSequence())
-    irdl_options = SEGMENTED
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "`(` $tile `,` $direction `,` $channel (`,` $packet^)? `)` "
         "(`repeat` $repeat_count_val^ `:` type($repeat_count_val))? "
@@ -207,7 +205,6 @@ class DmaConfigureTaskForOp(ConfiguredTask):
     result = result_def(INDEX)
 
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "$alloc (`repeat` $repeat_count_val^ `:` type($repeat_count_val))? $body attr-dict"
 
     @property
@@ -256,7 +253,6 @@ class DmaStartTaskOp(TaskUser):
     bd_id = opt_operand_def(i32)
 
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $task `)` (`bd_id` $bd_id^ `:` type($bd_id))? attr-dict"
 
     def __init__(self, task: SSAValue, bd_id: SSAValue | None = None):
@@ -269,7 +265,6 @@ class DmaAwaitTaskOp(TaskUser):
 
     name = "aiex.dma_await_task"
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $task `)` attr-dict"
 
 
@@ -279,7 +274,6 @@ class DmaFreeTaskOp(TaskUser):
 
     name = "aiex.dma_free_task"
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $task `)` attr-dict"
 
 
@@ -322,7 +316,6 @@ class DmaBdPoolPopOp(PoolUser):
     bd_id = result_def(i32)
 
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` attr-dict `:` type($bd_id)"
 
     def __init__(self, place: TileId, channel: int | None = None, first: int | None = None):
@@ -338,7 +331,6 @@ class DmaBdPoolPushOp(PoolUser):
     bd_id = operand_def(i32)
 
     traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
     def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None, first: int | None = None):

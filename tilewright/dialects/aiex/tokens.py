@@ -24,8 +24,6 @@ from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT
-
 INDEX = IndexType()
 TOKEN_USERS = ("func.func", "aie.core", "aie.mem", "aie.shim_dma")
 
@@ -39,7 +37,6 @@ class TokenOp(IRDLOperation):
     value = prop_def(i32_attr())
 
     traits = traits_def(SymbolOpInterface())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $value `)` attr-dict"
 
 
@@ -53,7 +50,6 @@ class UseTokenOp(IRDLOperation):
     value = prop_def(i32_attr())
     action = prop_def(LOCK_ACTION)
 
-    irdl_options = ATTR_DICT
     assembly_format = "$tokenName `(` $action `,` $value `)` attr-dict"
 
     def __init__(self, token: SymbolRefAttr, action: LockAction, value: IntegerAttr):
@@ -86,7 +82,6 @@ class _FanOutOp(TilePort, BlockOp):
     ports = region_def()
 
     traits = traits_def(ImplicitTerminator(EndOp))
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
     def verify_ports(self, kind: type[Operation], what: str) -> None:
@@ -112,7 +107,6 @@ class MultiDestOp(TilePort):
     name = "aiex.multi_dest"
 
     traits = traits_def(ParentOp("aiex.multicast"))
-    irdl_options = ATTR_DICT
     assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 
@@ -136,7 +130,6 @@ class BpIdOp(BlockOp):
     ports = region_def()
 
     traits = traits_def(ImplicitTerminator(EndOp))
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $ID `)` $ports attr-dict"
 
 
@@ -147,7 +140,6 @@ class BpDestOp(TilePort):
     name = "aiex.bp_dest"
 
     traits = traits_def(ParentOp("aiex.bp_id"))
-    irdl_options = ATTR_DICT
     assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 

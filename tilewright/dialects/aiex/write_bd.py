@@ -18,7 +18,7 @@ from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
 
-from .attributes import ATTR_DICT, i32_number
+from .attributes import i32_number
 from .descriptor_checks import burst_violation
 from .guards import range_requirement
 
@@ -162,7 +162,6 @@ class NpuWriteBdOp(IRDLOperation):
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
     d3_stride = opt_prop_def(FIELD)  # of mem tiles only
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, **fields: int):
