@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, ParsePropInAttrDict
 from xdsl.irdl.declarative_assembly_format import (
@@ -15,6 +17,7 @@ from xdsl.irdl.declarative_assembly_format import (
     ParsingState,
     PrintingState,
     RegionVariable,
+    UniqueBaseAttributeVariable,
 )
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
 from xdsl.parser import Parser
@@ -22,17 +25,19 @@ from xdsl.printer import Printer
 from xdsl.traits import SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr, parse_body, print_body
+from tilewright.dialects._ods import EnumConstraint, IntConstraint, parse_body, print_body
+from tilewright.dialects._syntax import parse_enum_word
+from tilewright.ir.interned import wrapped_integer
 
 
 def compile_format(source: str, definition: OpDef) -> FormatProgram:
     # As in MLIR, properties that a format does not spell stand in its attr-dict; xDSL wants to be told.
     definition = replace(definition, options=[*definition.options, ParsePropInAttrDict()])
-    return Program(OdsFormatParser(source, definition).parse_format().stmts)
+    return OdsFormatProgram(OdsFormatParser(source, definition).parse_format().stmts)
 
 
 @dataclass(frozen=True)
-class Program(FormatProgram):
+class OdsFormatProgram(FormatProgram):
     """A format that reads operations whose types break their definition: to say so is for the verifier."""
 
     def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
@@ -80,11 +85,26 @@ class EnumVariable(AttributeVariable):
             )
         if text not in cases:
             parser.raise_error(f'invalid {self.name} attribute specification: "{text}"', position)
-        return enum_to_attr(cases[text])
+        return wrapped_integer(int(cases[text]), self.constraint.type)
 
     def print_attr(self, printer: Printer, attr: Attribute) -> None:
         assert isinstance(attr, IntegerAttr)
         printer.print_identifier_or_string_literal(str(self.constraint.cases(attr.value.data)))
+
+
+@dataclass(frozen=True)
+class WordVariable(AttributeVariable):
+    """A case of an enum that is an attribute of its own: a keyword, or the same in quotes."""
+
+    kind: type[EnumAttribute[Any]]
+
+    def parse_attr(self, parser: Parser) -> Attribute | None:
+        # xDSL's own reader knows no quotes, and words its error differently
+        return self.kind(parse_enum_word(parser, tuple(self.kind.enum_type), self.name))
+
+    def print_attr(self, printer: Printer, attr: Attribute) -> None:
+        assert isinstance(attr, EnumAttribute)
+        printer.print_string(attr.data)
 
 
 @dataclass(frozen=True)
@@ -114,10 +134,12 @@ class OdsFormatParser(FormatParser):
 
     def _property_variable(self, variable: AttributeVariable) -> AttributeVariable:
         shape = (variable.name, variable.is_property, variable.is_optional, variable.default_value)
-        match self.op_def.properties[variable.name].constr:
-            case EnumConstraint() as constraint:
+        match variable, self.op_def.properties[variable.name].constr:
+            case _, EnumConstraint() as constraint:
                 return EnumVariable(*shape, constraint)
-            case IntConstraint(type=type):
+            case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
+            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, EnumAttribute):
+                return WordVariable(*shape, base)
             case _:
                 return variable

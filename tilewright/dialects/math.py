@@ -54,7 +54,7 @@ class _Classification(IRDLOperation):
         type = parser.parse_type()
         return cls.create(
             operands=[parser.resolve_operand(operand, type)],
-            result_types=[bool_like(type)],
+            result_types=[bool_like(type)],  # the text has the type of the operand only
             properties={"fastmath": fastmath},
             attributes=attributes,
         )
@@ -118,6 +118,7 @@ class ClampFOp(IRDLOperation):
     result = result_def(T)
     fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)
     traits = traits_def(Pure())
+    # the space between `to` and the bracket is upstream's
     assembly_format = "$value `to` ` ` `[` $min `,` $max `]` (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
 

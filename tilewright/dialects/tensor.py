@@ -105,7 +105,7 @@ class GenerateOp(IRDLOperation):
         return cls.create(operands=extents, result_types=[parser.parse_type()], regions=[body], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
+        printer.print_string(" ")  # upstream writes it also where there are no extents
         printer.print_list(self.dynamic_extents, printer.print_ssa_value)
         printer.print_string(" ")
         printer.print_region(self.body)
@@ -120,7 +120,7 @@ class GenerateOp(IRDLOperation):
                 f"incorrect number of dynamic sizes, has {len(self.dynamic_extents)}, expected {expected}"
             )
 
-    def verify_regions(self) -> None:
+    def verify_regions(self) -> None:  # after the operations in the body, as upstream does
         if any(argument.type != INDEX for argument in self.body.block.args):
             raise VerifyError("all body arguments must be index", bare=True)
         if len(self.body.block.args) != self.result.type.get_num_dims():
@@ -154,7 +154,7 @@ class ParallelInsertSliceOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("into")
         dest = parser.parse_unresolved_operand()
-        operands, properties = parse_slice(parser, 2)
+        operands, properties = parse_slice(parser, 2)  # behind source and destination
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_value = parser.resolve_operand(source, parser.parse_type())
