@@ -26,7 +26,7 @@ from xdsl.traits import SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import EnumConstraint, IntConstraint, parse_body, print_body
-from tilewright.dialects._syntax import parse_enum_word
+from tilewright.dialects._syntax import parse_enum, parse_enum_word, parse_optional_enum
 from tilewright.ir.interned import wrapped_integer
 
 
@@ -73,19 +73,8 @@ class EnumVariable(AttributeVariable):
     constraint: EnumConstraint
 
     def parse_attr(self, parser: Parser) -> Attribute | None:
-        cases = {str(case): case for case in self.constraint.cases}
-        position = parser.pos
-        text = parser.parse_optional_keyword_in(cases) or parser.parse_optional_str_literal()
-        if text is None:
-            if self.is_optional:
-                return None
-            parser.raise_error(
-                "expected string or keyword containing one of the following enum values for attribute "
-                f"'{self.name}' [{', '.join(cases)}]"
-            )
-        if text not in cases:
-            parser.raise_error(f'invalid {self.name} attribute specification: "{text}"', position)
-        return wrapped_integer(int(cases[text]), self.constraint.type)
+        case = (parse_optional_enum if self.is_optional else parse_enum)(parser, self.constraint.cases, self.name)
+        return None if case is None else wrapped_integer(int(case), self.constraint.type)
 
     def print_attr(self, printer: Printer, attr: Attribute) -> None:
         assert isinstance(attr, IntegerAttr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
@@ -24,6 +25,7 @@ from xdsl.traits import IsTerminator
 
 from tilewright.ir.interned import integer_array, wrapped_integer
 
+CaseT = TypeVar("CaseT", bound=IntEnum)
 EnumT = TypeVar("EnumT", bound=str)
 Integers: TypeAlias = DenseArrayBase[IntegerType]
 
@@ -156,6 +158,29 @@ def ensure_terminated(region: Region, make_terminator: Callable[[], Operation]) 
     return region
 
 
+def parse_optional_enum(parser: Parser, cases: type[CaseT], attribute: str) -> CaseT | None:
+    """A case of an enum, as a keyword or in quotes; a case that is no identifier has to be in quotes."""
+    texts = {str(case): case for case in cases}
+    position = parser.pos
+    text = parser.parse_optional_keyword_in(texts) or parser.parse_optional_str_literal()
+    if text is None:
+        return None
+    if text not in texts:
+        parser.raise_error(f'invalid {attribute} attribute specification: "{text}"', position)
+    return texts[text]
+
+
+def parse_enum(parser: Parser, cases: type[CaseT], attribute: str) -> CaseT:
+    """A case of an enum; `attribute` is what the errors call it."""
+    case = parse_optional_enum(parser, cases, attribute)
+    if case is None:
+        parser.raise_error(
+            "expected string or keyword containing one of the following enum values for attribute "
+            f"'{attribute}' [{', '.join(map(str, cases))}]"
+        )
+    return case
+
+
 def parse_enum_word(parser: Parser, cases: Sequence[EnumT], attribute: str) -> EnumT:
     """A keyword, or the same in quotes, that stands for a value of an enumeration."""
     position = parser.pos
@@ -184,9 +209,14 @@ def print_typed_operands(printer: Printer, operands: Sequence[SSAValue]) -> None
     """The inverse of `parse_typed_operands`, with a space before it."""
     if operands:
         printer.print_string(" ")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        print_types(printer, [operand.type for operand in operands])
+        print_values_and_types(printer, operands)
+
+
+def print_values_and_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """`%a, %b : type, type`."""
+    printer.print_list(values, printer.print_ssa_value)
+    printer.print_string(" : ")
+    print_types(printer, [value.type for value in values])
 
 
 class TypedOperandsOp(IRDLOperation):

@@ -22,7 +22,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._amend import amend, amended
-from tilewright.dialects._syntax import parse_typed_operands, print_attributes, print_types, segments, split_attributes
+from tilewright.dialects._syntax import (
+    parse_typed_operands,
+    print_attributes,
+    print_values_and_types,
+    segments,
+    split_attributes,
+)
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
@@ -42,9 +48,7 @@ def print_target(printer: Printer, block: Block, operands: Sequence[SSAValue]) -
     printer.print_block_name(block)
     if operands:
         printer.print_string("(")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        print_types(printer, [operand.type for operand in operands])
+        print_values_and_types(printer, operands)
         printer.print_string(")")
 
 

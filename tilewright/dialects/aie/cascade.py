@@ -22,6 +22,7 @@ from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import device_model, tile_of
 
+# a port moves one word, or four of them at once
 STREAM_VALUE = EqAttrConstraint(f32) | EqAttrConstraint(i32) | EqAttrConstraint(IntegerType(128))
 
 
@@ -48,7 +49,7 @@ class CascadeFlowOp(IRDLOperation):
         if source is None or dest is None:
             raise VerifyException("source and dest must be tile-like operations")
         check_has_cascade(source, dest)
-        if source.place is None or dest.place is None:
+        if source.place is None or dest.place is None:  # checked once both have a place
             return
         if abs(source.place.column - dest.place.column) + abs(source.place.row - dest.place.row) != 1:
             raise VerifyException("tiles must be adjacent")
@@ -83,6 +84,7 @@ class ConfigureCascadeOp(IRDLOperation):
         arch = device_model(self).arch
         if arch is Arch.AIE1:
             raise VerifyException(f"cascade not supported in {arch}")
+        # cascades run from west to east and from north to south, never back
         if self.input_direction not in (CascadeDirection.North, CascadeDirection.West):
             raise VerifyException(f"input direction of cascade must be North or West on {arch}")
         if self.output_direction not in (CascadeDirection.South, CascadeDirection.East):

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
 
 from tilewright.device import DeviceModel, DeviceName, model
-from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike, name_at
+from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.symbols import symbol_name as symbol_name
@@ -42,7 +42,7 @@ def parent_tile_element(op: Operation) -> TileElement | None:
     for parent in ancestors(op):
         if isinstance(parent, TileElement):
             return parent
-        if is_device_body(parent):
+        if is_device_body(parent):  # nothing further out belongs to a tile
             break
     return None
 
@@ -57,27 +57,25 @@ def tile_of(value: SSAValue) -> TileLike | None:
     return value.owner if isinstance(value.owner, TileLike) else None
 
 
-def result_name_at(op: Operation, tile: SSAValue) -> str | None:
-    """The name MLIR gives to the result of an operation that belongs to a tile."""
-    owner = tile_of(tile)
-    return name_at(op, owner.place) if owner is not None else None
-
-
 def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) -> Operation | None:
     """What a flat reference means at `op`: an operation in the closest symbol table around it, or in `op` itself."""
     if isinstance(reference, SymbolRefAttr):
         reference = reference.root_reference
     name = reference.data if isinstance(reference, StringAttr) else reference
     table = op if op.has_trait(SymbolTable) else next((p for p in ancestors(op) if p.has_trait(SymbolTable)), None)
-    if table is None:
-        return None
-    return symbol_in(table, name)
+    return None if table is None else symbol_in(table, name)
+
+
+def device_symbol(op: Operation, reference: str | SymbolRefAttr) -> Operation | None:
+    """What a reference means in the device around `op`."""
+    device = parent_of_type(op, Target)
+    return lookup_symbol(device, reference) if device is not None else None
 
 
 def constant_value(value: SSAValue) -> int | None:
     """The integer that a value is known to be."""
     owner = value.owner
-    if isinstance(owner, ConstantOp):
+    if isinstance(owner, ConstantOp):  # most are: found without asking for traits
         constant = owner.properties.get("value")
     elif isinstance(owner, Operation) and owner.has_trait(ConstantLike):
         constant = owner.get_attr_or_prop("value")

@@ -33,8 +33,8 @@ from tilewright.dialects._ods import (
     parse_body,
     print_body,
 )
-from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
-from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr, parse_enum
+from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, split_attributes
+from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol

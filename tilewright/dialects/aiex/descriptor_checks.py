@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.device import DeviceModel, TileType
 
 from .access_pattern import (
     ITERATION,
@@ -187,15 +186,6 @@ def realizability_violation(
             return f"stride {dimension} must be non-negative when size > 1."
         if dimension != ITERATION and stride < 1:
             return f"stride {dimension} must be positive when size > 1."
-    return None
-
-
-def packet_violation(packet: PacketInfoAttr) -> str | None:
-    """Why a packet header cannot hold these numbers."""
-    if packet.pkt_type.data > MAX_PACKET_TYPE:
-        return "Packet type field can only hold 3 bits."
-    if packet.pkt_id.data > MAX_PACKET_ID:
-        return "Packet ID field can only hold 5 bits."
     return None
 
 

@@ -39,7 +39,7 @@ from tilewright.dialects._mixed_indices import (
 )
 from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
 from tilewright.dialects._syntax import Integers, print_attributes, segments, split_attributes
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.data_layout import element_count, type_bits
 from tilewright.dialects.aie.dma_bd import ANY_MEMREF
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -52,7 +52,6 @@ from .decomposition import decompose
 from .descriptor_checks import (
     DescriptorLimits,
     burst_violation,
-    packet_violation,
     pattern_violation,
     realizability_violation,
 )
