@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, LockAction, LockBlocking
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition
-from tilewright.dialects._pending import constant_before
+from tilewright.dialects._older import constant_before
 from tilewright.dialects._syntax import parse_enum, print_attributes, split_attributes
 from tilewright.dialects.aie.accessibility import verify_users_reach
 from tilewright.dialects.aie.attributes import LOCK_ACTION, LOCK_BLOCKING

@@ -12,12 +12,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
-from tilewright.dialects._pending import constant_before
+from tilewright.dialects._older import OlderAttributes, constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
 from tilewright.ir.create import initialize
 
 from .attributes import UI32, i32_number, register_number
-from .older import OlderAttributes
 
 
 class ValueInstruction(IRDLOperation):

@@ -13,13 +13,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
+from tilewright.dialects._older import OlderAttributes
 from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, print_types
 from tilewright.dialects.aie.attributes import DIRECTION
 from tilewright.dialects.aie.lookup import constant_value, device_model
 from tilewright.ir.create import initialize
 
 from .attributes import i32_number, register_number
-from .older import OlderAttributes
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."
