@@ -63,6 +63,7 @@ class Port(NamedTuple):
         return {f"{prefix}bundle": enum_to_attr(self.bundle), f"{prefix}channel": IntegerAttr(self.channel, i32)}
 
 
+# upstream leaves out what is false: such flags have no default
 def true_or_absent(flag: bool) -> BoolAttr | None:
     return BoolAttr.from_bool(True) if flag else None
 
@@ -108,10 +109,7 @@ class _PacketPortOp(IRDLOperation):
     assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
     def __init__(self, tile: SSAValue, port: Port):
-        super().__init__(
-            operands=[tile],
-            properties=port.properties(),
-        )
+        super().__init__(operands=[tile], properties=port.properties())
 
     @property
     def port(self) -> Port:
@@ -139,8 +137,8 @@ class PacketFlowOp(BlockOp):
     name = "aie.packet_flow"
 
     packet_id = prop_def(i8_attr(), prop_name="ID")
-    keep_pkt_header = opt_prop_def(BoolAttr)
-    priority_route = opt_prop_def(BoolAttr)
+    keep_pkt_header = opt_prop_def(BoolAttr)  # destinations get the header word, too
+    priority_route = opt_prop_def(BoolAttr)  # routed before the others
     ports = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
@@ -164,6 +162,7 @@ class PacketFlowOp(BlockOp):
     def verify_(self) -> None:
         if not self.ports.blocks:
             raise VerifyException("should have non-empty body")
+        # the terminator is left out of the text, not of the body
         for op in self.ports.ops:
             if not isinstance(op, PacketSourceOp | PacketDestOp | EndOp):
                 raise VerifyError("cannot be contained in a PacketFlow op", at=op)
@@ -219,7 +218,7 @@ class ShimDmaAllocationOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     tile = operand_def(INDEX)
     channel_dir = prop_def(DIRECTION)
-    channel_index = prop_def(i64_attr())
+    channel_index = prop_def(i64_attr())  # 64 bits here, 32 in `aie.flow`, as upstream has it
     plio = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
     packet = opt_prop_def(PacketInfoAttr)
 
@@ -249,7 +248,7 @@ class ShimDmaAllocationOp(IRDLOperation):
         if tile is None:
             raise VerifyException("tile operand must implement TileLike interface")
         if not tile.is_shim:
-            place = tile.place
+            place = tile.place  # a logical tile has none
             got = "" if place is None else f", but got tile({place.column}, {place.row})"
             raise VerifyException(f"tile must be a shim tile{got}")
 

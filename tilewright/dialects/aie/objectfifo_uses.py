@@ -75,6 +75,7 @@ class ObjectFifoLinkOp(IRDLOperation):
         if not inputs or not outputs:
             return None
         meeting = outputs[0].producer
+        # a plain link may leave other consumers to its input, beside the tile that is shared
         if self.is_join or self.is_distribute:
             ends = [fifo.consumers[0] for fifo in inputs] + [fifo.producer for fifo in outputs]
             return meeting if all(end == meeting for end in ends) else None
@@ -127,12 +128,13 @@ class ObjectFifoLinkOp(IRDLOperation):
             raise VerifyException("src offsets should be empty for distribute")
         dimensions = self.inputs[0].dimensions_from_stream(shared)
         _verify_in_bounds(dimensions, self.distribute_lengths, "input", "distribute output")
+        # the outputs empty one buffer together, so it is kept for all of them as long
         if len({fifo.repeat_count for fifo in self.outputs}) > 1:
             raise wrong("repeat counts of output object FIFOs must be equal")
 
 
 def _lengths(offsets: OFFSETS, whole: ObjectFifoOp) -> list[int]:
-    starts = [offset.value.data for offset in offsets]
+    starts = [offset.value.data for offset in offsets]  # each part ends where the next one begins
     return [end - start for start, end in pairwise([*starts, whole.element_type.element_count()])]
 
 
@@ -147,16 +149,11 @@ def _verify_in_bounds(dimensions: BDDimLayoutArrayAttr, lengths: list[int], side
         )
 
 
-class _CoreAccess(IRDLOperation):
-    """A core takes buffers from a FIFO, or hands them on."""
+class _FifoUser(IRDLOperation):
+    """Uses one end of a FIFO."""
 
     port = prop_def(OBJECT_FIFO_PORT)
     fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
-    size = prop_def(i32_attr(minimum=1))
-
-    @property
-    def count(self) -> int:
-        return self.size.value.data
 
     @property
     def end(self) -> ObjectFifoPort:
@@ -165,6 +162,16 @@ class _CoreAccess(IRDLOperation):
     @property
     def fifo(self) -> ObjectFifoOp | None:
         return find_fifo(self, self.fifo_name)
+
+
+class _CoreAccess(_FifoUser):
+    """A core takes buffers from a FIFO, or hands them on."""
+
+    size = prop_def(i32_attr(minimum=1))
+
+    @property
+    def count(self) -> int:
+        return self.size.value.data
 
     def verify_access(self) -> ObjectFifoOp:
         """The FIFO, if the core around this operation is at the end it uses."""
@@ -199,6 +206,7 @@ class ObjectFifoAcquireOp(_CoreAccess):
 
     def verify_(self) -> None:
         fifo = self.verify_access()
+        # either end may name the elements of either: the types differ where a consumer takes smaller pieces
         if self.element_type not in (fifo.element_type, fifo.consumer_element_type):
             raise VerifyException("ObjectFifo element and ObjectFifoSubview element must match.")
 
@@ -231,6 +239,7 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
         if parent_of_type(self, CoreOp) is None:
             raise VerifyException("must be called from inside a CoreOp")
         acquire = self.subview.owner
+        # the size of the window is the acquire's: a value that comes from elsewhere does not tell it
         if not isinstance(acquire, ObjectFifoAcquireOp):
             raise VerifyException(
                 "subview operand must be the direct result of an aie.objectfifo.acquire; flowing the subview through "
@@ -241,7 +250,7 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
 
 
 @op_definition
-class ObjectFifoRegisterProcessOp(IRDLOperation):
+class ObjectFifoRegisterProcessOp(_FifoUser):
     """A function to call again and again, and how many buffers of a FIFO to acquire before and release after each time.
 
     A pattern is a constant; one with a single number stands for as many of them as the process is long. Upstream has
@@ -250,8 +259,6 @@ class ObjectFifoRegisterProcessOp(IRDLOperation):
 
     name = "aie.objectfifo.register_process"
 
-    port = prop_def(OBJECT_FIFO_PORT)
-    fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
     acquire_tensor = operand_def(NUMBERS)
     release_tensor = operand_def(NUMBERS)
     callee = prop_def(FlatSymbolRefAttrConstr)
@@ -261,14 +268,6 @@ class ObjectFifoRegisterProcessOp(IRDLOperation):
         "attr-dict $objFifo_name `(` $port `,` $acquire_tensor `:` type($acquire_tensor) `,` "
         "$release_tensor `:` type($release_tensor) `,` $callee `,` $length `)`"
     )
-
-    @property
-    def end(self) -> ObjectFifoPort:
-        return enum_value(ObjectFifoPort, self.port)
-
-    @property
-    def fifo(self) -> ObjectFifoOp | None:
-        return find_fifo(self, self.fifo_name)
 
     @property
     def steps(self) -> list[tuple[int, int]]:

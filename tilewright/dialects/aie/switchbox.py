@@ -96,7 +96,7 @@ class MasterSetOp(IRDLOperation):
     dest_bundle = prop_def(WIRE_BUNDLE)
     dest_channel = prop_def(CHANNEL)
     amsels = var_operand_def(INDEX)
-    keep_pkt_header = opt_prop_def(BoolAttr)
+    keep_pkt_header = opt_prop_def(BoolAttr)  # else the switch drops the header word here
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.switchbox"))
@@ -124,7 +124,7 @@ class PacketRuleOp(IRDLOperation):
 
     name = "aie.rule"
 
-    mask = prop_def(i8_attr())
+    mask = prop_def(i8_attr())  # a 1 says that the bit of the id matters
     value = prop_def(i8_attr())
     amsel = operand_def(INDEX)
 
@@ -149,10 +149,7 @@ class PacketRulesOp(BlockOp):
     assembly_format = "`(` $source_bundle `:` $source_channel `)` $rules attr-dict"
 
     def __init__(self, source: Port, rules: Sequence[PacketRuleOp]):
-        super().__init__(
-            properties=source.properties("source_"),
-            regions=[Region(Block(rules))],
-        )
+        super().__init__(properties=source.properties("source_"), regions=[Region(Block(rules))])
 
     @property
     def source(self) -> Port:
@@ -201,7 +198,7 @@ class _SwitchCheck:
     def __init__(self, model: DeviceModel, tile: TileId):
         self.model, self.tile = model, tile
         self.sources: set[Port] = set()
-        self.dests: dict[Port, None] = {}
+        self.dests: dict[Port, None] = {}  # in order: an error lists them
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -219,6 +216,7 @@ class _SwitchCheck:
                 raise VerifyError("cannot be contained in a Switchbox op", at=op)
 
     def connect(self, op: ConnectOp) -> None:
+        # a source may be connected to several ports, a destination to one
         self.sources.add(op.source)
         if op.dest in self.dests:
             raise VerifyError(
@@ -253,6 +251,7 @@ class _SwitchCheck:
         self.sources.add(op.source)
 
     def amsel(self, op: AmselOp) -> None:
+        # packets go from the port of a rule to every port that listens to its select
         rules = [user.parent_op() for user in op.users(PacketRuleOp)]
         for master in op.users(MasterSetOp):
             for rule in rules:
@@ -300,6 +299,7 @@ class ShimMuxOp(_ConnectionsOp):
                 case EndOp():
                     pass
                 case _:
+                    # upstream's text: it has one for both
                     raise VerifyError("cannot be contained in a Switchbox op", at=op)
 
 

@@ -56,7 +56,7 @@ from tilewright.ir.constraints import described
 
 
 class TraceShimRouting(Keyword):
-    single = 0
+    single = 0  # all traces leave through one shim tile; upstream has no other way yet
 
 
 @op_definition
@@ -97,7 +97,7 @@ class TraceRegValue(CustomDirective):
     value: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        number = parse_optional_i32(parser)
+        number = parse_optional_i32(parser)  # a pattern of bits, so of either sign
         self.value.set(state, parse_event(parser) if number is None else number)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -116,7 +116,7 @@ class TraceRegOp(IRDLOperation):
     reg_name = prop_def(StringAttr)
     field = opt_prop_def(StringAttr)
     value = prop_def(described(i32_attr() | base(StringAttr), "32-bit number or name of an event"))
-    mask = opt_prop_def(i32_attr())
+    mask = opt_prop_def(i32_attr())  # in place of a field
     comment = opt_prop_def(StringAttr)
 
     traits = traits_def(ParentOp("aie.trace.config"))
@@ -157,6 +157,7 @@ class TraceHostConfigOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> TraceHostConfigOp:
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # the size is required, so a dictionary without properties is followed by the older form
         return cls.create(properties=properties or _parse_older_config(parser), attributes=attributes)
 
     def print(self, printer: Printer) -> None:
