@@ -30,9 +30,14 @@ from tilewright.dialects.aie.core import EndOp
 
 from .attributes import i32_number, register_number
 
-I16 = IntConstraint(16)
+I16 = IntConstraint(16)  # operands of control code that are half a word wide
 ENDS = ImplicitTerminator(EndOp)
-IN_JOB = traits_def(ParentOp("aiex.cert.job"))
+
+
+class CertInstruction(IRDLOperation):
+    """What stands in a job."""
+
+    traits = traits_def(ParentOp("aiex.cert.job"))
 
 
 @op_definition
@@ -41,7 +46,7 @@ class CertUcDmaChainOp(BlockOp):
 
     name = "aiex.cert.uc_dma_chain"
 
-    sym_name = opt_prop_def(SymbolNameConstraint())
+    sym_name = opt_prop_def(SymbolNameConstraint())  # one without a name cannot be played
     body = region_def()
 
     traits = traits_def(OptionalSymbolOpInterface(), ENDS)
@@ -64,7 +69,7 @@ class CertUcDmaBdOp(IRDLOperation):
     remote_address = prop_def(FlatSymbolRefAttrConstr)
     local_address = prop_def(i32_attr())
     length = prop_def(i32_attr())
-    next_bd = prop_def(BoolAttr)
+    next_bd = prop_def(BoolAttr)  # a bit is enough: the next one lies behind it
 
     traits = traits_def(ParentOp("aiex.cert.uc_dma_chain"))
     assembly_format = "$remote_address `,` $local_address `,` $length `,` $next_bd attr-dict"
@@ -121,16 +126,17 @@ class CertJobOp(BlockOp):
     def number(self) -> int:
         return self.job_id.value.data
 
+    # a job that is split over two pages moves those behind it
     def renumber(self, number: int) -> None:
         self.job_id = i32_number(number)
 
     @property
     def instructions(self) -> list[Operation]:
-        return [op for op in self.body.ops if not isinstance(op, EndOp)]
+        return [op for op in self.body.ops if not isinstance(op, EndOp)]  # which says nothing to the controller
 
 
 @op_definition
-class CertWrite32Op(IRDLOperation):
+class CertWrite32Op(CertInstruction):
     """Write one word."""
 
     name = "aiex.cert.write32"
@@ -138,7 +144,6 @@ class CertWrite32Op(IRDLOperation):
     address = prop_def(unsigned_attr(32))
     value = prop_def(unsigned_attr(32))
 
-    traits = IN_JOB
     assembly_format = "`(` $address `,` $value `)` attr-dict"
 
     def __init__(self, address: int, value: int):
@@ -146,7 +151,7 @@ class CertWrite32Op(IRDLOperation):
 
 
 @op_definition
-class CertMaskWrite32Op(IRDLOperation):
+class CertMaskWrite32Op(CertInstruction):
     """Write the bits of one word that the mask names."""
 
     name = "aiex.cert.maskwrite32"
@@ -155,7 +160,6 @@ class CertMaskWrite32Op(IRDLOperation):
     mask = prop_def(unsigned_attr(32))
     value = prop_def(unsigned_attr(32))
 
-    traits = IN_JOB
     assembly_format = "`(` $address `,` $mask `,` $value `)` attr-dict"
 
     def __init__(self, address: int, mask: int, value: int):
@@ -164,7 +168,7 @@ class CertMaskWrite32Op(IRDLOperation):
 
 
 @op_definition
-class CertApplyOffset57Op(IRDLOperation):
+class CertApplyOffset57Op(CertInstruction):
     """Add a 57-bit offset from the argument list to the addresses in a table of shim descriptors."""
 
     name = "aiex.cert.apply_offset_57"
@@ -173,7 +177,6 @@ class CertApplyOffset57Op(IRDLOperation):
     num_entries = prop_def(I16)
     offset = prop_def(I16)
 
-    traits = IN_JOB
     assembly_format = "`(` $symbol `,` $num_entries `,` $offset `)` attr-dict"
 
     def __init__(self, table: str, num_entries: int, argument: int):
@@ -183,16 +186,15 @@ class CertApplyOffset57Op(IRDLOperation):
 
 
 @op_definition
-class CertWaitTCTSOp(IRDLOperation):
+class CertWaitTCTSOp(CertInstruction):
     """Wait for a number of completion tokens from a channel of the shim tile."""
 
     name = "aiex.cert.wait_tcts"
 
     tile_id = prop_def(i32_attr())
-    channel_id = prop_def(i32_attr())
+    channel_id = prop_def(i32_attr())  # the number that a channel's tokens carry, not that of the channel
     target_tcts = prop_def(i32_attr())
 
-    traits = IN_JOB
     assembly_format = "`(` $tile_id `,` $channel_id `,` $target_tcts `)` attr-dict"
 
     def __init__(self, tile: int, actor: int, count: int):
@@ -201,14 +203,13 @@ class CertWaitTCTSOp(IRDLOperation):
 
 
 @op_definition
-class CertUcDmaWriteDesSyncOp(IRDLOperation):
+class CertUcDmaWriteDesSyncOp(CertInstruction):
     """Play a chain of the controller's DMA and wait for it."""
 
     name = "aiex.cert.uc_dma_write_des_sync"
 
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
     assembly_format = "`(` $symbol `)` attr-dict"
 
     def __init__(self, chain: str):
@@ -216,7 +217,7 @@ class CertUcDmaWriteDesSyncOp(IRDLOperation):
 
 
 @op_definition
-class CertLocalBarrierOp(IRDLOperation):
+class CertLocalBarrierOp(CertInstruction):
     """Wait for other jobs of the same controller."""
 
     name = "aiex.cert.local_barrier"
@@ -224,12 +225,11 @@ class CertLocalBarrierOp(IRDLOperation):
     local_barrier_id = prop_def(i32_attr())
     num_participants = prop_def(i32_attr())
 
-    traits = IN_JOB
     assembly_format = "`(` $local_barrier_id `,` $num_participants `)` attr-dict"
 
 
 @op_definition
-class CertRemoteBarrierOp(IRDLOperation):
+class CertRemoteBarrierOp(CertInstruction):
     """Wait for jobs of other controllers, one bit of the mask each."""
 
     name = "aiex.cert.remote_barrier"
@@ -237,12 +237,11 @@ class CertRemoteBarrierOp(IRDLOperation):
     remote_barrier_id = prop_def(i32_attr())
     party_mask = prop_def(i32_attr())
 
-    traits = IN_JOB
     assembly_format = "`(` $remote_barrier_id `,` $party_mask `)` attr-dict"
 
 
 @op_definition
-class CertPreemptOp(IRDLOperation):
+class CertPreemptOp(CertInstruction):
     """The code may be interrupted here; two sections save and restore what it needs."""
 
     name = "aiex.cert.preempt"
@@ -251,7 +250,6 @@ class CertPreemptOp(IRDLOperation):
     save_section = prop_def(FlatSymbolRefAttrConstr)
     restore_section = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
     assembly_format = "`(` $id `,` $save_section `,` $restore_section `)` attr-dict"
 
 
@@ -281,7 +279,7 @@ class CertSectionOp(BlockOp):
 
 
 @op_definition
-class CertLoadPdiOp(IRDLOperation):
+class CertLoadPdiOp(CertInstruction):
     """Run a section that sets up the device, unless it was the last one loaded."""
 
     name = "aiex.cert.load_pdi"
@@ -289,7 +287,6 @@ class CertLoadPdiOp(IRDLOperation):
     pdi_id = prop_def(unsigned_attr(32))
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
     assembly_format = "`(` $pdi_id `,` $symbol `)` attr-dict"
 
     def __init__(self, number: int, section: str):

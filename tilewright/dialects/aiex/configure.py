@@ -43,7 +43,7 @@ class ConfigureOp(IRDLOperation):
         module = parent_of_type(self, ModuleOp)
         if module is None:
             raise VerifyError("aiex.configure must be inside of a module", bare=True)
-        found = lookup_symbol(module, self.symbol)
+        found = lookup_symbol(module, self.symbol)  # devices are the module's, not the own device's, symbols
         if found is None:
             raise VerifyError(f"No such device: '{self.symbol}'", bare=True)
         if not isinstance(found, DeviceOp):
@@ -84,7 +84,7 @@ class RunOp(IRDLOperation):
 class OlderRuntimeSequenceOp(IRDLOperation):
     """The name that `aie.runtime_sequence` once had, for reading."""
 
-    name = "aiex.runtime_sequence"
+    name = "aiex.runtime_sequence"  # nothing of this class exists: reading it makes the other
 
     @classmethod
     def parse(cls, parser: Parser) -> RuntimeSequenceOp:

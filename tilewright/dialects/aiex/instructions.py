@@ -24,6 +24,7 @@ class ValueInstruction(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # an older program has none in parentheses, but numbers of these names in the dictionary
         names = [name for name, _ in cls.get_irdl_definition().operands]
         written = parser.parse_optional_comma_separated_list(PAREN, parser.parse_unresolved_operand)
         attributes = OlderAttributes.parse(parser)
@@ -47,7 +48,7 @@ class ValueInstruction(IRDLOperation):
 class Placed(IRDLOperation):
     """An instruction on an address that may be relative to a buffer, or to the tile at (`column`, `row`)."""
 
-    buffer = opt_prop_def(FlatSymbolRefAttrConstr)
+    buffer = opt_prop_def(FlatSymbolRefAttrConstr)  # the address then counts words, not bytes
     column = opt_prop_def(i32_attr())
     row = opt_prop_def(i32_attr())
 
@@ -62,7 +63,7 @@ class NpuWrite32Op(ValueInstruction, Placed):
     value = operand_def(i32)
 
     def __init__(self, address: SSAValue, value: SSAValue, column: int | None = None, row: int | None = None):
-        initialize(self, (address, value), _place(column, row))
+        initialize(self, (address, value), _place(column, row))  # lowered programs are full of these
 
 
 @op_definition
@@ -107,7 +108,7 @@ class NpuWriteWordsOp(ValueInstruction):
 
     name = "aiex.npu.write_words"
 
-    address = operand_def(i32)
+    address = operand_def(i32)  # of the first word, in bytes
     values = var_operand_def(i32)
 
     def __init__(self, address: SSAValue, values: Sequence[SSAValue]):
@@ -151,7 +152,7 @@ class NpuWriteRTPOp(IRDLOperation):
         if index >= 1 << 32:
             parser.raise_error("integer constant out of range for attribute", start)
         parser.parse_punctuation(",")
-        written = parser.parse_optional_unresolved_operand()
+        written = parser.parse_optional_unresolved_operand()  # older programs write a number
         value = constant_before(parser, parser.parse_integer()) if written is None else None
         parser.parse_punctuation(")")
         attributes = dict(parser.parse_optional_attr_dict())

@@ -30,7 +30,7 @@ class ScratchpadParameterOp(IRDLOperation):
     name = "aiex.scratchpad_parameter"
 
     sym_name = prop_def(SymbolNameConstraint())
-    type = prop_def(BaseAttr(TypeAttribute))
+    type = prop_def(BaseAttr(TypeAttribute))  # what cores read; the host passes words
     state_table_idx = opt_prop_def(unsigned_attr(8))
     kind = opt_prop_def(PARAMETER_KIND)
 
@@ -52,7 +52,7 @@ class ReadScratchpadParameterOp(IRDLOperation):
     name = "aiex.read_scratchpad_parameter"
 
     parameter = prop_def(FlatSymbolRefAttrConstr)
-    buffer = opt_prop_def(FlatSymbolRefAttrConstr)
+    buffer = opt_prop_def(FlatSymbolRefAttrConstr)  # where the lowering puts the value for the core
     result = result_def()
 
     assembly_format = "$parameter `:` type($result) attr-dict"

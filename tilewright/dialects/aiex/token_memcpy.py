@@ -41,12 +41,11 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from tilewright.dialects._ods import i32_attr, op_definition
-from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
+from tilewright.dialects._syntax import INDEX, parse_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import integer_array
 
-INDEX = IndexType()
 NUMBER = eq(i32) | eq(i64) | base(IndexType)
 AT_RUN_TIME = -(1 << 31)
 """Stands in an i32 property for a number that an operand gives."""
@@ -111,7 +110,12 @@ class MemcpyOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(self, tokens: Sequence[TokenUse], ends: Sequence[CopyEnd]):
-        super().__init__(operands=_operands(ends), properties=_token_properties(tokens) | _end_properties(ends))
+        source, *others = ends
+        values = [number for end in ends for number in end.numbers if isinstance(number, SSAValue)]
+        super().__init__(
+            operands=[source.tile, source.buffer, [end.tile for end in others], [end.buffer for end in others], values],
+            properties=_token_properties(tokens) | _end_properties(ends),
+        )
 
     @property
     def token_uses(self) -> list[TokenUse]:
@@ -124,7 +128,7 @@ class MemcpyOp(IRDLOperation):
     def ends(self) -> list[CopyEnd]:
         """The source, then the destinations."""
         tiles, buffers = [self.source_tile, *self.destination_tiles], [self.source, *self.destinations]
-        values = iter(self.numbers)
+        values = iter(self.numbers)  # each end takes its own, in the order in which they are written
         return [
             make_end(tile, buffer, _mixed(scalars, values), _mixed(sizes, values), _mixed(strides, values))
             for tile, buffer, scalars, sizes, strides in zip(
@@ -153,6 +157,7 @@ class MemcpyOp(IRDLOperation):
             raise VerifyError("needs as many strides as sizes")
         everything = [number for pair in self._scalars() for number in pair]
         everything += [number for entry in (*sizes, *strides) for number in entry]
+        # before anything reads `ends`, which would run out of values
         if sum(_is_marker(number) for number in everything) != len(self.numbers):
             raise VerifyError("needs an operand for each number that is known at run time")
 
@@ -184,7 +189,8 @@ class MemcpyOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        printer.print_list(self.token_uses, lambda use: printer.print_string(_token_text(use)))
+        uses = (f"@{use.name}({use.acquired}, {use.released})" for use in self.token_uses)
+        printer.print_string(", ".join(uses))
         printer.print_string(" (")
         printer.print_list(self.ends, lambda end: _print_end(printer, end))
         printer.print_string(")")
@@ -195,24 +201,19 @@ class MemcpyOp(IRDLOperation):
         printer.print_string(")")
 
 
-def _operands(ends: Sequence[CopyEnd]) -> list[SSAValue | list[SSAValue]]:
-    source, *others = ends
-    values = [number for end in ends for number in end.numbers if isinstance(number, SSAValue)]
-    return [source.tile, source.buffer, [end.tile for end in others], [end.buffer for end in others], values]
-
-
 def _token_properties(tokens: Sequence[TokenUse]) -> dict[str, Attribute | None]:
     first, *others = tokens
+    written = [
+        ArrayAttr([SymbolRefAttr(use.name), IntegerAttr(use.acquired, i32), IntegerAttr(use.released, i32)])
+        for use in others
+    ]
+    # the first stands in properties of its own, the only ones that upstream has
     return {
         "tokenName": SymbolRefAttr(first.name),
         "acqValue": IntegerAttr(first.acquired, i32),
         "relValue": IntegerAttr(first.released, i32),
-        "otherTokens": ArrayAttr([_written_token(use) for use in others]) if others else None,
+        "otherTokens": ArrayAttr(written) if others else None,
     }
-
-
-def _written_token(use: TokenUse) -> Attribute:
-    return ArrayAttr([SymbolRefAttr(use.name), IntegerAttr(use.acquired, i32), IntegerAttr(use.released, i32)])
 
 
 def _read_token(entry: Attribute) -> TokenUse:
@@ -290,25 +291,22 @@ class _WrittenEnd:
 
 def _parse_token(parser: Parser) -> TokenUse:
     name = parser.parse_symbol_name().data
-    parser.parse_punctuation("(")
-    acquired = parse_i32(parser).value.data
-    parser.parse_punctuation(",")
-    released = parse_i32(parser).value.data
-    parser.parse_punctuation(")")
-    return TokenUse(name, acquired, released)
+    with parser.in_parens():
+        acquired = parse_i32(parser).value.data
+        parser.parse_punctuation(",")
+        return TokenUse(name, acquired, parse_i32(parser).value.data)
 
 
 def _parse_end(parser: Parser) -> _WrittenEnd:
     tile = parser.parse_unresolved_operand()
     parser.parse_punctuation(":")
-    parser.parse_punctuation("<")
-    buffer = parser.parse_unresolved_operand()
-    parser.parse_punctuation(",")
-    offset = _parse_number(parser)
-    parser.parse_punctuation(",")
-    length = _parse_number(parser)
-    sizes, strides = (_parse_list(parser, name) for name in ("sizes", "strides"))
-    parser.parse_punctuation(">")
+    with parser.in_angle_brackets():
+        buffer = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        offset = _parse_number(parser)
+        parser.parse_punctuation(",")
+        length = _parse_number(parser)
+        sizes, strides = (_parse_list(parser, name) for name in ("sizes", "strides"))
     return _WrittenEnd(tile, buffer, (offset, length), sizes, strides)
 
 
@@ -347,12 +345,8 @@ def _resolve(
             resolve(end.sizes),
             resolve(end.strides),
         )
-        for end, type in zip(written, types, strict=False)
+        for end, type in zip(written, types, strict=False)  # the types behind those of buffers are the numbers'
     ]
-
-
-def _token_text(use: TokenUse) -> str:
-    return f"@{use.name}({use.acquired}, {use.released})"
 
 
 def _print_end(printer: Printer, end: CopyEnd) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IndexType, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, region_def, traits_def
 from xdsl.traits import SymbolOpInterface
@@ -19,12 +19,11 @@ from tilewright.dialects._ods import (
     op_definition,
 )
 from tilewright.dialects.aie.attributes import LOCK_ACTION, WIRE_BUNDLE
-from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import VerifyError
 
-INDEX = IndexType()
 TOKEN_USERS = ("func.func", "aie.core", "aie.mem", "aie.shim_dma")
 
 
@@ -36,6 +35,7 @@ class TokenOp(IRDLOperation):
 
     value = prop_def(i32_attr())
 
+    # the name stands in the dictionary, as upstream has it
     traits = traits_def(SymbolOpInterface())
     assembly_format = "`(` $value `)` attr-dict"
 
@@ -60,6 +60,7 @@ class UseTokenOp(IRDLOperation):
         return enum_value(LockAction, self.action)
 
     def verify_(self) -> None:
+        # anywhere inside them, also in loops and branches
         if not any(parent.name in TOKEN_USERS for parent in ancestors(self)):
             raise VerifyError("must be in a function, a core, or the DMA of a core or shim tile")
 
@@ -70,6 +71,8 @@ class TilePort(IRDLOperation):
     tile = operand_def(INDEX)
     bundle = prop_def(WIRE_BUNDLE)
     channel = prop_def(i32_attr())
+
+    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
     @property
     def port(self) -> Port:
@@ -107,7 +110,6 @@ class MultiDestOp(TilePort):
     name = "aiex.multi_dest"
 
     traits = traits_def(ParentOp("aiex.multicast"))
-    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 
 @op_definition
@@ -140,7 +142,6 @@ class BpDestOp(TilePort):
     name = "aiex.bp_dest"
 
     traits = traits_def(ParentOp("aiex.bp_id"))
-    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 
 OPS = [
