@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
 
 from tilewright.device import DeviceModel, DeviceName, model
+from tilewright.dialects._parents import ancestors as ancestors
+from tilewright.dialects._parents import parent_of_type as parent_of_type
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.symbols import symbol_name as symbol_name
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 def device_model(op: Operation) -> DeviceModel:
     """The device an operation is for; without an `aie.device` around it, the first AIE device there was."""
     target = op if isinstance(op, Target) else parent_of_type(op, Target)
     return target.model if target is not None else model(DeviceName.xcvc1902)
-
-
-def ancestors(op: Operation) -> Iterator[Operation]:
-    """The operations around `op`, innermost first."""
-    parent = op.parent_op()
-    while parent is not None:
-        yield parent
-        parent = parent.parent_op()
-
-
-def parent_of_type(op: Operation, kind: type[OpT]) -> OpT | None:
-    """The closest operation of some class around `op`."""
-    return next((parent for parent in ancestors(op) if isinstance(parent, kind)), None)
 
 
 def parent_tile_element(op: Operation) -> TileElement | None:

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr, i64
 from xdsl.irdl import IRDLOperation, opt_result_def, prop_def, result_def, var_operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import PAREN, parse_operands, print_attributes, print_operands
 from tilewright.dialects.airrt.events import ANY_EVENT
 
 
@@ -34,33 +31,12 @@ class HerdLoadOp(IRDLOperation):
     name = "airrt.herd_load"
 
     sym_name = prop_def(StringAttr)
-    rtp = var_operand_def()
+    rtp = var_operand_def()  # runtime parameters, in the order in which the cores read them
     h = result_def(i64)
     event = opt_result_def(ANY_EVENT)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> HerdLoadOp:
-        name = StringAttr(parser.parse_str_literal())
-        operands = parse_operands(parser, PAREN)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_function_type()
-        values = parser.resolve_operands(operands, type.inputs.data, parser.pos)
-        return cls.create(
-            operands=values,
-            result_types=type.outputs.data,
-            properties={"sym_name": name},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.sym_name)
-        printer.print_string(" ")
-        print_operands(printer, self.rtp, "()")
-        print_attributes(printer, self, ("sym_name",))
-        printer.print_string(" : ")
-        printer.print_function_type([value.type for value in self.rtp], [result.type for result in self.results])
+    # the space before the parentheses is upstream's
+    assembly_format = "$sym_name ` ` `(` $rtp `)` attr-dict `:` functional-type($rtp, results)"
 
 
 OPS: Sequence[type[IRDLOperation]] = [SegmentLoadOp, HerdLoadOp]

@@ -6,27 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import IRDLOperation, prop_def, region_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
-from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_definition, parse_body, print_body
-from tilewright.dialects._syntax import print_attributes, split_attributes
-
-
-class _Section(BlockOp):
-    """Attributes, then a body."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> _Section:
-        written = parser.parse_optional_attr_dict_with_keyword()
-        properties, attributes = split_attributes(cls, {} if written is None else written.data)
-        return cls.create(properties=properties, attributes=attributes, regions=[parse_body(parser)])
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self, keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.regions[0])
+from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_definition
 
 
 @op_definition
@@ -48,7 +30,7 @@ class SegmentMetadataTerminatorOp(IRDLOperation):
 
 
 @op_definition
-class ModuleMetadataOp(_Section):
+class ModuleMetadataOp(BlockOp):
     """The segments of a module."""
 
     name = "airrt.module_metadata"
@@ -56,18 +38,20 @@ class ModuleMetadataOp(_Section):
     segments = region_def()
 
     traits = traits_def(ImplicitTerminator(ModuleMetadataTerminatorOp))
+    assembly_format = "attr-dict-with-keyword $segments"
 
 
 @op_definition
-class SegmentMetadataOp(_Section):
+class SegmentMetadataOp(BlockOp):
     """The herds of a segment."""
 
     name = "airrt.segment_metadata"
 
-    sym_name = prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)  # stands in the dictionary: no symbol, but what segments are loaded by
     herds = region_def()
 
     traits = traits_def(ParentOp("airrt.module_metadata"), ImplicitTerminator(SegmentMetadataTerminatorOp))
+    assembly_format = "attr-dict-with-keyword $herds"
 
 
 @op_definition
@@ -79,14 +63,7 @@ class HerdMetadataOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
 
     traits = traits_def(ParentOp("airrt.segment_metadata"))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> HerdMetadataOp:
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        return cls.create(properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
+    assembly_format = "attr-dict"
 
 
 OPS: Sequence[type[IRDLOperation]] = [
