@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.dialects.utils import EnumAttribute
@@ -92,8 +92,7 @@ class WordVariable(AttributeVariable):
         return self.kind(parse_enum_word(parser, tuple(self.kind.enum_type), self.name))
 
     def print_attr(self, printer: Printer, attr: Attribute) -> None:
-        assert isinstance(attr, EnumAttribute)
-        printer.print_string(attr.data)
+        printer.print_string(cast("EnumAttribute[Any]", attr).data)
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,7 @@ class OdsFormatParser(FormatParser):
         match variable:
             case AttributeVariable(name=name) if name in self.op_def.properties:
                 return self._property_variable(variable)
+            # as in MLIR, the trait and not the format says that the terminator is left out
             case RegionVariable(name, index) if any(
                 isinstance(trait, SingleBlockImplicitTerminator) for trait in self.op_def.traits
             ):
@@ -129,6 +129,6 @@ class OdsFormatParser(FormatParser):
             case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
             case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, EnumAttribute):
-                return WordVariable(*shape, base)
+                return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))
             case _:
                 return variable

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i32
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition
+from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition, result_def, traits_def
 from xdsl.irdl.constraints import AttrConstraint
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, OpTrait, SingleBlockImplicitTerminator
+from xdsl.traits import IsTerminator, OpTrait, Pure, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.create import with_cheap_create
@@ -26,10 +26,6 @@ from tilewright.ir.interned import wrapped_integer
 
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
-
-
-from xdsl.irdl import result_def, traits_def
-from xdsl.traits import Pure
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 EnumT = TypeVar("EnumT", bound=IntEnum)
@@ -126,13 +122,14 @@ def enum_to_attr(value: IntEnum) -> SignlessAttr:
 class ParentOp(OpTrait):
     """The operation stands directly in one of the operations named."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # not classes: those may be of a dialect that imports this one's
 
     def __init__(self, *names: str):
         object.__setattr__(self, "names", names)
 
     def verify(self, op: Operation) -> None:
         parent = op.parent_op()
+        # one that is in no program yet may be checked on its own
         if parent is None or parent.name in self.names:
             return
         one_of = "" if len(self.names) == 1 else "to be one of "
@@ -158,6 +155,7 @@ class ImplicitTerminator(SingleBlockImplicitTerminator):
         for region in op.regions:
             for block in region.blocks:
                 last = block.last_op
+                # an operation that is not known may be a terminator, but here only one kind is right
                 if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
                     block.add_op(self.op_type.create())
 
@@ -166,7 +164,7 @@ class BlockOp(IRDLOperation):
     """An operation whose blocks are terminated as soon as it exists."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        super().__post_init__()  # fills in defaults
         for trait in self.get_traits_of_type(ImplicitTerminator):
             trait.ensure(self)
 
@@ -174,7 +172,7 @@ class BlockOp(IRDLOperation):
 def parse_body(parser: Parser) -> Region:
     """A region that has its block even if there is nothing in it."""
     region = parser.parse_region()
-    if region.first_block is None:
+    if region.first_block is None:  # `{}` reads as no block
         region.add_block(Block())
     return region
 
@@ -189,7 +187,7 @@ def print_body(printer: Printer, region: Region) -> None:
 def op_definition(cls: type[OpT]) -> type[OpT]:
     """`irdl_op_definition`, for operations with the constraints and formats of this module."""
     source = cls.assembly_format
-    cls.assembly_format = None
+    cls.assembly_format = None  # else xDSL would compile it now
     cls = irdl_op_definition(cls)
     if source is not None:
         _add_syntax(cls, source)
@@ -199,6 +197,7 @@ def op_definition(cls: type[OpT]) -> type[OpT]:
 def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
     @cache
     def program() -> FormatProgram:
+        # imported late as well: a run that reads and prints nothing of a dialect needs no formats
         from tilewright.dialects._formats import compile_format
 
         return compile_format(source, cls.get_irdl_definition())

@@ -54,7 +54,7 @@ def print_attributes(printer: Printer, op: IRDLOperation, elided: Iterable[str] 
     Elided are the names given, segment sizes, and properties that hold their default.
     """
     shown = dict(op.attributes)
-    if op.properties:
+    if op.properties:  # many have none: their definition is not asked for
         hidden = {"operandSegmentSizes", "resultSegmentSizes", *elided}
         definitions = op.get_irdl_definition().properties
         for name, value in op.properties.items():
@@ -80,7 +80,7 @@ def parse_optional_i32(parser: Parser) -> IntegerAttr[IntegerType] | None:
     value = parser.parse_optional_integer(allow_boolean=False)
     if value is None:
         return None
-    if not -(1 << 31) <= value < 1 << 32:
+    if not -(1 << 31) <= value < 1 << 32:  # as MLIR, with a sign or without one
         parser.raise_error("integer constant out of range for attribute", start)
     return wrapped_integer(value, i32)
 
@@ -153,6 +153,7 @@ def ensure_terminated(region: Region, make_terminator: Callable[[], Operation]) 
         block = Block()
         region.add_block(block)
     last = block.last_op
+    # an operation that is not registered is taken for none
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
         block.add_op(make_terminator())
     return region
@@ -184,6 +185,7 @@ def parse_enum(parser: Parser, cases: type[CaseT], attribute: str) -> CaseT:
 def parse_enum_word(parser: Parser, cases: Sequence[EnumT], attribute: str) -> EnumT:
     """A keyword, or the same in quotes, that stands for a value of an enumeration."""
     position = parser.pos
+    # any identifier: the error for a word that is no case is the same as for none
     word = parser.parse_optional_str_literal() or parser.parse_optional_identifier()
     found = next((case for case in cases if case == word), None)
     if found is None:
@@ -222,6 +224,7 @@ def print_values_and_types(printer: Printer, values: Sequence[SSAValue]) -> None
 class TypedOperandsOp(IRDLOperation):
     """Syntax of an operation that is a list of values, as terminators are: `%a, %b : type, type`, or nothing."""
 
+    # attributes come first, as upstream has it for its terminators
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
@@ -239,9 +242,11 @@ def is_plain_terminator(op: Operation | None) -> bool:
 
 def parse_typed_elements(parser: Parser, type: TensorType) -> Attribute:
     """An elements attribute of a known type."""
+    # the type is not written again behind the elements, which our reader else expects
     if parser.parse_optional_keyword("dense") is not None:
         return parser.parse_dense_int_or_fp_elements_attr(cast(Any, type))
     if parser.parse_optional_keyword("dense_resource") is not None:
+        # a handle: the contents stand at the end of the file, or nowhere
         resources = parser.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
         if resources is None:
             parser.raise_error("the builtin dialect has no resources")

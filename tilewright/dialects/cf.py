@@ -168,7 +168,7 @@ class SwitchOp(xdsl_cf.SwitchOp):
             raise VerifyException(f"has {len(self.case_operand)} groups of operands for {len(self.case_blocks)} cases")
         for number, (block, operands) in enumerate(self.targets):
             verify_target(number, block, operands)
-        if self.case_values is None:
+        if self.case_values is None:  # the default is the only case
             return
         type, count = self.case_values.get_element_type(), len(self.case_blocks)
         if self.flag.type != type:

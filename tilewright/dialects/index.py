@@ -36,6 +36,7 @@ INTEGER_OR_INDEX = described(base(IndexType) | base(IntegerType), "integer or in
 class CmpPredicate(StrEnum):
     """How `index.cmp` compares."""
 
+    # s and u: an index has no sign of its own
     EQ = "eq"
     NE = "ne"
     SLT = "slt"
@@ -185,6 +186,7 @@ class _Cast(IRDLOperation):
 
     def verify_(self) -> None:
         source, target = self.input.type, self.output.type
+        # between two integers arith casts, and an index needs no cast to itself
         if isinstance(source, IndexType) == isinstance(target, IndexType):
             raise VerifyException(
                 f"operand type {quoted(source)} and result type {quoted(target)} are cast incompatible"
@@ -274,7 +276,7 @@ class BoolConstantOp(IRDLOperation):
 
     @property
     def word(self) -> str:
-        return self.WORDS[self.value.value.data != 0]
+        return self.WORDS[self.value.value.data != 0]  # true is -1 in one bit
 
     def result_names(self) -> Sequence[str | None]:
         return (self.word,)

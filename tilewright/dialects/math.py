@@ -40,6 +40,7 @@ class ErfcOp(IRDLOperation):
 class _Classification(IRDLOperation):
     """Whether numbers are of some kind."""
 
+    # no format: the type of the result has the shape of the operand's, which constraints cannot infer
     operand = operand_def(FLOAT_LIKE)
     result = result_def(BOOL_LIKE)
     fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)

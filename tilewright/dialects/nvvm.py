@@ -87,7 +87,7 @@ class MemScopeAttr(EnumAttribute[MemScope]):
     name = "nvvm.mem_scope"
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
+        printer.print_string(f"<{self.data}>")  # the other enums of this dialect have no brackets
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MemScope:

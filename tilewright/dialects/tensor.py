@@ -68,7 +68,7 @@ def _shape(type: Attribute) -> tuple[int, ...] | None:
 
 def _width(type: Attribute) -> int | None:
     """The width of a tensor's elements in bits, if they have one."""
-    element = cast("TensorType | UnrankedTensorType", type).element_type
+    element = cast("TensorType | UnrankedTensorType", type).element_type  # an index has no width of its own
     return element.bitwidth if isinstance(element, FixedBitwidthType) else None
 
 
@@ -96,6 +96,7 @@ class GenerateOp(IRDLOperation):
     result = result_def(TensorType)
     traits = traits_def(RecursiveMemoryEffect())
 
+    # no format: upstream's text has a space where there are no extents
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         extents = resolve_all(parser, parse_bare_operands(parser), INDEX)
@@ -105,7 +106,7 @@ class GenerateOp(IRDLOperation):
         return cls.create(operands=extents, result_types=[parser.parse_type()], regions=[body], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")  # upstream writes it also where there are no extents
+        printer.print_string(" ")
         printer.print_list(self.dynamic_extents, printer.print_ssa_value)
         printer.print_string(" ")
         printer.print_region(self.body)

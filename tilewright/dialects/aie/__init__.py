@@ -40,6 +40,7 @@ OPERATIONS = [
     trace,
     trace_config,
 ]
+# modules and not lists of classes: an operation joins in its own file
 ATTRIBUTES = [attributes, objectfifo_types, trace_event]
 
 AIE = Dialect(

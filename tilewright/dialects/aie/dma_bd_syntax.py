@@ -151,7 +151,7 @@ def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
     if length:
         parts.len = length[0]
         parts.properties.pop("static_len", None)
-    if sizes:
+    if sizes:  # these lists had values only
         parts.sizes, parts.strides = sizes, strides
         for name in ("static_sizes", "static_strides"):
             parts.properties[name] = DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * len(sizes))

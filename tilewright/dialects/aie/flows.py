@@ -248,7 +248,7 @@ class ShimDmaAllocationOp(IRDLOperation):
         if tile is None:
             raise VerifyException("tile operand must implement TileLike interface")
         if not tile.is_shim:
-            place = tile.place  # a logical tile has none
+            place = tile.place  # a logical tile may have none
             got = "" if place is None else f", but got tile({place.column}, {place.row})"
             raise VerifyException(f"tile must be a shim tile{got}")
 

@@ -141,6 +141,7 @@ class ObjectFifoRearmBindingOp(IRDLOperation):
         for tile in map(tile_of, self.channel_tiles):
             if tile is None or not tile.is_placed:
                 raise VerifyException("channel_tiles operands must be aie.tile values")
+            # a shim's channels run what the sequence gives them, and nothing else
             if tile.is_shim:
                 raise VerifyException(
                     "channel_tiles must be non-shim tiles; a shim DMA endpoint is host-managed and is not re-armed here"

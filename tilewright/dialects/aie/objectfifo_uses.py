@@ -294,6 +294,7 @@ class ObjectFifoRegisterProcessOp(_FifoUser):
 
 
 def _numbers(pattern: SSAValue) -> list[int]:
+    # unrolled into calls, so the numbers have to be known
     constant = pattern.owner.value if isinstance(pattern.owner, ConstantOp) else None
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         raise VerifyException("patterns must be constants")

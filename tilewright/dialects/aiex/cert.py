@@ -181,6 +181,7 @@ class CertApplyOffset57Op(CertInstruction):
 
     def __init__(self, table: str, num_entries: int, argument: int):
         """The offset is the address of a buffer that the host hands over."""
+        # by number: the firmware looks the address up in the list of arguments
         numbers = {"num_entries": IntegerAttr(num_entries, i16), "offset": IntegerAttr(argument, i16)}
         super().__init__(properties={"symbol": SymbolRefAttr(table), **numbers})
 

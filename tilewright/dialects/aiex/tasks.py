@@ -163,7 +163,7 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
-        # blocks that nothing leads to would never be run, and their descriptors never be free again
+        # descriptors that nothing leads to would take numbers and never be run
         reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op.successors}
         for block in self.body.blocks:
             if block.last_op is None:

@@ -88,6 +88,7 @@ class _FanOutOp(TilePort, BlockOp):
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
     def verify_ports(self, kind: type[Operation], what: str) -> None:
+        # an empty body has no block in the generic form
         for op in (op for block in self.ports.blocks for op in block.ops):
             if not isinstance(op, kind | EndOp):
                 raise VerifyError(f"cannot be contained in a {what} op", at=op)

@@ -91,6 +91,7 @@ class Transfer(AsyncOp):
     def verify_access(self, side: str) -> None:
         """There are as many strides as sizes; offsets may be fewer, the outer ones being 0 then."""
         access = self.access(side)
+        # whether they fit the buffer is for the lowerings, which know the hardware
         if len(access.sizes) != len(access.strides):
             raise VerifyException(
                 f"{side} sizes and strides must have the same number of dimensions, "

@@ -101,7 +101,7 @@ class CustomOp(AsyncOp):
     name = "air.custom"
 
     async_dependencies = var_operand_def(ANY_TOKEN)
-    custom_operands = var_operand_def()
+    custom_operands = var_operand_def()  # of any types: only the user knows
     symbol = opt_prop_def(SymbolRefAttr)
     async_token = opt_result_def(ANY_TOKEN)
 

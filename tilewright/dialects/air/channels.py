@@ -333,6 +333,7 @@ def verify_packet_ids(op: IRDLOperation, is_packet: bool) -> None:
         raise VerifyException(f'"{PACKET_IDS}" must be an array attribute')
     if not is_packet:
         raise VerifyException(f'"{PACKET_IDS}" is only valid on a "npu_dma_packet" channel')
+    # a number twice could not tell two receivers apart
     seen: set[int] = set()
     for entry in cast("ArrayAttr[Attribute]", ids):
         if not isinstance(entry, IntegerAttr):

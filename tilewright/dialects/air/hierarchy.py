@@ -222,7 +222,7 @@ def _parse_body(
     resolved = [argument.resolve(type) for argument, type in zip(arguments, types, strict=True)]
     body = parser.parse_optional_region(resolved)
     if body is not None:
-        if body.first_block is None:
+        if body.first_block is None:  # `{}`, for which the reader makes no block
             body.add_block(Block(arg_types=types))
         return body
     if not is_named:

@@ -140,6 +140,7 @@ def _verify_symmetric(buffer: SSAValue, side: str) -> None:
     maker = buffer.owner
     if not isinstance(maker, Operation) or maker.name != "memref.alloc":
         return
+    # the type says it today, the attribute did before
     if SYMMETRIC not in maker.attributes and not is_symmetric(buffer.type):
         raise VerifyError(
             f'{side} memref is referenced cross-rank but its memref.alloc lacks the "{SYMMETRIC}" attribute',

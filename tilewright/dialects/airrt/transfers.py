@@ -79,6 +79,7 @@ class DmaMemcpyNdOp(IRDLOperation):
             parser.parse_punctuation(",")
             plain.append(parser.parse_unresolved_operand())
         lists: list[Entries] = []
+        # the first list follows the buffer without a comma
         for number in range(len(LISTS)):
             if number:
                 parser.parse_punctuation(",")
