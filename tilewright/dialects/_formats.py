@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,7 +13,6 @@ from xdsl.irdl import IRDLOperation, OpDef, ParsePropInAttrDict
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     FormatDirective,
-    FormatProgram,
     ParsingState,
     PrintingState,
     RegionVariable,
@@ -30,19 +29,10 @@ from tilewright.dialects._syntax import parse_enum, parse_enum_word, parse_optio
 from tilewright.ir.interned import wrapped_integer
 
 
-def compile_format(source: str, definition: OpDef) -> FormatProgram:
+def compile_format(source: str, definition: OpDef) -> Sequence[FormatDirective]:
     # As in MLIR, properties that a format does not spell stand in its attr-dict; xDSL wants to be told.
     definition = replace(definition, options=[*definition.options, ParsePropInAttrDict()])
-    return OdsFormatProgram(OdsFormatParser(source, definition).parse_format().stmts)
-
-
-@dataclass(frozen=True)
-class OdsFormatProgram(FormatProgram):
-    """A format that reads operations whose types break their definition: to say so is for the verifier."""
-
-    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
-        with suppress(VerifyException):
-            super().resolve_constraint_variables(state, op_def)
+    return OdsFormatParser(source, definition).parse_format().stmts
 
 
 @dataclass(frozen=True)

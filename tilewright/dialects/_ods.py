@@ -6,16 +6,18 @@ is read or printed: at about a millisecond each, compiling all of a dialect's on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cache, cached_property
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i32
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition, result_def, traits_def
+from xdsl.irdl import IRDLOperation, OpDef, VerificationContext, irdl_op_definition, result_def, traits_def
 from xdsl.irdl.constraints import AttrConstraint
+from xdsl.irdl.declarative_assembly_format import FormatDirective, FormatProgram, ParsingState
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait, Pure, SingleBlockImplicitTerminator
@@ -23,9 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.create import with_cheap_create
 from tilewright.ir.interned import wrapped_integer
-
-if TYPE_CHECKING:
-    from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 EnumT = TypeVar("EnumT", bound=IntEnum)
@@ -194,21 +193,35 @@ def op_definition(cls: type[OpT]) -> type[OpT]:
     return with_cheap_create(cls)
 
 
-def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
-    @cache
-    def program() -> FormatProgram:
-        # imported late as well: a run that reads and prints nothing of a dialect needs no formats
+class OdsFormatProgram(FormatProgram):
+    """A format that is compiled when the first operation of its kind is read or printed.
+
+    It reads operations whose types break their definition: to say so is for the verifier.
+    """
+
+    def __init__(self, source: str, op_class: type[IRDLOperation]):
+        vars(self).update(source=source, op_class=op_class)  # xDSL's class is frozen
+
+    @cached_property
+    def stmts(self) -> Sequence[FormatDirective]:  # pyright: ignore[reportIncompatibleVariableOverride]
         from tilewright.dialects._formats import compile_format
 
-        return compile_format(source, cls.get_irdl_definition())
+        return compile_format(vars(self)["source"], vars(self)["op_class"].get_irdl_definition())
 
+    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
+        with suppress(VerifyException):
+            super().resolve_constraint_variables(state, op_def)
+
+
+def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
+    program = OdsFormatProgram(source, cls)
+
+    # reader and printer of ours find the program in these closures, as in those of operations that xDSL defines
     def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
-        return program().parse(parser, cls)
-
-    parse.format_program = program  # pyright: ignore[reportFunctionMemberAccess], for ir.format_parser to find
+        return program.parse(parser, cls)
 
     def print_(self: IRDLOperation, printer: Printer) -> None:
-        program().print(printer, self)
+        program.print(printer, self)
 
     syntax: dict[str, Callable[..., Any] | Any] = {"parse": classmethod(parse), "print": print_}
     for name, method in syntax.items():
