@@ -27,7 +27,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Keyword
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import EnumConstraint, i64_attr, op_definition
 
 NOT_ATOMIC = IntegerAttr(0, i64)
@@ -91,7 +91,7 @@ class LoadEffects(MemoryEffect):
         return {EffectInstance(kind) for kind in kinds}
 
 
-@amend
+@derived_op_definition
 class LoadOp(xdsl_llvm.LoadOp):
     """Read a value."""
 
@@ -104,7 +104,7 @@ class LoadOp(xdsl_llvm.LoadOp):
     assembly_format = f"(`volatile` $volatile_^)? $ptr {ATOMIC} attr-dict `:` type($ptr) `->` type($dereferenced_value)"
 
 
-@amend
+@derived_op_definition
 class StoreOp(xdsl_llvm.StoreOp):
     """Write a value."""
 

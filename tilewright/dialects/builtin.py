@@ -13,11 +13,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 
 
-@amend
+@derived_op_definition
 class ModuleOp(xdsl_builtin.ModuleOp):
     """A program, or a part of one with names of its own."""
 
@@ -52,4 +52,4 @@ class ModuleOp(xdsl_builtin.ModuleOp):
             raise VerifyException("region should have no arguments")
 
 
-BUILTIN = amended(xdsl_builtin.Builtin, [ModuleOp])
+BUILTIN = derived_dialect(xdsl_builtin.Builtin, [ModuleOp])

@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._syntax import (
     parse_typed_operands,
     print_attributes,
@@ -64,7 +64,7 @@ def verify_target(number: int, block: Block, operands: Sequence[SSAValue]) -> No
             raise VerifyError(f"type mismatch for bb argument #{position} of successor #{number}", bare=True)
 
 
-@amend
+@derived_op_definition
 class BranchOp(xdsl_cf.BranchOp):
     """Go on in another block."""
 
@@ -72,7 +72,7 @@ class BranchOp(xdsl_cf.BranchOp):
         verify_target(0, self.successors[0], self.operands)
 
 
-@amend
+@derived_op_definition
 class ConditionalBranchOp(xdsl_cf.ConditionalBranchOp):
     """Go on in one block or the other."""
 
@@ -93,7 +93,7 @@ def case_numbers(op: SwitchOp) -> tuple[int, ...]:
     return op.case_values.get_values() if op.case_values is not None else ()
 
 
-@amend
+@derived_op_definition
 class SwitchOp(xdsl_cf.SwitchOp):
     """Go on in one of several blocks, chosen by a number."""
 
@@ -181,9 +181,9 @@ class SwitchOp(xdsl_cf.SwitchOp):
             )
 
 
-@amend
+@derived_op_definition
 class AssertOp(xdsl_cf.AssertOp):
     """Stop the program with a message unless a condition holds."""
 
 
-CF = amended(xdsl_cf.Cf, [AssertOp, BranchOp, ConditionalBranchOp, SwitchOp])
+CF = derived_dialect(xdsl_cf.Cf, [AssertOp, BranchOp, ConditionalBranchOp, SwitchOp])

@@ -31,7 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, IsTerminator, Pure, ReturnLike, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import (
     PAREN,
@@ -110,7 +110,7 @@ def _list_attributes(dictionaries: Sequence[Mapping[str, Attribute]]) -> ArrayAt
     return ArrayAttr(DictionaryAttr(dictionary) for dictionary in dictionaries) if any(dictionaries) else None
 
 
-@amend
+@derived_op_definition
 class FuncOp(xdsl_func.FuncOp):
     """A function, or the declaration of one."""
 
@@ -228,7 +228,7 @@ def _types_text(types: Sequence[Attribute]) -> str:
     return ", ".join(quoted(type) for type in types)
 
 
-@amend
+@derived_op_definition
 class CallOp(xdsl_func.CallOp):
     """A call of a function by name."""
 
@@ -238,7 +238,7 @@ class CallOp(xdsl_func.CallOp):
     traits = traits_def(CallSymbolUse())
 
 
-@amend
+@derived_op_definition
 class ReturnOp(xdsl_func.ReturnOp):
     """The results of a function."""
 
@@ -333,4 +333,4 @@ class CallIndirectOp(IRDLOperation):
             raise VerifyException("failed to verify that callee result types match result types")
 
 
-FUNC = amended(xdsl_func.Func, [CallIndirectOp, CallOp, ConstantOp, FuncOp, ReturnOp])
+FUNC = derived_dialect(xdsl_func.Func, [CallIndirectOp, CallOp, ConstantOp, FuncOp, ReturnOp])

@@ -37,7 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, LoadOp, StoreOp
 from tilewright.dialects._ods import i64_attr, op_definition
 from tilewright.dialects._syntax import print_attributes
@@ -87,7 +87,7 @@ ATTRIBUTE_TEXT.update(
 )
 
 
-@amend
+@derived_op_definition
 class ConstantOp(xdsl_llvm.ConstantOp):
     """A known value."""
 
@@ -100,7 +100,7 @@ class ConstantOp(xdsl_llvm.ConstantOp):
         printer.print_attribute(self.result.type)
 
 
-@amend
+@derived_op_definition
 class GlobalOp(xdsl_llvm.GlobalOp):
     """Memory with a name; a string tells its own type."""
 
@@ -187,7 +187,7 @@ class ExtractElementOp(IRDLOperation):
             )
 
 
-LLVM = amended(
+LLVM = derived_dialect(
     xdsl_llvm.LLVM,
     [AtomicCmpXchgOp, AtomicRMWOp, ConstantOp, ExtractElementOp, FenceOp, GlobalOp, LoadOp, PoisonOp, StoreOp],
 )

@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice, verify_slice
 from tilewright.dialects._syntax import INDEX, parse_bare_operands, print_attributes, resolve_all
@@ -179,4 +179,4 @@ class ParallelInsertSliceOp(IRDLOperation):
         printer.print_attribute(self.dest.type)
 
 
-TENSOR = amended(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])
+TENSOR = derived_dialect(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])
