@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilewright.dialects.aie.dma_bd import BdDimension, DmaBdOp, is_contiguous
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
@@ -264,7 +264,7 @@ def test_lists_in_generic_form_may_disagree_with_their_operands():
     ],
 )
 def test_contiguous_patterns(dimensions: list[tuple[int, int]], contiguous: bool):
-    assert is_contiguous([BdDimension(*dimension) for dimension in dimensions]) is contiguous
+    assert is_contiguous([BdDimLayout(*dimension) for dimension in dimensions]) is contiguous
 
 
 def test_a_descriptor_knows_its_bytes():
@@ -279,7 +279,7 @@ def test_built_and_printed():
     [bd] = [op for op in module.walk() if isinstance(op, DmaBdOp)]
     made = DmaBdOp(bd.buffer, offset=4, len=8, dimensions=[(2, 16), (4, 1)])
     assert (made.constant_offset, made.constant_len) == (4, 8)
-    assert made.constant_dimensions == [BdDimension(2, 16), BdDimension(4, 1)]
+    assert made.constant_dimensions == [BdDimLayout(2, 16), BdDimLayout(4, 1)]
     assert bd.parent is not None
     bd.parent.insert_op_before(made, bd)
     bd.detach()

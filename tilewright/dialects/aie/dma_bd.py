@@ -43,7 +43,7 @@ COUNT = described(eq(i32) | eq(i64), "32-bit signless integer")  # older program
 I64_ARRAY = described(DenseArrayBase.constr(i64), "i64 dense array attribute")
 
 
-class BdDimension(NamedTuple):
+class BdDimLayout(NamedTuple):
     """One dimension of an access pattern, in elements."""
 
     size: int
@@ -153,14 +153,14 @@ class DmaBdOp(IRDLOperation):
         return [] if self.static_strides is None else join_mixed(self.strides, self.static_strides, "stride")
 
     @property
-    def constant_dimensions(self) -> list[BdDimension] | None:
+    def constant_dimensions(self) -> list[BdDimLayout] | None:
         """The access pattern, none if some of it is only known at run time; empty for a plain run of elements."""
         sizes, strides = constant_values(self.mixed_sizes), constant_values(self.mixed_strides)
         if None in sizes or None in strides:
             return None
         # upstream keeps both as unsigned 32 bits, so a negative number is a large one
         pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
-        return [BdDimension(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
+        return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -185,7 +185,7 @@ def split_optional_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAVal
     return split_mixed(entries) if entries else ([], None)
 
 
-def is_contiguous(dimensions: Sequence[BdDimension]) -> bool:
+def is_contiguous(dimensions: Sequence[BdDimLayout]) -> bool:
     """Whether an access pattern visits consecutive elements; the stride of a dimension of size 1 is never taken."""
     if not dimensions:
         return True

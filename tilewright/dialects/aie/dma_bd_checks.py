@@ -13,7 +13,7 @@ from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.attributes import BDIterationAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.data_layout import element_count
-from tilewright.dialects.aie.dma_bd import BdDimension, DmaBdOp, is_contiguous
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_tile_element
 from tilewright.ir.diagnostics import VerifyError
@@ -112,7 +112,7 @@ def _verify_length(bd: DmaBdOp, tile: TileLike, device: DeviceModel) -> None:
         )
 
 
-def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[BdDimension] | None:
+def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[BdDimLayout] | None:
     if not bd.mixed_sizes:
         return None
     dimensions = bd.constant_dimensions
@@ -135,7 +135,7 @@ def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[BdDimension] | None:
     return dimensions
 
 
-def _verify_bounds(dimensions: list[BdDimension], elements: int | None, is_linear: bool) -> None:
+def _verify_bounds(dimensions: list[BdDimLayout], elements: int | None, is_linear: bool) -> None:
     # as upstream computes it, in unsigned 32 bits: a size of 0 is out of bounds
     last = sum(stride * (size - 1 & WORD_MASK) & WORD_MASK for size, stride in dimensions)
     if elements is not None and elements <= last:
@@ -155,7 +155,7 @@ def _verify_bounds(dimensions: list[BdDimension], elements: int | None, is_linea
             raise VerifyException(f"Stride may not exceed {1 << 20}")
 
 
-def _verify_padding(bd: DmaBdOp, tile: TileLike, dimensions: list[BdDimension] | None) -> None:
+def _verify_padding(bd: DmaBdOp, tile: TileLike, dimensions: list[BdDimLayout] | None) -> None:
     padding = bd.pad_dimensions
     if padding is None:
         return

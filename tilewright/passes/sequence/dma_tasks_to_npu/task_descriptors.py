@@ -12,7 +12,7 @@ from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import BdDimension, DmaBdOp
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_values, device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
@@ -365,7 +365,7 @@ def _check_pattern(
 
 
 def _shape_fields(
-    task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: Sequence[BdDimension]
+    task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: Sequence[BdDimLayout]
 ) -> dict[str, Number]:
     """Fields that only a pattern of which all is known has."""
     if not dimensions:
