@@ -35,7 +35,7 @@ ENDS = ImplicitTerminator(EndOp)
 
 
 class CertInstruction(IRDLOperation):
-    """What stands in a job."""
+    """An instruction of a job."""
 
     traits = traits_def(ParentOp("aiex.cert.job"))
 

@@ -23,7 +23,7 @@ INDEX = IndexType()
 
 
 class _TileControl(IRDLOperation):
-    """What a sequence does to parts of tiles; it reaches all of them."""
+    """An access of a sequence to parts of tiles, all of which it reaches."""
 
     traits = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
 
