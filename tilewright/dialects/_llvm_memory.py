@@ -74,7 +74,7 @@ class AtomicBinOp(Keyword):
 ORDERING = EnumConstraint(64, cases=Ordering, description="Atomic ordering for LLVM's memory model")
 ATOMIC_BIN_OP = EnumConstraint(64, cases=AtomicBinOp, description="llvm.atomicrmw binary operations")
 ATOMIC = "(`atomic` (`syncscope` `(` $syncscope^ `)`)? $ordering^)?"
-"""How a load or a store says that it is atomic; no scope stands for the whole system."""
+"""The part of a load or store that makes it atomic; no scope stands for the whole system."""
 
 
 class LoadEffects(MemoryEffect):

@@ -48,7 +48,7 @@ class SBarrierOp(IRDLOperation):
 
 
 class _MaskedBitCount(IRDLOperation):
-    """How many bits of `in0` below this lane are set, added to `in1`."""
+    """The number of set bits of `in0` below this lane, added to `in1`."""
 
     # a wave has up to 64 lanes and registers 32 bits: the count of the low half is the `in1` of the high half
     in0 = operand_def(i32)

@@ -53,7 +53,7 @@ def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) ->
 
 
 def device_symbol(op: Operation, reference: str | SymbolRefAttr) -> Operation | None:
-    """What a reference means in the device around `op`."""
+    """The operation that a reference names in the device around `op`."""
     device = parent_of_type(op, Target)
     return lookup_symbol(device, reference) if device is not None else None
 
