@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl import IRDLOperation, OpDef, ParsePropInAttrDict
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     FormatDirective,
-    FormatProgram,
     ParsingState,
     PrintingState,
     RegionVariable,
+    UniqueBaseAttributeVariable,
 )
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
 from xdsl.parser import Parser
@@ -22,20 +24,15 @@ from xdsl.printer import Printer
 from xdsl.traits import SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._ods import EnumConstraint, IntConstraint, enum_to_attr, parse_body, print_body
+from tilewright.dialects._ods import EnumConstraint, IntConstraint, parse_body, print_body
+from tilewright.dialects._syntax import parse_enum, parse_enum_word, parse_optional_enum
+from tilewright.ir.interned import wrapped_integer
 
 
-def compile_format(source: str, definition: OpDef) -> FormatProgram:
-    return Program(OdsFormatParser(source, definition).parse_format().stmts)
-
-
-@dataclass(frozen=True)
-class Program(FormatProgram):
-    """A format that reads operations whose types break their definition: to say so is for the verifier."""
-
-    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
-        with suppress(VerifyException):
-            super().resolve_constraint_variables(state, op_def)
+def compile_format(source: str, definition: OpDef) -> Sequence[FormatDirective]:
+    # As in MLIR, properties that a format does not spell stand in its attr-dict; xDSL wants to be told.
+    definition = replace(definition, options=[*definition.options, ParsePropInAttrDict()])
+    return OdsFormatParser(source, definition).parse_format().stmts
 
 
 @dataclass(frozen=True)
@@ -66,23 +63,26 @@ class EnumVariable(AttributeVariable):
     constraint: EnumConstraint
 
     def parse_attr(self, parser: Parser) -> Attribute | None:
-        cases = {str(case): case for case in self.constraint.cases}
-        position = parser.pos
-        text = parser.parse_optional_keyword_in(cases) or parser.parse_optional_str_literal()
-        if text is None:
-            if self.is_optional:
-                return None
-            parser.raise_error(
-                "expected string or keyword containing one of the following enum values for attribute "
-                f"'{self.name}' [{', '.join(cases)}]"
-            )
-        if text not in cases:
-            parser.raise_error(f'invalid {self.name} attribute specification: "{text}"', position)
-        return enum_to_attr(cases[text])
+        case = (parse_optional_enum if self.is_optional else parse_enum)(parser, self.constraint.cases, self.name)
+        return None if case is None else wrapped_integer(int(case), self.constraint.type)
 
     def print_attr(self, printer: Printer, attr: Attribute) -> None:
         assert isinstance(attr, IntegerAttr)
         printer.print_identifier_or_string_literal(str(self.constraint.cases(attr.value.data)))
+
+
+@dataclass(frozen=True)
+class WordVariable(AttributeVariable):
+    """A case of an enum that is an attribute of its own: a keyword, or the same in quotes."""
+
+    kind: type[EnumAttribute[Any]]
+
+    def parse_attr(self, parser: Parser) -> Attribute | None:
+        # xDSL's own reader knows no quotes, and words its error differently
+        return self.kind(parse_enum_word(parser, tuple(self.kind.enum_type), self.name))
+
+    def print_attr(self, printer: Printer, attr: Attribute) -> None:
+        printer.print_string(cast("EnumAttribute[Any]", attr).data)
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ class OdsFormatParser(FormatParser):
         match variable:
             case AttributeVariable(name=name) if name in self.op_def.properties:
                 return self._property_variable(variable)
+            # as in MLIR, the trait and not the format says that the terminator is left out
             case RegionVariable(name, index) if any(
                 isinstance(trait, SingleBlockImplicitTerminator) for trait in self.op_def.traits
             ):
@@ -112,10 +113,12 @@ class OdsFormatParser(FormatParser):
 
     def _property_variable(self, variable: AttributeVariable) -> AttributeVariable:
         shape = (variable.name, variable.is_property, variable.is_optional, variable.default_value)
-        match self.op_def.properties[variable.name].constr:
-            case EnumConstraint() as constraint:
+        match variable, self.op_def.properties[variable.name].constr:
+            case _, EnumConstraint() as constraint:
                 return EnumVariable(*shape, constraint)
-            case IntConstraint(type=type):
+            case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
+            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, EnumAttribute):
+                return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))
             case _:
                 return variable

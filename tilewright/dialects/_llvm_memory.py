@@ -3,45 +3,56 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Self
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from xdsl.dialects import llvm as xdsl_llvm
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i1, i64
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    VarConstraint,
+    VerificationContext,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.irdl.constraints import AttrConstraint, InferenceContext
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
-from tilewright.dialects._ods import i64_attr, op_definition
-from tilewright.dialects._syntax import parse_types, print_attributes, print_types, split_attributes
-from tilewright.ir.constraints import described
+from tilewright.device import Keyword
+from tilewright.dialects._derived import derived_op_definition
+from tilewright.dialects._ods import EnumConstraint, i64_attr, op_definition
 
 NOT_ATOMIC = IntegerAttr(0, i64)
-SCOPE = "syncscope"
 
 
-class Ordering(IntEnum):
+class Ordering(Keyword):
     """How an atomic access is ordered with others, numbered as LLVM numbers them."""
 
     not_atomic = 0
     unordered = 1
     monotonic = 2
+    # 3 is reserved in LLVM for the consume ordering of C++
     acquire = 4
     release = 5
     acq_rel = 6
     seq_cst = 7
 
 
-class AtomicKind(IntEnum):
+class AtomicBinOp(Keyword):
     """What an atomic update does, numbered as LLVM numbers them."""
 
     xchg = 0
     add = 1
     sub = 2
+    # MLIR spells these three with an underscore: the plain words are operators of C++
     _and = 3
     nand = 4
     _or = 5
@@ -60,78 +71,10 @@ class AtomicKind(IntEnum):
     usub_sat = 18
 
 
-ORDERING = described(
-    IntegerAttr.constr(i64),
-    "Atomic ordering for LLVM's memory model",
-    lambda attribute: attribute.value.data in Ordering._value2member_map_,
-)
-ATOMIC_KIND = described(
-    IntegerAttr.constr(i64),
-    "llvm.atomicrmw binary operations",
-    lambda attribute: attribute.value.data in AtomicKind._value2member_map_,
-)
-
-
-def _parse_word(parser: Parser, cases: type[IntEnum], what: str) -> Attribute:
-    position = parser.pos
-    word = parser.parse_identifier()
-    found = cases.__members__.get(word)
-    if found is None:
-        parser.raise_error(f"expected {what}: one of {', '.join(cases.__members__)}", position)
-    return IntegerAttr(int(found), i64)
-
-
-def _parse_scope(parser: Parser) -> dict[str, Attribute]:
-    """`syncscope("agent")`, or nothing for the whole system."""
-    if parser.parse_optional_keyword(SCOPE) is None:
-        return {}
-    with parser.in_parens():
-        return {SCOPE: StringAttr(parser.parse_str_literal())}
-
-
-def _parse_atomic(parser: Parser) -> dict[str, Attribute]:
-    """`atomic syncscope("agent") acquire`, or nothing."""
-    if parser.parse_optional_keyword("atomic") is None:
-        return {"ordering": NOT_ATOMIC}
-    scope = _parse_scope(parser)
-    return {**scope, "ordering": _parse_word(parser, Ordering, "an ordering")}
-
-
-def _parse_volatile(parser: Parser) -> dict[str, Attribute]:
-    return {} if parser.parse_optional_keyword("volatile") is None else {"volatile_": UnitAttr()}
-
-
-def _print_volatile(printer: Printer, op: IRDLOperation) -> None:
-    printer.print_string(" volatile " if "volatile_" in op.properties else " ")
-
-
-def _print_scope(printer: Printer, op: IRDLOperation) -> None:
-    scope = op.properties.get(SCOPE)
-    if isinstance(scope, StringAttr):
-        printer.print_string(f" {SCOPE}(")
-        printer.print_attribute(scope)
-        printer.print_string(")")
-
-
-def _print_ordering(printer: Printer, ordering: Attribute | None) -> None:
-    if isinstance(ordering, IntegerAttr):
-        printer.print_string(f" {Ordering(ordering.value.data).name}")
-
-
-def _print_atomic(printer: Printer, op: IRDLOperation) -> None:
-    ordering = op.properties.get("ordering")
-    if ordering is not None and ordering != NOT_ATOMIC:
-        printer.print_string(" atomic")
-        _print_scope(printer, op)
-        _print_ordering(printer, ordering)
-
-
-def _parse_operands(parser: Parser, count: int) -> list[UnresolvedOperand]:
-    operands = [parser.parse_unresolved_operand()]
-    for _ in range(count - 1):
-        parser.parse_punctuation(",")
-        operands.append(parser.parse_unresolved_operand())
-    return operands
+ORDERING = EnumConstraint(64, cases=Ordering, description="Atomic ordering for LLVM's memory model")
+ATOMIC_BIN_OP = EnumConstraint(64, cases=AtomicBinOp, description="llvm.atomicrmw binary operations")
+ATOMIC = "(`atomic` (`syncscope` `(` $syncscope^ `)`)? $ordering^)?"
+"""The part of a load or store that makes it atomic; no scope stands for the whole system."""
 
 
 class LoadEffects(MemoryEffect):
@@ -140,6 +83,7 @@ class LoadEffects(MemoryEffect):
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
         ordering = op.properties.get("ordering", NOT_ATOMIC)
+        # an unordered load is atomic, but may be moved and removed like a plain one
         orders = isinstance(ordering, IntegerAttr) and ordering.value.data > Ordering.unordered
         kinds = {MemoryEffectKind.READ}
         if orders or "volatile_" in op.properties:
@@ -147,10 +91,7 @@ class LoadEffects(MemoryEffect):
         return {EffectInstance(kind) for kind in kinds}
 
 
-SPELLED = "volatile_", "ordering", SCOPE
-
-
-@amend
+@derived_op_definition
 class LoadOp(xdsl_llvm.LoadOp):
     """Read a value."""
 
@@ -160,58 +101,16 @@ class LoadOp(xdsl_llvm.LoadOp):
     invariant = opt_prop_def(UnitAttr)
     syncscope = opt_prop_def(StringAttr)
     traits = traits_def(LoadEffects())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties = _parse_volatile(parser)
-        (pointer,) = _parse_operands(parser, 1)
-        properties |= _parse_atomic(parser)
-        known, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(pointer, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=[operand],
-            result_types=[parser.parse_type()],
-            properties=properties | known,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        _print_volatile(printer, self)
-        printer.print_ssa_value(self.ptr)
-        _print_atomic(printer, self)
-        print_attributes(printer, self, SPELLED)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.dereferenced_value.type)
+    assembly_format = f"(`volatile` $volatile_^)? $ptr {ATOMIC} attr-dict `:` type($ptr) `->` type($dereferenced_value)"
 
 
-@amend
+@derived_op_definition
 class StoreOp(xdsl_llvm.StoreOp):
     """Write a value."""
 
     ordering = prop_def(ORDERING, NOT_ATOMIC)
     syncscope = opt_prop_def(StringAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties = _parse_volatile(parser)
-        operands = _parse_operands(parser, 2)
-        properties |= _parse_atomic(parser)
-        known, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        values = parser.resolve_operands(operands, parse_types(parser), parser.pos)
-        return cls.create(operands=values, properties=properties | known, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        _print_volatile(printer, self)
-        printer.print_list(self.operands, printer.print_ssa_value)
-        _print_atomic(printer, self)
-        print_attributes(printer, self, SPELLED)
-        printer.print_string(" : ")
-        print_types(printer, self.operand_types)
+    assembly_format = f"(`volatile` $volatile_^)? $value `,` $ptr {ATOMIC} attr-dict `:` type($value) `,` type($ptr)"
 
 
 @op_definition
@@ -220,38 +119,43 @@ class AtomicRMWOp(IRDLOperation):
 
     name = "llvm.atomicrmw"
 
+    T: ClassVar = VarConstraint("T", AnyAttr())
     ptr = operand_def(LLVMPointerType)
-    val = operand_def()
-    bin_op = prop_def(ATOMIC_KIND)
+    val = operand_def(T)
+    bin_op = prop_def(ATOMIC_BIN_OP)
     ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
     alignment = opt_prop_def(i64_attr())
     volatile_ = opt_prop_def(UnitAttr)
-    res = result_def()
+    res = result_def(T)
+    assembly_format = (
+        "(`volatile` $volatile_^)? $bin_op $ptr `,` $val (`syncscope` `(` $syncscope^ `)`)? $ordering attr-dict "
+        "`:` type($ptr) `,` type($val)"
+    )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties = _parse_volatile(parser)
-        properties["bin_op"] = _parse_word(parser, AtomicKind, "an update")
-        operands = _parse_operands(parser, 2)
-        properties |= _parse_scope(parser)
-        properties["ordering"] = _parse_word(parser, Ordering, "an ordering")
-        known, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        values = parser.resolve_operands(operands, parse_types(parser), parser.pos)
-        return cls.create(
-            operands=values, result_types=[values[1].type], properties=properties | known, attributes=attributes
-        )
 
-    def print(self, printer: Printer) -> None:
-        _print_volatile(printer, self)
-        printer.print_string(f"{AtomicKind(self.bin_op.value.data).name} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        _print_scope(printer, self)
-        _print_ordering(printer, self.ordering)
-        print_attributes(printer, self, (*SPELLED, "bin_op"))
-        printer.print_string(" : ")
-        print_types(printer, self.operand_types)
+@dataclass(frozen=True)
+class ValueAndSuccess(AttrConstraint[LLVMStructType]):
+    """A value together with whether it was exchanged."""
+
+    value: VarConstraint[Attribute]
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if attr != (expected := self.infer(constraint_context)):
+            raise VerifyException(f"expected {expected}, but got {attr}")
+
+    def variables(self) -> set[str]:
+        return self.value.variables()
+
+    def can_infer(self, var_constraint_names: AbstractSet[str]) -> bool:
+        return self.value.can_infer(var_constraint_names)
+
+    def infer(self, context: InferenceContext) -> LLVMStructType:
+        # a struct without a name is one by its fields alone, as MLIR's literal structs are
+        return LLVMStructType(StringAttr(""), ArrayAttr([self.value.infer(context), i1]))
+
+    def mapping_type_vars(self, type_var_mapping: Any) -> ValueAndSuccess:
+        return self
 
 
 @op_definition
@@ -260,47 +164,21 @@ class AtomicCmpXchgOp(IRDLOperation):
 
     name = "llvm.cmpxchg"
 
+    T: ClassVar = VarConstraint("T", AnyAttr())
     ptr = operand_def(LLVMPointerType)
-    cmp = operand_def()
-    val = operand_def()
+    cmp = operand_def(T)
+    val = operand_def(T)
     success_ordering = prop_def(ORDERING)
     failure_ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
     alignment = opt_prop_def(i64_attr())
     weak = opt_prop_def(UnitAttr)
     volatile_ = opt_prop_def(UnitAttr)
-    res = result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("weak") is not None:
-            properties["weak"] = UnitAttr()
-        properties |= _parse_volatile(parser)
-        operands = _parse_operands(parser, 3)
-        properties |= _parse_scope(parser)
-        for outcome in ("success", "failure"):
-            properties[f"{outcome}_ordering"] = _parse_word(parser, Ordering, "an ordering")
-        known, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        pointer, value = parse_types(parser)
-        return cls.create(
-            operands=parser.resolve_operands(operands, [pointer, value, value], parser.pos),
-            result_types=[LLVMStructType(StringAttr(""), ArrayAttr([value, i1]))],
-            properties=properties | known,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string("" if self.weak is None else " weak")
-        _print_volatile(printer, self)
-        printer.print_list(self.operands, printer.print_ssa_value)
-        _print_scope(printer, self)
-        _print_ordering(printer, self.success_ordering)
-        _print_ordering(printer, self.failure_ordering)
-        print_attributes(printer, self, (*SPELLED, "weak", "success_ordering", "failure_ordering"))
-        printer.print_string(" : ")
-        print_types(printer, [self.ptr.type, self.val.type])
+    res = result_def(ValueAndSuccess(T))
+    assembly_format = (
+        "(`weak` $weak^)? (`volatile` $volatile_^)? $ptr `,` $cmp `,` $val (`syncscope` `(` $syncscope^ `)`)? "
+        "$success_ordering $failure_ordering attr-dict `:` type($ptr) `,` type($val)"
+    )
 
 
 @op_definition
@@ -311,14 +189,4 @@ class FenceOp(IRDLOperation):
 
     ordering = prop_def(ORDERING)
     syncscope = opt_prop_def(StringAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties = _parse_scope(parser)
-        properties["ordering"] = _parse_word(parser, Ordering, "an ordering")
-        return cls.create(properties=properties, attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        _print_scope(printer, self)
-        _print_ordering(printer, self.ordering)
-        print_attributes(printer, self, SPELLED)
+    assembly_format = "(`syncscope` `(` $syncscope^ `)`)? $ordering attr-dict"

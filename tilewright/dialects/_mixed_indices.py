@@ -36,7 +36,7 @@ def parse_i64(parser: Parser) -> int:
     """An integer that 64 bits hold: one more would wrap around to the marker for a value."""
     position = parser.pos
     integer = parser.parse_optional_integer(allow_boolean=False)
-    if integer is None:
+    if integer is None:  # the caller has looked for a value before
         parser.raise_error("expected SSA value or integer", position)
     if not -(1 << 63) <= integer < 1 << 63:
         parser.raise_error("integer value too large", position)
@@ -67,14 +67,14 @@ def print_mixed_indices(printer: Printer, values: Sequence[SSAValue], integers: 
 
 def split_mixed(entries: Iterable[SSAValue | int]) -> tuple[list[SSAValue], Integers]:
     """The values among the entries, and the integers with a marker where a value stands."""
-    entries = tuple(entries)
+    entries = tuple(entries)  # read twice
     values = [entry for entry in entries if isinstance(entry, SSAValue)]
     return values, integer_array(i64, tuple(DYNAMIC_INDEX if isinstance(e, SSAValue) else e for e in entries))
 
 
 def join_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> Entries:
     """The inverse of `split_mixed`; `what` names an entry for the message of a list that does not fit."""
-    verify_mixed(values, integers, what)
+    verify_mixed(values, integers, what)  # passes may ask before the verifier does
     remaining = iter(values)
     return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers.get_values()]
 

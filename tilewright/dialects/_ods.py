@@ -6,30 +6,25 @@ is read or printed: at about a millisecond each, compiling all of a dialect's on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cache, cached_property
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i32
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition
+from xdsl.irdl import IRDLOperation, OpDef, VerificationContext, irdl_op_definition, result_def, traits_def
 from xdsl.irdl.constraints import AttrConstraint
+from xdsl.irdl.declarative_assembly_format import FormatDirective, FormatProgram, ParsingState
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, OpTrait, SingleBlockImplicitTerminator
+from xdsl.traits import IsTerminator, OpTrait, Pure, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.create import with_cheap_create
 from tilewright.ir.interned import wrapped_integer
-
-if TYPE_CHECKING:
-    from xdsl.irdl.declarative_assembly_format import FormatProgram
-
-
-from xdsl.irdl import result_def, traits_def
-from xdsl.traits import Pure
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 EnumT = TypeVar("EnumT", bound=IntEnum)
@@ -126,13 +121,14 @@ def enum_to_attr(value: IntEnum) -> SignlessAttr:
 class ParentOp(OpTrait):
     """The operation stands directly in one of the operations named."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # not classes: those may be of a dialect that imports this one's
 
     def __init__(self, *names: str):
         object.__setattr__(self, "names", names)
 
     def verify(self, op: Operation) -> None:
         parent = op.parent_op()
+        # one that is in no program yet may be checked on its own
         if parent is None or parent.name in self.names:
             return
         one_of = "" if len(self.names) == 1 else "to be one of "
@@ -158,6 +154,7 @@ class ImplicitTerminator(SingleBlockImplicitTerminator):
         for region in op.regions:
             for block in region.blocks:
                 last = block.last_op
+                # an operation that is not known may be a terminator, but here only one kind is right
                 if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
                     block.add_op(self.op_type.create())
 
@@ -166,7 +163,7 @@ class BlockOp(IRDLOperation):
     """An operation whose blocks are terminated as soon as it exists."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        super().__post_init__()  # fills in defaults
         for trait in self.get_traits_of_type(ImplicitTerminator):
             trait.ensure(self)
 
@@ -174,7 +171,7 @@ class BlockOp(IRDLOperation):
 def parse_body(parser: Parser) -> Region:
     """A region that has its block even if there is nothing in it."""
     region = parser.parse_region()
-    if region.first_block is None:
+    if region.first_block is None:  # `{}` reads as no block
         region.add_block(Block())
     return region
 
@@ -189,27 +186,42 @@ def print_body(printer: Printer, region: Region) -> None:
 def op_definition(cls: type[OpT]) -> type[OpT]:
     """`irdl_op_definition`, for operations with the constraints and formats of this module."""
     source = cls.assembly_format
-    cls.assembly_format = None
+    cls.assembly_format = None  # else xDSL would compile it now
     cls = irdl_op_definition(cls)
     if source is not None:
         _add_syntax(cls, source)
     return with_cheap_create(cls)
 
 
-def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
-    @cache
-    def program() -> FormatProgram:
+class OdsFormatProgram(FormatProgram):
+    """A format that is compiled when the first operation of its kind is read or printed.
+
+    It reads operations whose types break their definition: to say so is for the verifier.
+    """
+
+    def __init__(self, source: str, op_class: type[IRDLOperation]):
+        vars(self).update(source=source, op_class=op_class)  # xDSL's class is frozen
+
+    @cached_property
+    def stmts(self) -> Sequence[FormatDirective]:  # pyright: ignore[reportIncompatibleVariableOverride]
         from tilewright.dialects._formats import compile_format
 
-        return compile_format(source, cls.get_irdl_definition())
+        return compile_format(vars(self)["source"], vars(self)["op_class"].get_irdl_definition())
 
+    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
+        with suppress(VerifyException):
+            super().resolve_constraint_variables(state, op_def)
+
+
+def _add_syntax(cls: type[IRDLOperation], source: str) -> None:
+    program = OdsFormatProgram(source, cls)
+
+    # reader and printer of ours find the program in these closures, as in those of operations that xDSL defines
     def parse(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
-        return program().parse(parser, cls)
-
-    parse.format_program = program  # pyright: ignore[reportFunctionMemberAccess], for ir.format_parser to find
+        return program.parse(parser, cls)
 
     def print_(self: IRDLOperation, printer: Printer) -> None:
-        program().print(printer, self)
+        program.print(printer, self)
 
     syntax: dict[str, Callable[..., Any] | Any] = {"parse": classmethod(parse), "print": print_}
     for name, method in syntax.items():

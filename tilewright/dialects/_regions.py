@@ -33,8 +33,8 @@ def verify_flow(
 
     It is a terminator, or with `source="parent"` the operation with the regions itself.
     """
+    note = (branch, "region branch point")  # MLIR has it with each of these errors
     edge = f"along control flow edge from {source or f'Operation {branch.name}'} to {target}: "
-    note = (branch, "region branch point")
     if len(given) != len(needed):
         raise VerifyError(
             f"{edge}region branch point has {len(given)} operands, but region successor needs {len(needed)} inputs",

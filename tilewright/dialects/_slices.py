@@ -36,12 +36,14 @@ class Slice(Protocol):
 
 def parse_slice(parser: Parser, leading: int, *words: str) -> tuple[list[SSAValue], dict[str, Attribute]]:
     """Operands and properties of an operation that has so many operands before them; `words` label the lists."""
+    # three lists in a row, or `offset: [..], sizes: [..], strides: [..]`
     lists: list[tuple[list[SSAValue], Integers]] = []
     for number in range(len(STATIC_NAMES)):
         if words:
             _parse_label(parser, words[number], is_first=not lists)
         lists.append(parse_mixed_indices(parser))
     properties: dict[str, Attribute] = {name: static for name, (_, static) in zip(STATIC_NAMES, lists, strict=True)}
+    # what comes before the lists is one operand each in all operations that have them
     properties["operandSegmentSizes"] = segments(*[1] * leading, *(len(values) for values, _ in lists))
     return [value for values, _ in lists for value in values], properties
 

@@ -32,6 +32,7 @@ def strided_form(type: MemRefType) -> Strided | None:
             return Strided(tuple(type.layout.get_strides()), type.layout.get_offset())
         case layout:
             map = layout.get_affine_map()
+            # a map of several results has no single stride for a dimension
             terms = _Terms([0] * map.num_dims)
             if len(map.results) != 1 or not terms.add(map.results[0], 1):
                 return None
@@ -52,13 +53,14 @@ class _Terms:
                 self.offset = _sum(self.offset, expr.value, factor)
                 return True
             case AffineSymExpr():
-                self.offset = None
+                self.offset = None  # symbols of a layout have no values here
                 return True
             case AffineDimExpr():
                 self.strides[expr.position] = _sum(self.strides[expr.position], 1, factor)
                 return True
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
                 return self.add(expr.lhs, factor) and self.add(expr.rhs, factor)
+            # the constant of a product is on the right: xDSL puts it there
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=value)):
                 return self.add(expr.lhs, None if factor is None else factor * value)
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineSymExpr()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
@@ -24,6 +25,7 @@ from xdsl.traits import IsTerminator
 
 from tilewright.ir.interned import integer_array, wrapped_integer
 
+CaseT = TypeVar("CaseT", bound=IntEnum)
 EnumT = TypeVar("EnumT", bound=str)
 Integers: TypeAlias = DenseArrayBase[IntegerType]
 
@@ -52,7 +54,7 @@ def print_attributes(printer: Printer, op: IRDLOperation, elided: Iterable[str] 
     Elided are the names given, segment sizes, and properties that hold their default.
     """
     shown = dict(op.attributes)
-    if op.properties:
+    if op.properties:  # many have none: their definition is not asked for
         hidden = {"operandSegmentSizes", "resultSegmentSizes", *elided}
         definitions = op.get_irdl_definition().properties
         for name, value in op.properties.items():
@@ -78,7 +80,7 @@ def parse_optional_i32(parser: Parser) -> IntegerAttr[IntegerType] | None:
     value = parser.parse_optional_integer(allow_boolean=False)
     if value is None:
         return None
-    if not -(1 << 31) <= value < 1 << 32:
+    if not -(1 << 31) <= value < 1 << 32:  # as MLIR, with a sign or without one
         parser.raise_error("integer constant out of range for attribute", start)
     return wrapped_integer(value, i32)
 
@@ -151,14 +153,39 @@ def ensure_terminated(region: Region, make_terminator: Callable[[], Operation]) 
         block = Block()
         region.add_block(block)
     last = block.last_op
+    # an operation that is not registered is taken for none
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
         block.add_op(make_terminator())
     return region
 
 
+def parse_optional_enum(parser: Parser, cases: type[CaseT], attribute: str) -> CaseT | None:
+    """A case of an enum, as a keyword or in quotes; a case that is no identifier has to be in quotes."""
+    texts = {str(case): case for case in cases}
+    position = parser.pos
+    text = parser.parse_optional_keyword_in(texts) or parser.parse_optional_str_literal()
+    if text is None:
+        return None
+    if text not in texts:
+        parser.raise_error(f'invalid {attribute} attribute specification: "{text}"', position)
+    return texts[text]
+
+
+def parse_enum(parser: Parser, cases: type[CaseT], attribute: str) -> CaseT:
+    """A case of an enum; `attribute` is what the errors call it."""
+    case = parse_optional_enum(parser, cases, attribute)
+    if case is None:
+        parser.raise_error(
+            "expected string or keyword containing one of the following enum values for attribute "
+            f"'{attribute}' [{', '.join(map(str, cases))}]"
+        )
+    return case
+
+
 def parse_enum_word(parser: Parser, cases: Sequence[EnumT], attribute: str) -> EnumT:
     """A keyword, or the same in quotes, that stands for a value of an enumeration."""
     position = parser.pos
+    # any identifier: the error for a word that is no case is the same as for none
     word = parser.parse_optional_str_literal() or parser.parse_optional_identifier()
     found = next((case for case in cases if case == word), None)
     if found is None:
@@ -184,14 +211,20 @@ def print_typed_operands(printer: Printer, operands: Sequence[SSAValue]) -> None
     """The inverse of `parse_typed_operands`, with a space before it."""
     if operands:
         printer.print_string(" ")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        print_types(printer, [operand.type for operand in operands])
+        print_values_and_types(printer, operands)
+
+
+def print_values_and_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """`%a, %b : type, type`."""
+    printer.print_list(values, printer.print_ssa_value)
+    printer.print_string(" : ")
+    print_types(printer, [value.type for value in values])
 
 
 class TypedOperandsOp(IRDLOperation):
     """Syntax of an operation that is a list of values, as terminators are: `%a, %b : type, type`, or nothing."""
 
+    # attributes come first, as upstream has it for its terminators
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
@@ -209,9 +242,11 @@ def is_plain_terminator(op: Operation | None) -> bool:
 
 def parse_typed_elements(parser: Parser, type: TensorType) -> Attribute:
     """An elements attribute of a known type."""
+    # the type is not written again behind the elements, which our reader else expects
     if parser.parse_optional_keyword("dense") is not None:
         return parser.parse_dense_int_or_fp_elements_attr(cast(Any, type))
     if parser.parse_optional_keyword("dense_resource") is not None:
+        # a handle: the contents stand at the end of the file, or nowhere
         resources = parser.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
         if resources is None:
             parser.raise_error("the builtin dialect has no resources")

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 class TargetAttr(ParametrizedAttribute):
     """Fields by name, in the order of `DEFAULTS`; those that hold their default are not written."""
 
-    entries: DictionaryAttr
+    entries: DictionaryAttr  # without defaults, so that equal targets are equal attributes
 
     DEFAULTS: ClassVar[Mapping[str, Attribute | type[Attribute]]]
     """For each field its default, or the kind of attribute it is if it may be absent."""
@@ -45,10 +45,10 @@ class TargetAttr(ParametrizedAttribute):
             parser.parse_punctuation("=")
             fields[name] = _parse_value(parser, cls.DEFAULTS[name])
 
-        if parser.parse_optional_punctuation("<") is not None:
+        if parser.parse_optional_punctuation("<") is not None:  # all fields have defaults, or may be absent
             parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_field)
             parser.parse_punctuation(">")
-        return [DictionaryAttr({name: value for name, value in fields.items() if cls.DEFAULTS[name] != value})]
+        return cls.of(**fields).parameters
 
     def print_parameters(self, printer: Printer) -> None:
         written = [(name, self.entries.data[name]) for name in self.DEFAULTS if name in self.entries.data]
@@ -62,6 +62,7 @@ class TargetAttr(ParametrizedAttribute):
 
 _READERS: dict[type[Attribute], Callable[[AttrParser], Attribute]] = {
     IntAttr: lambda parser: IntAttr(parser.parse_integer()),
+    # the only integers with a type among the fields are truth values
     IntegerAttr: lambda parser: BoolAttr.from_bool(parser.parse_boolean()),
 }
 

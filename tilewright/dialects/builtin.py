@@ -13,11 +13,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 
 
-@amend
+@derived_op_definition
 class ModuleOp(xdsl_builtin.ModuleOp):
     """A program, or a part of one with names of its own."""
 
@@ -31,7 +31,7 @@ class ModuleOp(xdsl_builtin.ModuleOp):
         if name is not None:
             properties["sym_name"] = name
         body = parser.parse_region()
-        if body.blocks.first is None:
+        if body.blocks.first is None:  # `{}` has no block, a module always has one
             body.add_block(Block())
         return cls.create(properties=properties, attributes=attributes, regions=[body])
 
@@ -44,6 +44,7 @@ class ModuleOp(xdsl_builtin.ModuleOp):
         printer.print_region(self.body, print_empty_block=False)
 
     def verify_(self) -> None:
+        # plain names are for what an operation defines itself; a module defines its name and visibility only
         for name in self.attributes:
             if "." not in name:
                 raise VerifyException(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
@@ -51,4 +52,4 @@ class ModuleOp(xdsl_builtin.ModuleOp):
             raise VerifyException("region should have no arguments")
 
 
-BUILTIN = amended(xdsl_builtin.Builtin, [ModuleOp])
+BUILTIN = derived_dialect(xdsl_builtin.Builtin, [ModuleOp])

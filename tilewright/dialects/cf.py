@@ -13,17 +13,22 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.irdl import opt_prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
-from tilewright.dialects._syntax import parse_typed_operands, print_attributes, print_types, segments, split_attributes
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
+from tilewright.dialects._syntax import (
+    parse_typed_operands,
+    print_attributes,
+    print_values_and_types,
+    segments,
+    split_attributes,
+)
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
@@ -43,9 +48,7 @@ def print_target(printer: Printer, block: Block, operands: Sequence[SSAValue]) -
     printer.print_block_name(block)
     if operands:
         printer.print_string("(")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        print_types(printer, [operand.type for operand in operands])
+        print_values_and_types(printer, operands)
         printer.print_string(")")
 
 
@@ -61,62 +64,24 @@ def verify_target(number: int, block: Block, operands: Sequence[SSAValue]) -> No
             raise VerifyError(f"type mismatch for bb argument #{position} of successor #{number}", bare=True)
 
 
-@amend
+@derived_op_definition
 class BranchOp(xdsl_cf.BranchOp):
     """Go on in another block."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        block, operands = parse_target(parser)
-        return cls.create(operands=operands, successors=[block], attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_target(printer, self.successors[0], self.operands)
-        print_attributes(printer, self)
 
     def verify_(self) -> None:
         verify_target(0, self.successors[0], self.operands)
 
 
-@amend
+@derived_op_definition
 class ConditionalBranchOp(xdsl_cf.ConditionalBranchOp):
     """Go on in one block or the other."""
 
     branch_weights = opt_prop_def(DenseArrayBase.constr(i32))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.parse_operand(i1)
-        weights: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("weights") is not None:
-            with parser.in_parens():
-                values = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-            weights["branch_weights"] = DenseArrayBase.from_list(i32, values)
-        parser.parse_punctuation(",")
-        then_block, then_operands = parse_target(parser)
-        parser.parse_punctuation(",")
-        else_block, else_operands = parse_target(parser)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        properties |= weights
-        properties["operandSegmentSizes"] = segments(1, len(then_operands), len(else_operands))
-        return cls.create(
-            operands=[condition, *then_operands, *else_operands],
-            successors=[then_block, else_block],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.cond)
-        if self.branch_weights is not None:
-            printer.print_string(f" weights([{', '.join(map(str, self.branch_weights.get_values()))}])")
-        printer.print_string(", ")
-        print_target(printer, self.then_block, self.then_arguments)
-        printer.print_string(", ")
-        print_target(printer, self.else_block, self.else_arguments)
-        print_attributes(printer, self, ("branch_weights",))
+    assembly_format = """
+    $cond (`weights` `(` $branch_weights^ `)`)? `,`
+    $then_block (`(` $then_arguments^ `:` type($then_arguments) `)`)? `,`
+    $else_block (`(` $else_arguments^ `:` type($else_arguments) `)`)? attr-dict
+    """
 
     def verify_(self) -> None:
         verify_target(0, self.then_block, self.then_arguments)
@@ -128,7 +93,7 @@ def case_numbers(op: SwitchOp) -> tuple[int, ...]:
     return op.case_values.get_values() if op.case_values is not None else ()
 
 
-@amend
+@derived_op_definition
 class SwitchOp(xdsl_cf.SwitchOp):
     """Go on in one of several blocks, chosen by a number."""
 
@@ -145,11 +110,10 @@ class SwitchOp(xdsl_cf.SwitchOp):
         type = cast(IntegerType, type)
         parser.parse_punctuation(",")
         parser.parse_punctuation("[")
-        targets: list[tuple[Block, Sequence[SSAValue]]] = []
         values: list[int] = []
         parser.parse_keyword("default")
         parser.parse_punctuation(":")
-        targets.append(parse_target(parser))
+        targets = [parse_target(parser)]
         while parser.parse_optional_punctuation(",") is not None:
             values.append(parser.parse_integer(allow_boolean=False))
             parser.parse_punctuation(":")
@@ -162,6 +126,7 @@ class SwitchOp(xdsl_cf.SwitchOp):
             "operandSegmentSizes": segments(1, counts[0], sum(counts[1:])),
         }
         if values:
+            # cases may be written with either sign; they are kept as the bits that they stand for
             wrapped = [IntegerAttr(value, type, truncate_bits=True).value.data for value in values]
             properties["case_values"] = DenseIntElementsAttr.from_list(VectorType(type, [len(values)]), wrapped)
         return cls.create(
@@ -184,6 +149,7 @@ class SwitchOp(xdsl_cf.SwitchOp):
         printer.print_string(", [")
         labels = ["default"]
         if numbers := case_numbers(self):
+            # upstream shows the bits without a sign
             width = cast(IntegerType, self.flag.type).width.data
             labels += [str(number % (1 << width)) for number in numbers]
         for number, (label, target) in enumerate(zip(labels, self.targets, strict=True)):
@@ -192,7 +158,7 @@ class SwitchOp(xdsl_cf.SwitchOp):
             printer._print_new_line()
             printer.print_string(f"  {label}: ")
             print_target(printer, *target)
-        if len(labels) > 1:
+        if len(labels) > 1:  # upstream ends the line only where there are cases
             printer._print_new_line()
         printer.print_string("]")
         print_attributes(printer, self, ("case_values", "case_operand_segments"))
@@ -202,7 +168,7 @@ class SwitchOp(xdsl_cf.SwitchOp):
             raise VerifyException(f"has {len(self.case_operand)} groups of operands for {len(self.case_blocks)} cases")
         for number, (block, operands) in enumerate(self.targets):
             verify_target(number, block, operands)
-        if self.case_values is None:
+        if self.case_values is None:  # the default is the only case
             return
         type, count = self.case_values.get_element_type(), len(self.case_blocks)
         if self.flag.type != type:
@@ -215,9 +181,9 @@ class SwitchOp(xdsl_cf.SwitchOp):
             )
 
 
-@amend
+@derived_op_definition
 class AssertOp(xdsl_cf.AssertOp):
     """Stop the program with a message unless a condition holds."""
 
 
-CF = amended(xdsl_cf.Cf, [AssertOp, BranchOp, ConditionalBranchOp, SwitchOp])
+CF = derived_dialect(xdsl_cf.Cf, [AssertOp, BranchOp, ConditionalBranchOp, SwitchOp])

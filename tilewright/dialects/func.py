@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
     FunctionType,
-    SymbolRefAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, Region
@@ -32,11 +31,10 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, IsTerminator, Pure, ReturnLike, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import (
     PAREN,
-    TypedOperandsOp,
     parse_operands,
     print_attributes,
     print_operands,
@@ -77,6 +75,7 @@ def parse_signature(parser: Parser) -> Signature:
         position = parser.pos
         argument = parser.parse_optional_argument()
         if argument is None:
+            # all arguments have names or none does
             if arguments:
                 parser.raise_error("expected SSA identifier", position)
             types.append(parser.parse_type())
@@ -91,6 +90,7 @@ def parse_signature(parser: Parser) -> Signature:
             argument.location = location
 
     parser.parse_comma_separated_list(PAREN, parse_argument)
+    # attributes of a result need parentheses, since `-> i32 {` begins the body
     results: list[tuple[Attribute, dict[str, Attribute]]] = []
     if parser.parse_optional_punctuation("->") is not None:
         listed = parser.parse_optional_comma_separated_list(
@@ -110,7 +110,7 @@ def _list_attributes(dictionaries: Sequence[Mapping[str, Attribute]]) -> ArrayAt
     return ArrayAttr(DictionaryAttr(dictionary) for dictionary in dictionaries) if any(dictionaries) else None
 
 
-@amend
+@derived_op_definition
 class FuncOp(xdsl_func.FuncOp):
     """A function, or the declaration of one."""
 
@@ -126,13 +126,14 @@ class FuncOp(xdsl_func.FuncOp):
         visibility = parser.parse_optional_visibility_keyword()
         name = parser.parse_symbol_name()
         signature = parse_signature(parser)
-        properties: dict[str, Attribute] = {"sym_name": name, "function_type": signature.type}
-        if visibility is not None:
-            properties["sym_visibility"] = visibility
-        if signature.argument_attributes is not None:
-            properties["arg_attrs"] = signature.argument_attributes
-        if signature.result_attributes is not None:
-            properties["res_attrs"] = signature.result_attributes
+        found: dict[str, Attribute | None] = {
+            "sym_name": name,
+            "function_type": signature.type,
+            "sym_visibility": visibility,
+            "arg_attrs": signature.argument_attributes,
+            "res_attrs": signature.result_attributes,
+        }
+        properties = {name: attribute for name, attribute in found.items() if attribute is not None}
         attributes: dict[str, Attribute] = {}
         position = parser.pos
         if parser.parse_optional_keyword("attributes") is not None:
@@ -148,7 +149,7 @@ class FuncOp(xdsl_func.FuncOp):
             properties |= known
         position = parser.pos
         body = parser.parse_optional_region(signature.arguments)
-        if body is not None and _is_empty(body):
+        if body is not None and _is_empty(body):  # no braces make a declaration, empty ones a mistake
             parser.raise_error("expected non-empty function body", position)
         return cls.create(properties=properties, attributes=attributes, regions=[body or Region()])
 
@@ -160,6 +161,7 @@ class FuncOp(xdsl_func.FuncOp):
         _verify_dialect_attributes("results", self.res_attrs, len(self.function_type.outputs))
         entry = self.body.blocks.first
         if entry is None:
+            # what is public is offered to other modules, and a declaration has nothing to offer
             if self.sym_visibility is None or self.sym_visibility.data == "public":
                 raise VerifyException("symbol declaration cannot have public visibility")
             return
@@ -194,7 +196,7 @@ def _verify_dialect_attributes(what: str, attributes: ArrayAttr[DictionaryAttr] 
                 raise VerifyException(f"{what} may only have dialect attributes")
 
 
-class CalleeUse(SymbolUserOpInterface):
+class CallSymbolUse(SymbolUserOpInterface):
     """The callee of a call must be a function of the call's type."""
 
     def verify(self, op: Operation) -> None:
@@ -226,48 +228,25 @@ def _types_text(types: Sequence[Attribute]) -> str:
     return ", ".join(quoted(type) for type in types)
 
 
-@amend
+@derived_op_definition
 class CallOp(xdsl_func.CallOp):
     """A call of a function by name."""
 
     no_inline = opt_prop_def(UnitAttr)
     arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
-    traits = traits_def(CalleeUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        callee = SymbolRefAttr(parser.parse_symbol_name())
-        position = parser.pos
-        operands = parse_operands(parser, PAREN)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(operands, type.inputs.data, position),
-            result_types=type.outputs.data,
-            properties={"callee": callee, **properties},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        print_operands(printer, self.operands, "()")
-        print_attributes(printer, self, ("callee",))
-        printer.print_string(" : ")
-        printer.print_function_type(self.operand_types, self.result_types)
+    traits = traits_def(CallSymbolUse())
 
 
-@amend
-class ReturnOp(TypedOperandsOp, xdsl_func.ReturnOp):
+@derived_op_definition
+class ReturnOp(xdsl_func.ReturnOp):
     """The results of a function."""
 
     traits = traits_def(ParentOp("func.func"), IsTerminator(), ReturnLike(), Pure())
 
     def verify_(self) -> None:
         function = self.parent_op()
-        if not isinstance(function, FuncOp):
+        if not isinstance(function, FuncOp):  # the trait ParentOp says so
             return
         expected, name = function.function_type.outputs.data, function.sym_name.data
         if len(self.operands) != len(expected):
@@ -283,7 +262,7 @@ class ReturnOp(TypedOperandsOp, xdsl_func.ReturnOp):
                 )
 
 
-class ConstantUse(SymbolUserOpInterface):
+class ConstantSymbolUse(SymbolUserOpInterface):
     """A function constant must name a function of its type."""
 
     def verify(self, op: Operation) -> None:
@@ -302,24 +281,11 @@ class ConstantOp(IRDLOperation):
     name = "func.constant"
     value = prop_def(FlatSymbolRefAttrConstr)
     result = result_def()
-    traits = traits_def(Pure(), ConstantLike(), ConstantUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        value = SymbolRefAttr(parser.parse_symbol_name())
-        parser.parse_punctuation(":")
-        return cls.create(result_types=[parser.parse_type()], properties={"value": value}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self, ("value",))
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    traits = traits_def(Pure(), ConstantLike(), ConstantSymbolUse())
+    assembly_format = "attr-dict $value `:` type($result)"
 
     def result_names(self) -> Sequence[str | None]:
-        return ("f",)
+        return ("f",)  # as upstream names them
 
 
 @op_definition
@@ -340,7 +306,7 @@ class CallIndirectOp(IRDLOperation):
         operands = parse_operands(parser, PAREN)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
-        type = parser.parse_function_type()
+        type = parser.parse_function_type()  # of the callee: all other types are in it
         return cls.create(
             operands=[
                 parser.resolve_operand(callee, type),
@@ -367,4 +333,4 @@ class CallIndirectOp(IRDLOperation):
             raise VerifyException("failed to verify that callee result types match result types")
 
 
-FUNC = amended(xdsl_func.Func, [CallIndirectOp, CallOp, ConstantOp, FuncOp, ReturnOp])
+FUNC = derived_dialect(xdsl_func.Func, [CallIndirectOp, CallOp, ConstantOp, FuncOp, ReturnOp])

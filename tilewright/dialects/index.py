@@ -30,11 +30,13 @@ from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
 INDEX_TYPE = IndexType()
+INTEGER_OR_INDEX = described(base(IndexType) | base(IntegerType), "integer or index")
 
 
 class CmpPredicate(StrEnum):
     """How `index.cmp` compares."""
 
+    # s and u: an index has no sign of its own
     EQ = "eq"
     NE = "ne"
     SLT = "slt"
@@ -58,150 +60,133 @@ class _Binary(IRDLOperation):
     lhs = operand_def(IndexType)
     rhs = operand_def(IndexType)
     result = result_def(IndexType)
+    assembly_format = "$lhs `,` $rhs attr-dict"
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        lhs = parser.parse_operand(INDEX_TYPE)
-        parser.parse_punctuation(",")
-        rhs = parser.parse_operand(INDEX_TYPE)
-        return cls.create(operands=[lhs, rhs], result_types=[INDEX_TYPE], attributes=parser.parse_optional_attr_dict())
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
+class _Pure(_Binary):
+    traits = traits_def(Pure())
+
+
+class _Commutative(_Pure):
+    traits = traits_def(Commutative())
+
+
+class _Division(_Binary):
+    # not Pure: a division that moved in front of the check for zero would be undefined
+    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class AddOp(_Binary):
+class AddOp(_Commutative):
     name = "index.add"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class SubOp(_Binary):
+class SubOp(_Pure):
     name = "index.sub"
-    traits = traits_def(Pure())
 
 
 @op_definition
-class MulOp(_Binary):
+class MulOp(_Commutative):
     name = "index.mul"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class DivSOp(_Binary):
+class DivSOp(_Division):
     name = "index.divs"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class DivUOp(_Binary):
+class DivUOp(_Division):
     name = "index.divu"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class CeilDivSOp(_Binary):
+class CeilDivSOp(_Division):
     name = "index.ceildivs"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class CeilDivUOp(_Binary):
+class CeilDivUOp(_Division):
     name = "index.ceildivu"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class FloorDivSOp(_Binary):
+class FloorDivSOp(_Division):
     name = "index.floordivs"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class RemSOp(_Binary):
+class RemSOp(_Division):
     name = "index.rems"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class RemUOp(_Binary):
+class RemUOp(_Division):
     name = "index.remu"
-    traits = traits_def(NoMemoryEffect())
 
 
 @op_definition
-class MaxSOp(_Binary):
+class MaxSOp(_Commutative):
     name = "index.maxs"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class MaxUOp(_Binary):
+class MaxUOp(_Commutative):
     name = "index.maxu"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class MinSOp(_Binary):
+class MinSOp(_Commutative):
     name = "index.mins"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class MinUOp(_Binary):
+class MinUOp(_Commutative):
     name = "index.minu"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class ShlOp(_Binary):
+class ShlOp(_Pure):
     name = "index.shl"
-    traits = traits_def(Pure())
 
 
 @op_definition
-class ShrSOp(_Binary):
+class ShrSOp(_Pure):
     name = "index.shrs"
-    traits = traits_def(Pure())
 
 
 @op_definition
-class ShrUOp(_Binary):
+class ShrUOp(_Pure):
     name = "index.shru"
-    traits = traits_def(Pure())
 
 
 @op_definition
-class AndOp(_Binary):
+class AndOp(_Commutative):
     name = "index.and"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class OrOp(_Binary):
+class OrOp(_Commutative):
     name = "index.or"
-    traits = traits_def(Pure(), Commutative())
 
 
 @op_definition
-class XOrOp(_Binary):
+class XOrOp(_Commutative):
     name = "index.xor"
-    traits = traits_def(Pure(), Commutative())
 
 
 class _Cast(IRDLOperation):
     """Between an index and an integer."""
 
-    input = operand_def(described(base(IndexType) | base(IntegerType), "integer or index"))
-    output = result_def(described(base(IndexType) | base(IntegerType), "integer or index"))
+    input = operand_def(INTEGER_OR_INDEX)
+    output = result_def(INTEGER_OR_INDEX)
     traits = traits_def(Pure())
     assembly_format = "$input attr-dict `:` type($input) `to` type($output)"
 
     def verify_(self) -> None:
         source, target = self.input.type, self.output.type
+        # between two integers arith casts, and an index needs no cast to itself
         if isinstance(source, IndexType) == isinstance(target, IndexType):
             raise VerifyException(
                 f"operand type {quoted(source)} and result type {quoted(target)} are cast incompatible"
@@ -232,26 +217,7 @@ class CmpOp(IRDLOperation):
     rhs = operand_def(IndexType)
     result = result_def(i1)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        predicate = parse_enum_word(parser, tuple(CmpPredicate), "pred")
-        with parser.in_parens():
-            lhs = parser.parse_operand(INDEX_TYPE)
-            parser.parse_punctuation(",")
-            rhs = parser.parse_operand(INDEX_TYPE)
-        return cls.create(
-            operands=[lhs, rhs],
-            result_types=[i1],
-            properties={"pred": CmpPredicateAttr(predicate)},
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.pred.data}(")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(")")
-        print_attributes(printer, self, ("pred",))
+    assembly_format = "$pred `(` $lhs `,` $rhs `)` attr-dict"
 
 
 @op_definition
@@ -261,13 +227,7 @@ class SizeOfOp(IRDLOperation):
     name = "index.sizeof"
     result = result_def(IndexType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.create(result_types=[INDEX_TYPE], attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
+    assembly_format = "attr-dict"
 
 
 @op_definition
@@ -281,7 +241,7 @@ class ConstantOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()  # upstream has them in front here
         value = IntegerAttr(parser.parse_integer(allow_boolean=False), INDEX_TYPE)
         return cls.create(result_types=[INDEX_TYPE], properties={"value": value}, attributes=attributes)
 
@@ -290,7 +250,7 @@ class ConstantOp(IRDLOperation):
         printer.print_string(f" {self.value.value.data}")
 
     def result_names(self) -> Sequence[str | None]:
-        return (f"idx{self.value.value.data}",)
+        return (f"idx{self.value.value.data}",)  # as upstream names them
 
 
 @op_definition
@@ -302,7 +262,7 @@ class BoolConstantOp(IRDLOperation):
     result = result_def(i1)
     traits = traits_def(Pure(), ConstantLike())
 
-    WORDS: ClassVar = ("false", "true")
+    WORDS: ClassVar = ("false", "true")  # at the place of the number that stands for each
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -316,7 +276,7 @@ class BoolConstantOp(IRDLOperation):
 
     @property
     def word(self) -> str:
-        return self.WORDS[self.value.value.data != 0]
+        return self.WORDS[self.value.value.data != 0]  # true is -1 in one bit
 
     def result_names(self) -> Sequence[str | None]:
         return (self.word,)

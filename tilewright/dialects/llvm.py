@@ -37,7 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend, amended
+from tilewright.dialects._derived import derived_dialect, derived_op_definition
 from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, LoadOp, StoreOp
 from tilewright.dialects._ods import i64_attr, op_definition
 from tilewright.dialects._syntax import print_attributes
@@ -72,6 +72,7 @@ def _nested_texts(p: AttributePrinter, types: Sequence[Attribute]) -> str:
 
 def _nested_text(p: AttributePrinter, type: Attribute) -> str:
     """A type inside an LLVM type."""
+    # upstream leaves the prefix out inside its own brackets
     return p.attribute_text(type).removeprefix("!llvm.")
 
 
@@ -86,7 +87,7 @@ ATTRIBUTE_TEXT.update(
 )
 
 
-@amend
+@derived_op_definition
 class ConstantOp(xdsl_llvm.ConstantOp):
     """A known value."""
 
@@ -99,7 +100,7 @@ class ConstantOp(xdsl_llvm.ConstantOp):
         printer.print_attribute(self.result.type)
 
 
-@amend
+@derived_op_definition
 class GlobalOp(xdsl_llvm.GlobalOp):
     """Memory with a name; a string tells its own type."""
 
@@ -109,6 +110,7 @@ class GlobalOp(xdsl_llvm.GlobalOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.linkage.linkage.data}")
         printer.print_string(" thread_local" if self.thread_local_ is not None else "")
+        # neither is the default, which has no word
         printer.print_string(UNNAMED.get(self.unnamed_addr.value.data, ""))
         printer.print_string(" constant " if self.constant is not None else " ")
         printer.print_symbol_name(self.sym_name.data)
@@ -117,7 +119,7 @@ class GlobalOp(xdsl_llvm.GlobalOp):
             printer.print_attribute(self.value)
         printer.print_string(")")
         print_attributes(printer, self, SPELLED)
-        if not isinstance(self.value, StringAttr):
+        if not isinstance(self.value, StringAttr):  # an array of as many bytes as it has
             printer.print_string(" : ")
             printer.print_attribute(self.global_type)
         if self.body.blocks:
@@ -161,7 +163,7 @@ class ExtractElementOp(IRDLOperation):
         type = cast(VectorType, type)
         return cls.create(
             operands=[parser.resolve_operand(vector, type), parser.resolve_operand(position, position_type)],
-            result_types=[type.element_type],
+            result_types=[type.element_type],  # not in the text
             attributes=attributes,
         )
 
@@ -185,7 +187,7 @@ class ExtractElementOp(IRDLOperation):
             )
 
 
-LLVM = amended(
+LLVM = derived_dialect(
     xdsl_llvm.LLVM,
     [AtomicCmpXchgOp, AtomicRMWOp, ConstantOp, ExtractElementOp, FenceOp, GlobalOp, LoadOp, PoisonOp, StoreOp],
 )

@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects.arith.types import (
     BOOL_LIKE,
@@ -40,6 +40,7 @@ class ErfcOp(IRDLOperation):
 class _Classification(IRDLOperation):
     """Whether numbers are of some kind."""
 
+    # no format: the type of the result has the shape of the operand's, which constraints cannot infer
     operand = operand_def(FLOAT_LIKE)
     result = result_def(BOOL_LIKE)
     fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)
@@ -54,7 +55,7 @@ class _Classification(IRDLOperation):
         type = parser.parse_type()
         return cls.create(
             operands=[parser.resolve_operand(operand, type)],
-            result_types=[bool_like(type)],
+            result_types=[bool_like(type)],  # the text has the type of the operand only
             properties={"fastmath": fastmath},
             attributes=attributes,
         )
@@ -118,7 +119,8 @@ class ClampFOp(IRDLOperation):
     result = result_def(T)
     fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)
     traits = traits_def(Pure())
+    # the space between `to` and the bracket is upstream's
     assembly_format = "$value `to` ` ` `[` $min `,` $max `]` (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
 
-MATH = amended(xdsl_math.Math, [ClampFOp, ErfcOp, IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp, SincosOp])
+MATH = derived_dialect(xdsl_math.Math, [ClampFOp, ErfcOp, IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp, SincosOp])

@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from tilewright.dialects._ods import op_definition, register_read
-from tilewright.dialects._syntax import parse_enum_word, print_attributes, segments, split_attributes
+from tilewright.dialects._syntax import print_attributes, segments, split_attributes
 from tilewright.dialects._targets import TargetAttr
 
 
@@ -87,7 +87,7 @@ class MemScopeAttr(EnumAttribute[MemScope]):
     name = "nvvm.mem_scope"
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
+        printer.print_string(f"<{self.data}>")  # the other enums of this dialect have no brackets
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MemScope:
@@ -119,6 +119,7 @@ class BarrierOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         groups = [_parse_named(parser, word) for word in ("id", "number_of_threads")]
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # a predicate to reduce over has no syntax here: only the generic form can have one
         properties["operandSegmentSizes"] = segments(*map(len, groups), 0)
         return cls.create(operands=[*groups[0], *groups[1]], properties=properties, attributes=attributes)
 
@@ -150,33 +151,10 @@ class ShflOp(IRDLOperation):
     kind = prop_def(ShflKindAttr)
     return_value_and_is_valid = opt_prop_def(UnitAttr)
     res = result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = ShflKindAttr(parse_enum_word(parser, list(ShflKind), "kind"))
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(3):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=parser.resolve_operands(operands, [i32, type, i32, i32], parser.pos),
-            result_types=[parser.parse_type()],
-            properties={"kind": kind, **properties},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f"  {self.kind.data} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self, ("kind",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.val.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.res.type)
+    # two spaces: upstream's printer of an enum writes one of its own
+    assembly_format = (
+        "` ` $kind $thread_mask `,` $val `,` $offset `,` $mask_and_clamp attr-dict `:` type($val) `->` type($res)"
+    )
 
 
 @op_definition
@@ -189,28 +167,7 @@ class VoteSyncOp(IRDLOperation):
     pred = operand_def(i1)
     kind = prop_def(VoteKindAttr)
     res = result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = VoteKindAttr(parse_enum_word(parser, list(VoteKind), "kind"))
-        mask = parser.resolve_operand(parser.parse_unresolved_operand(), i32)
-        parser.parse_punctuation(",")
-        pred = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=[mask, pred],
-            result_types=[parser.parse_type()],
-            properties={"kind": kind},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f"  {self.kind.data} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self, ("kind",))
-        printer.print_string(" -> ")
-        printer.print_attribute(self.res.type)
+    assembly_format = "` ` $kind $mask `,` $pred attr-dict `->` type($res)"
 
 
 @op_definition
@@ -223,7 +180,7 @@ class MemoryBarrierOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        if parser._current_token.text == "<":
+        if parser._current_token.text == "<":  # upstream prints this form and reads both
             scope: Attribute = MemScopeAttr(MemScopeAttr.parse_parameter(parser))
         else:
             scope = parser.parse_attribute()

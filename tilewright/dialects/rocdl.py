@@ -47,26 +47,28 @@ class SBarrierOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
+class _MaskedBitCount(IRDLOperation):
+    """The number of set bits of `in0` below this lane, added to `in1`."""
+
+    # a wave has up to 64 lanes and registers 32 bits: the count of the low half is the `in1` of the high half
+    in0 = operand_def(i32)
+    in1 = operand_def(i32)
+    res = result_def(i32)
+    assembly_format = "$in0 `,` $in1 attr-dict `:` `(` type($in0) `,` type($in1) `)` `->` type($res)"
+
+
 @op_definition
-class MbcntLoOp(IRDLOperation):
-    """How many bits of a mask below this lane are set, among the lower 32 lanes."""
+class MbcntLoOp(_MaskedBitCount):
+    """Among the lower 32 lanes."""
 
     name = "rocdl.mbcnt.lo"
-    in0 = operand_def(i32)
-    in1 = operand_def(i32)
-    res = result_def(i32)
-    assembly_format = "$in0 `,` $in1 attr-dict `:` `(` type($in0) `,` type($in1) `)` `->` type($res)"
 
 
 @op_definition
-class MbcntHiOp(IRDLOperation):
-    """How many bits of a mask below this lane are set, among the upper 32 lanes."""
+class MbcntHiOp(_MaskedBitCount):
+    """Among the upper 32 lanes."""
 
     name = "rocdl.mbcnt.hi"
-    in0 = operand_def(i32)
-    in1 = operand_def(i32)
-    res = result_def(i32)
-    assembly_format = "$in0 `,` $in1 attr-dict `:` `(` type($in0) `,` type($in1) `)` `->` type($res)"
 
 
 @op_definition
@@ -74,7 +76,7 @@ class DsBpermuteOp(IRDLOperation):
     """Read a value of another lane, whose number times four is `index`."""
 
     name = "rocdl.ds_bpermute"
-    index = operand_def(i32)
+    index = operand_def(i32)  # in bytes, as if lanes were words of memory
     src = operand_def(i32)
     res = result_def(i32)
     assembly_format = "$index `,` $src attr-dict `:` `(` type($index) `,` type($src) `)` `->` type($res)"
@@ -108,7 +110,7 @@ class BallotOp(IRDLOperation):
 
     name = "rocdl.ballot"
     pred = operand_def(i1)
-    res = result_def()
+    res = result_def()  # as many bits as the wave has lanes, 32 or 64
     assembly_format = "$pred attr-dict `:` type($res)"
 
 

@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice, verify_slice
 from tilewright.dialects._syntax import INDEX, parse_bare_operands, print_attributes, resolve_all
@@ -68,7 +68,7 @@ def _shape(type: Attribute) -> tuple[int, ...] | None:
 
 def _width(type: Attribute) -> int | None:
     """The width of a tensor's elements in bits, if they have one."""
-    element = cast("TensorType | UnrankedTensorType", type).element_type
+    element = cast("TensorType | UnrankedTensorType", type).element_type  # an index has no width of its own
     return element.bitwidth if isinstance(element, FixedBitwidthType) else None
 
 
@@ -96,6 +96,7 @@ class GenerateOp(IRDLOperation):
     result = result_def(TensorType)
     traits = traits_def(RecursiveMemoryEffect())
 
+    # no format: upstream's text has a space where there are no extents
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         extents = resolve_all(parser, parse_bare_operands(parser), INDEX)
@@ -120,7 +121,7 @@ class GenerateOp(IRDLOperation):
                 f"incorrect number of dynamic sizes, has {len(self.dynamic_extents)}, expected {expected}"
             )
 
-    def verify_regions(self) -> None:
+    def verify_regions(self) -> None:  # after the operations in the body, as upstream does
         if any(argument.type != INDEX for argument in self.body.block.args):
             raise VerifyError("all body arguments must be index", bare=True)
         if len(self.body.block.args) != self.result.type.get_num_dims():
@@ -154,7 +155,7 @@ class ParallelInsertSliceOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("into")
         dest = parser.parse_unresolved_operand()
-        operands, properties = parse_slice(parser, 2)
+        operands, properties = parse_slice(parser, 2)  # behind source and destination
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_value = parser.resolve_operand(source, parser.parse_type())
@@ -178,4 +179,4 @@ class ParallelInsertSliceOp(IRDLOperation):
         printer.print_attribute(self.dest.type)
 
 
-TENSOR = amended(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])
+TENSOR = derived_dialect(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])

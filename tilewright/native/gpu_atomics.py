@@ -9,8 +9,7 @@ from llvmlite import ir
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
-from tilewright.dialects._llvm_memory import AtomicKind as LlvmKind
+from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.memref.access import AtomicKind, GenericAtomicRMWOp
@@ -164,7 +163,7 @@ def _store(lowering: Lowering, op: Operation) -> None:
 
 def _update(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
-    kind = LlvmKind(op.bin_op.value.data).name.removeprefix("_")
+    kind = AtomicBinOp(op.bin_op.value.data).name.removeprefix("_")
     machine, operands = kernel_of(lowering).machine, (lowering[op.ptr], lowering[op.val])
     _check_width(operands[1].type)
     lowering[op.res] = machine.update(lowering.builder, kind, *operands, _ordering(op), _scope(op))

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import llvm
-from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects.arith.meaning import SAME_IN_LLVM
 from tilewright.dialects.llvm import LLVMArrayType
 from tilewright.ir.diagnostics import fail_op
@@ -25,9 +25,9 @@ from tilewright.native.values import I8, I64, POINTER, Untranslatable, value_typ
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
 UPDATES = {
-    AtomicKind._and: "and",
-    AtomicKind._or: "or",
-    AtomicKind._xor: "xor",
+    AtomicBinOp._and: "and",
+    AtomicBinOp._or: "or",
+    AtomicBinOp._xor: "xor",
 }
 """What LLVM calls updates that MLIR spells otherwise."""
 
@@ -86,7 +86,7 @@ def _natural(type: ir.Type) -> int:
 
 def _update(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
-    kind = AtomicKind(op.bin_op.value.data)
+    kind = AtomicBinOp(op.bin_op.value.data)
     ordering = _ordering(op.ordering) or Ordering.monotonic.name
     pointer, value = lowering[op.ptr], lowering[op.val]
     lowering[op.res] = lowering.builder.atomic_rmw(UPDATES.get(kind, kind.name), pointer, value, ordering)

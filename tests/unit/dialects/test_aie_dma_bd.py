@@ -3,7 +3,7 @@
 import pytest
 from helpers import complaint, parsed
 
-from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.ir.verifier import verify
 
 DMAS = {"core": ("aie.mem", 2), "mem": ("aie.memtile_dma", 1), "shim": ("aie.shim_dma", 0)}
@@ -257,7 +257,7 @@ def test_lists_in_generic_form_may_disagree_with_their_operands():
     ],
 )
 def test_contiguous_patterns(dimensions: list[tuple[int, int]], contiguous: bool):
-    assert is_contiguous([Dimension(*dimension) for dimension in dimensions]) is contiguous
+    assert is_contiguous([BdDimLayout(*dimension) for dimension in dimensions]) is contiguous
 
 
 def test_a_descriptor_knows_its_bytes():
@@ -272,7 +272,7 @@ def test_built_and_printed():
     [bd] = [op for op in module.walk() if isinstance(op, DmaBdOp)]
     made = DmaBdOp(bd.buffer, offset=4, len=8, dimensions=[(2, 16), (4, 1)])
     assert (made.constant_offset, made.constant_len) == (4, 8)
-    assert made.constant_dimensions == [Dimension(2, 16), Dimension(4, 1)]
+    assert made.constant_dimensions == [BdDimLayout(2, 16), BdDimLayout(4, 1)]
     assert bd.parent is not None
     bd.parent.insert_op_before(made, bd)
     bd.detach()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.affine import Affine
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects.affine.access import (
     DmaStartOp,
     DmaWaitOp,
@@ -28,7 +28,7 @@ from tilewright.dialects.affine.maps import (
     MinOp,
 )
 
-AFFINE = amended(
+AFFINE = derived_dialect(
     Affine,
     [
         ApplyOp,

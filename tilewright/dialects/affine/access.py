@@ -31,7 +31,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import INDEX, parse_types, print_attributes, print_types
 from tilewright.dialects.affine.subscripts import MAP, parse_subscripts, print_subscripts, verify_subscripts
@@ -113,7 +113,7 @@ def _parse_vector_type(parser: Parser) -> VectorType:
     return cast(VectorType, type)
 
 
-@amend
+@derived_op_definition
 class LoadOp(_Access, xdsl_affine.LoadOp):
     """Read one element of a buffer."""
 
@@ -122,7 +122,7 @@ class LoadOp(_Access, xdsl_affine.LoadOp):
     traits = traits_def(MemoryReadEffect())
 
 
-@amend
+@derived_op_definition
 class StoreOp(_Access, xdsl_affine.StoreOp):
     """Write one element of a buffer."""
 
@@ -132,7 +132,7 @@ class StoreOp(_Access, xdsl_affine.StoreOp):
     traits = traits_def(MemoryWriteEffect())
 
 
-@amend
+@derived_op_definition
 class VectorLoadOp(_Access, xdsl_affine.VectorLoadOp):
     """Read neighbouring elements of a buffer into a vector."""
 
@@ -142,7 +142,7 @@ class VectorLoadOp(_Access, xdsl_affine.VectorLoadOp):
     traits = traits_def(MemoryReadEffect())
 
 
-@amend
+@derived_op_definition
 class VectorStoreOp(_Access, xdsl_affine.VectorStoreOp):
     """Write a vector into neighbouring elements of a buffer."""
 

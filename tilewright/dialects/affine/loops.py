@@ -36,7 +36,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
@@ -62,7 +62,7 @@ from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
 
-@amend
+@derived_op_definition
 class YieldOp(TypedOperandsOp, xdsl_affine.YieldOp):
     """The values that a region hands on."""
 
@@ -120,7 +120,7 @@ def _print_bound(printer: Printer, bound: AffineMapAttr, operands: Sequence[SSAV
     print_map_operands(printer, map.num_dims, operands)
 
 
-@amend
+@derived_op_definition
 class ForOp(xdsl_affine.ForOp):
     """A loop between affine bounds that may carry values from one iteration to the next."""
 
@@ -204,7 +204,7 @@ class ForOp(xdsl_affine.ForOp):
                 )
 
 
-@amend
+@derived_op_definition
 class IfOp(xdsl_affine.IfOp):
     """One region or the other, by affine conditions."""
 
@@ -302,7 +302,7 @@ def _group_sizes(groups: Sequence[int]) -> Attribute:
     return DenseIntElementsAttr.from_list(TensorType(i32, [len(groups)]), groups)
 
 
-@amend
+@derived_op_definition
 class ParallelOp(xdsl_affine.ParallelOp):
     """Loops between affine bounds whose iterations may run in any order."""
 

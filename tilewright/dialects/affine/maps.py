@@ -36,7 +36,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
@@ -90,7 +90,7 @@ def _verify_applied(op: Operation) -> None:
     verify_symbols(op.operands[map.num_dims :])
 
 
-@amend
+@derived_op_definition
 class ApplyOp(_Applied, xdsl_affine.ApplyOp):
     """The value of an affine expression."""
 
@@ -100,7 +100,7 @@ class ApplyOp(_Applied, xdsl_affine.ApplyOp):
             raise VerifyException("mapping must produce one value")
 
 
-@amend
+@derived_op_definition
 class MinOp(_Applied, xdsl_affine.MinOp):
     """The least of some affine expressions."""
 

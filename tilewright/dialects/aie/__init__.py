@@ -12,7 +12,6 @@ from tilewright.dialects.aie import (
     flows,
     locks,
     objectfifo,
-    objectfifo_process,
     objectfifo_storage,
     objectfifo_types,
     objectfifo_uses,
@@ -35,13 +34,13 @@ OPERATIONS = [
     switchbox,
     cascade,
     objectfifo,
-    objectfifo_process,
     objectfifo_storage,
     objectfifo_uses,
     sequence,
     trace,
     trace_config,
 ]
+# modules and not lists of classes: an operation joins in its own file
 ATTRIBUTES = [attributes, objectfifo_types, trace_event]
 
 AIE = Dialect(

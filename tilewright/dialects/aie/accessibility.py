@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
-
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, TileElement
 from tilewright.dialects.aie.lookup import ancestors, device_model, is_device_body, parent_tile_element
 from tilewright.ir.diagnostics import VerifyError
@@ -18,7 +16,9 @@ def verify_users_reach(element: TileElement) -> None:
     device = device_model(element)
     for use in element.results[0].uses:
         user = use.operation
-        if is_device_body(user.parent_op()) or _is_exempt(user):
+        # at the top of a device, and where nothing is tied to a tile yet, elements of any tile may be named
+        is_exempt = any(op.has_trait(SkipAccessibilityCheck) for op in (user, *ancestors(user)))
+        if is_device_body(user.parent_op()) or is_exempt:
             continue
         holder = user if isinstance(user, TileElement) else parent_tile_element(user)
         if holder is None:
@@ -30,7 +30,3 @@ def verify_users_reach(element: TileElement) -> None:
                 f"{place.column} and Row {place.row}",
                 (user, "user"),
             )
-
-
-def _is_exempt(user: Operation) -> bool:
-    return any(op.has_trait(SkipAccessibilityCheck) for op in (user, *ancestors(user)))

@@ -8,15 +8,16 @@ from typing import ClassVar, Generic, TypeVar, cast
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, OpaqueSyntaxAttribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import (
+    MAX_PACKET_ID,
+    MAX_PACKET_TYPE,
     CascadeDirection,
     DeviceName,
     DmaDirection,
-    Keyword,
     LockAction,
     LockBlocking,
     ObjectFifoPort,
@@ -24,8 +25,6 @@ from tilewright.device import (
     WireBundle,
 )
 from tilewright.dialects._ods import enum_attr
-
-EnumT = TypeVar("EnumT", bound=Keyword)
 
 # The wording is upstream's: verification errors quote it.
 DEVICE = enum_attr(DeviceName, "AIE Device")
@@ -36,20 +35,6 @@ LOCK_BLOCKING = enum_attr(LockBlocking, "lock operation is blocking")
 WIRE_BUNDLE = enum_attr(WireBundle, "Bundle of wires")
 CASCADE_DIRECTION = enum_attr(CascadeDirection, "Directions for cascade")
 OBJECT_FIFO_PORT = enum_attr(ObjectFifoPort, "Ports of an object FIFO")
-
-
-def parse_enum(parser: Parser, cases: type[EnumT], attribute: str) -> EnumT:
-    """A case of an enum, as a keyword or in quotes."""
-    position = parser.pos
-    text = parser.parse_optional_keyword_in(cases.__members__) or parser.parse_optional_str_literal()
-    if text is None:
-        parser.raise_error(
-            "expected string or keyword containing one of the following enum values for attribute "
-            f"'{attribute}' [{', '.join(cases.__members__)}]"
-        )
-    if text not in cases.__members__:
-        parser.raise_error(f'invalid {attribute} attribute specification: "{text}"', position)
-    return cases[text]
 
 
 class StructAttr(ParametrizedAttribute):
@@ -68,6 +53,7 @@ class StructAttr(ParametrizedAttribute):
         return [cast(IntAttr, number).data for number in self.parameters]
 
     def verify(self) -> None:
+        # the reader refuses such numbers itself; these come from Python
         for name, number in zip(self.names(), self.numbers(), strict=True):
             if not 0 <= number < 1 << self.BITS:
                 raise VerifyException(f"{name} must be an unsigned integer of {self.BITS} bits, got {number}")
@@ -92,6 +78,7 @@ class StructAttr(ParametrizedAttribute):
             found[name] = IntAttr(number)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_entry)
+        # in this order, whatever order the text has
         for name in names:
             if name not in found:
                 parser.raise_error(f"struct is missing required parameter: {name}")
@@ -107,9 +94,18 @@ class PacketInfoAttr(StructAttr):
     """The header of a packet."""
 
     name = "aie.packet_info"
-    BITS: ClassVar[int] = 16
+    BITS: ClassVar[int] = 16  # of upstream's attribute; the hardware's fields have 3 and 5
     pkt_type: IntAttr
     pkt_id: IntAttr
+
+
+def packet_violation(packet: PacketInfoAttr) -> str | None:
+    """Why a packet header cannot hold these numbers."""
+    if packet.pkt_type.data > MAX_PACKET_TYPE:
+        return "Packet type field can only hold 3 bits."
+    if packet.pkt_id.data > MAX_PACKET_ID:
+        return "Packet ID field can only hold 5 bits."
+    return None
 
 
 @irdl_attr_definition
@@ -137,16 +133,17 @@ class BDPadLayoutAttr(StructAttr):
 
     name = "aie.bd_pad_layout"
     BITS: ClassVar[int] = 16
-    const_pad_before: IntAttr
+    const_pad_before: IntAttr  # the channel says what value is padded with
     const_pad_after: IntAttr
 
 
-ElementT = TypeVar("ElementT", bound=Attribute, covariant=True)
+ElementT = TypeVar("ElementT", bound=ParametrizedAttribute, covariant=True)
 
 
 class ArrayOfAttr(OpaqueSyntaxAttribute, ParametrizedAttribute, Generic[ElementT]):
     """A list of one kind of attribute, each written without its name: `[<..>, <..>]`."""
 
+    ELEMENT: ClassVar[type[ParametrizedAttribute]]
     elements: ArrayAttr[ElementT]
 
     def __init__(self, elements: Iterable[ElementT] = ()):
@@ -162,34 +159,16 @@ class ArrayOfAttr(OpaqueSyntaxAttribute, ParametrizedAttribute, Generic[ElementT
         return self.elements.data[index]
 
     @classmethod
-    def element(cls) -> type[ParametrizedAttribute]:
-        raise NotImplementedError
-
-    @classmethod
-    def parse_list(cls, parser: AttrParser) -> ArrayAttr[Attribute]:
-        element = cls.element()
-        return ArrayAttr(
-            parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, lambda: element.new(element.parse_parameters(parser))
-            )
-        )
-
-    def print_list(self, printer: Printer) -> None:
-        printer.print_string("[")
-        printer.print_list(self.elements, lambda element: _print_stripped(printer, element))
-        printer.print_string("]")
-
-    @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return [cls.parse_list(parser)]
+        def parse_element() -> Attribute:
+            return cls.ELEMENT.new(cls.ELEMENT.parse_parameters(parser))
+
+        return [ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_element))]
 
     def print_parameters(self, printer: Printer) -> None:
-        self.print_list(printer)
-
-
-def _print_stripped(printer: Printer, attr: Attribute) -> None:
-    if isinstance(attr, ParametrizedAttribute):
-        attr.print_parameters(printer)
+        printer.print_string("[")
+        printer.print_list(self.elements, lambda element: element.print_parameters(printer))
+        printer.print_string("]")
 
 
 @irdl_attr_definition
@@ -197,21 +176,15 @@ class BDDimLayoutArrayAttr(ArrayOfAttr[BDDimLayoutAttr]):
     """An access pattern, outermost dimension first."""
 
     name = "aie.bd_dim_layout_array"
+    ELEMENT: ClassVar[type[ParametrizedAttribute]] = BDDimLayoutAttr
     elements: ArrayAttr[BDDimLayoutAttr]
-
-    @classmethod
-    def element(cls) -> type[ParametrizedAttribute]:
-        return BDDimLayoutAttr
 
 
 @irdl_attr_definition
 class BDDimLayoutArrayArrayAttr(ArrayOfAttr[BDDimLayoutArrayAttr]):
     name = "aie.bd_dim_layout_array_array"
+    ELEMENT: ClassVar[type[ParametrizedAttribute]] = BDDimLayoutArrayAttr
     elements: ArrayAttr[BDDimLayoutArrayAttr]
-
-    @classmethod
-    def element(cls) -> type[ParametrizedAttribute]:
-        return BDDimLayoutArrayAttr
 
 
 @irdl_attr_definition
@@ -219,11 +192,8 @@ class BDPadLayoutArrayAttr(ArrayOfAttr[BDPadLayoutAttr]):
     """Padding of an access pattern, outermost dimension first."""
 
     name = "aie.bd_pad_layout_array"
+    ELEMENT: ClassVar[type[ParametrizedAttribute]] = BDPadLayoutAttr
     elements: ArrayAttr[BDPadLayoutAttr]
-
-    @classmethod
-    def element(cls) -> type[ParametrizedAttribute]:
-        return BDPadLayoutAttr
 
 
 ATTRS = [

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, base, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import IRDLOperation, base, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -46,7 +46,7 @@ class BufferOp(TileElement):
     sym_name = opt_prop_def(StringAttr)
     address = opt_prop_def(i32_attr())  # bytes from the start of the tile's memory
     initial_value = opt_prop_def(ELEMENTS)
-    mem_bank = opt_prop_def(i32_attr())
+    mem_bank = opt_prop_def(i32_attr())  # asked for, or what the allocation of addresses chose
     aligned = prop_def(BoolAttr, default_value=BoolAttr.from_bool(True))
     buffer = result_def(MEMREF)
 
@@ -75,9 +75,8 @@ class BufferOp(TileElement):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         start = parser.pos
-        parser.parse_punctuation("(")
-        tile = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
-        parser.parse_punctuation(")")
+        with parser.in_parens():
+            tile = parser.parse_operand(INDEX)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
         type = parser.parse_type()
@@ -96,12 +95,13 @@ class BufferOp(TileElement):
         print_attributes(printer, self, elided=("initial_value",))
         printer.print_string(" : ")
         printer.print_attribute(self.buffer.type)
-        printer.print_string(" ")
+        printer.print_string(" ")  # upstream writes it also where no value follows
         if self.initial_value is not None:
             printer.print_string("= ")
             print_typed_elements(printer, self.initial_value)
 
     def verify_(self) -> None:
+        # shim tiles have no memory of their own: what they move lies in the host's
         self.require_tile("tile with local memory", TileType.CoreTile, TileType.MemTile)
         verify_users_reach(self)
         wanted = _contents_type(self.buffer.type)
@@ -111,6 +111,7 @@ class BufferOp(TileElement):
 
 
 def _contents_type(type: MemRefType) -> TensorType[Attribute]:
+    # elements attributes are tensors: a memref is a place, not a value
     return TensorType(type.element_type, type.shape)
 
 
@@ -132,7 +133,6 @@ class ExternalBufferOp(IRDLOperation):
     address = opt_prop_def(i64_attr())
     buffer = result_def(MEMREF)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($buffer)"
 
     def __init__(self, type: MemRefType, sym_name: str | None = None):

@@ -7,7 +7,6 @@ from xdsl.irdl import (
     BaseAttr,
     EqAttrConstraint,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     prop_def,
     result_def,
@@ -23,6 +22,7 @@ from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import device_model, tile_of
 
+# a port moves one word, or four of them at once
 STREAM_VALUE = EqAttrConstraint(f32) | EqAttrConstraint(i32) | EqAttrConstraint(IntegerType(128))
 
 
@@ -42,7 +42,6 @@ class CascadeFlowOp(IRDLOperation):
     source_tile = operand_def(INDEX)
     dest_tile = operand_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source_tile `,` $dest_tile `)` attr-dict"
 
     def verify_(self) -> None:
@@ -50,7 +49,7 @@ class CascadeFlowOp(IRDLOperation):
         if source is None or dest is None:
             raise VerifyException("source and dest must be tile-like operations")
         check_has_cascade(source, dest)
-        if source.place is None or dest.place is None:
+        if source.place is None or dest.place is None:  # checked once both have a place
             return
         if abs(source.place.column - dest.place.column) + abs(source.place.row - dest.place.row) != 1:
             raise VerifyException("tiles must be adjacent")
@@ -67,7 +66,6 @@ class ConfigureCascadeOp(IRDLOperation):
     output_dir = prop_def(CASCADE_DIRECTION, prop_name="outputDir")
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `,` $inputDir `,` $outputDir `)` attr-dict"
 
     @property
@@ -86,6 +84,7 @@ class ConfigureCascadeOp(IRDLOperation):
         arch = device_model(self).arch
         if arch is Arch.AIE1:
             raise VerifyException(f"cascade not supported in {arch}")
+        # cascades run from west to east and from north to south, never back
         if self.input_direction not in (CascadeDirection.North, CascadeDirection.West):
             raise VerifyException(f"input direction of cascade must be North or West on {arch}")
         if self.output_direction not in (CascadeDirection.South, CascadeDirection.East):
@@ -100,7 +99,6 @@ class GetCascadeOp(IRDLOperation):
 
     cascade_value = result_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` `)` attr-dict `:` type($cascade_value)"
 
     def verify_(self) -> None:
@@ -117,7 +115,6 @@ class PutCascadeOp(IRDLOperation):
 
     cascade_value = operand_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $cascade_value `:` type($cascade_value) `)` attr-dict"
 
     def verify_(self) -> None:
@@ -138,7 +135,6 @@ class GetStreamOp(IRDLOperation):
     stream_value = result_def(STREAM_VALUE)
 
     traits = traits_def(ParentOp("aie.core"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $channel `:` type($channel) `)` attr-dict `:` type($stream_value)"
 
 
@@ -152,7 +148,6 @@ class PutStreamOp(IRDLOperation):
     stream_value = operand_def(STREAM_VALUE)
 
     traits = traits_def(ParentOp("aie.core"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $channel `:` type($channel) `,` $stream_value `:` type($stream_value) `)` attr-dict"
 
 
@@ -164,7 +159,6 @@ class EventOp(IRDLOperation):
 
     val = prop_def(i32_attr(0, 1))
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $val `)` attr-dict"
 
 

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     operand_def,
     opt_prop_def,
@@ -58,7 +57,6 @@ class CoreOp(TileElement):
     body = region_def()
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `)` $body attr-dict"
 
     def __init__(self, tile: SSAValue, body: Region | None = None, stack_bytes: int | None = None):
@@ -87,11 +85,13 @@ class CoreOp(TileElement):
         self.require_tile("core tile", TileType.CoreTile)
         if not self.body.blocks:
             raise VerifyException("should have non-empty body")
+        # the file is loaded in place of what the body would become
         if self.elf_file is not None and not self.is_empty:
             raise VerifyException(
                 "When `elf_file` attribute is specified, core body must be empty (consist of exactly one `aie.end` op)."
             )
         self._verify_link_files()
+        # stack and buffers share the memory of the tile
         memory_bytes = device_model(self).local_memory_bytes
         if self.stack_bytes >= memory_bytes:
             raise VerifyException(
@@ -106,7 +106,7 @@ class CoreOp(TileElement):
                     f"cannot specify both 'link_with' (deprecated) and '{name}' on the same core; "
                     "run aie-assign-core-link-files to migrate"
                 )
-        linked = set(self.link_files or ())
+        linked = set(self.link_files or ())  # in both, its symbols would be defined twice
         for file in self.link_merge_files or ():
             if file in linked:
                 raise VerifyException(

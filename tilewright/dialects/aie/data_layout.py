@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, IndexType, Mem
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-INDEX_BITS = 64
+INDEX_BITS = 64  # whatever the width of a core's pointers: MLIR's default
 
 
 def type_bits(type: Attribute) -> int:
@@ -20,9 +20,9 @@ def type_bits(type: Attribute) -> int:
         case FixedBitwidthType():
             return type.bitwidth
         case ComplexType():
-            return 2 * 8 * type_bytes(type.element_type)
+            return 2 * 8 * type_bytes(type.element_type)  # each part begins at a byte
         case VectorType():
-            *outer, inner = type.get_shape()
+            *outer, inner = type.get_shape()  # the innermost dimension alone is rounded up
             return prod(outer) * _power_of_two_from(inner) * type_bytes(type.element_type) * 8
         case _:
             raise VerifyException(f"the size of {type} is not known")

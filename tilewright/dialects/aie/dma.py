@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -26,17 +25,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DmaDirection, TileType
 from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition
-from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
-from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
+from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, split_attributes
+from tilewright.dialects.aie.attributes import DIRECTION
 from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.diagnostics import VerifyError
-
-if TYPE_CHECKING:
-    pass
 
 ZERO = IntegerAttr(0, i32)
 TRUE = BoolAttr.from_bool(True)
@@ -56,7 +52,7 @@ class DmaBody(TileElement):
     body = region_def()
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "`(` $tile `)` $body attr-dict"
 
     def __init__(self, tile: SSAValue, body: Region):
         super().__init__(operands=[tile], result_types=[INDEX], regions=[body])
@@ -73,6 +69,7 @@ class DmaBody(TileElement):
     def verify_body(self, tile: TileLike) -> None:
         self._verify_descriptors(tile)
         self._verify_channels(tile)
+        # `aie.end` ends the chain of starts and every chain of descriptors that does not loop
         for block in self.body.blocks:
             last = block.last_op
             if last is not None and not isinstance(last, DmaStartOp | NextBdOp | EndOp):
@@ -89,6 +86,7 @@ class DmaBody(TileElement):
                 raise VerifyError(f"has more than {available} blocks", (bds[0], "no space for this BD"))
             used += 1
             here = (block.first_op, "in this BD block")
+            # a descriptor has one field for a lock to acquire and one for a lock to release
             if len(bds) != 1:
                 raise VerifyError(f"BD block must have exactly one DMABDOp, found {len(bds)}", here)
             uses = [op.is_acquire for op in block.ops if isinstance(op, UseLockOp)]
@@ -99,7 +97,7 @@ class DmaBody(TileElement):
     def _verify_channels(self, tile: TileLike) -> None:
         if not self.body.blocks:
             raise VerifyException("should have non-empty body")
-        channels = {start.channel for start in self.starts}
+        channels = {start.channel for start in self.starts}  # one may be started more than once
         inputs = sum(channel.direction is DmaDirection.S2MM for channel in channels)
         if inputs > tile.resources.s2mm_channels:
             raise VerifyException("uses more input channels than available on this tile")
@@ -116,7 +114,6 @@ class MemOp(DmaBody):
     """The DMA of a core tile."""
 
     name = "aie.mem"
-    assembly_format = "`(` $tile `)` $body attr-dict"
 
     def verify_(self) -> None:
         self.verify_body(self.require_tile("core tile", TileType.CoreTile))
@@ -129,13 +126,13 @@ class MemTileDmaOp(DmaBody):
     """The DMA of a mem tile."""
 
     name = "aie.memtile_dma"
-    assembly_format = "`(` $tile `)` $body attr-dict"
 
     def verify_(self) -> None:
         self.verify_body(self.require_tile("MemTile", TileType.MemTile))
         reach = device_model(self).adjacent_mem_tile_channels
         for op in self.ops:
             self.verify_allocation(op, "MemTileDMAOp")
+            # a mem tile's first channels reach the memory and locks of the tiles to its left and right as well
             if isinstance(op, DmaStartOp) and op.channel.number >= reach:
                 self._verify_local(op)
 
@@ -157,7 +154,6 @@ class ShimDmaOp(DmaBody):
     """The DMA of a shim tile."""
 
     name = "aie.shim_dma"
-    assembly_format = "`(` $tile `)` $body attr-dict"
 
     def verify_(self) -> None:
         self.verify_body(self.require_tile("shim tile with NOC connection", TileType.ShimNOCTile))
@@ -166,7 +162,7 @@ class ShimDmaOp(DmaBody):
 def reachable_blocks(first: Block) -> list[Block]:
     """A block and those that control can reach from it, as found depth first."""
     found = [first]
-    pending = [first]
+    pending = [first]  # chains loop: a block that was found is not visited again
     while pending:
         last = pending.pop().last_op
         for block in last.successors if last is not None else ():
@@ -187,7 +183,7 @@ class ChannelOp(IRDLOperation):
         return Channel(enum_value(DmaDirection, self.channel_dir), self.channel_index.value.data)
 
     def verify_pad_value(self, pad_value: IntegerAttr | None) -> None:
-        if pad_value is None or pad_value.value.data == 0:
+        if pad_value is None or pad_value.value.data == 0:  # zeros need no register
             return
         parent = self.parent_op()
         if parent is None or parent.name != "aie.memtile_dma":
@@ -196,13 +192,6 @@ class ChannelOp(IRDLOperation):
             raise VerifyException("pad_value is only supported on MM2S DMA channels")
         if not device_model(self).architecture.mem_tile_pad_value:
             raise VerifyException("pad_value requires the CONSTANT_PAD_VALUE register, unavailable on this target")
-
-
-def _parse_channel(parser: Parser) -> dict[str, Attribute]:
-    """`DIRECTION, index`"""
-    direction = parse_enum(parser, DmaDirection, "channel_dir")
-    parser.parse_punctuation(",")
-    return {"channel_dir": enum_to_attr(direction), "channel_index": parse_i32(parser)}
 
 
 @op_definition
@@ -218,6 +207,10 @@ class DmaStartOp(ChannelOp):
     valid = result_def(i1)
 
     traits = traits_def(ParentOp("aie.mem", "aie.memtile_dma", "func.func", "aie.shim_dma"), IsTerminator())
+    assembly_format = (
+        "`(` $channel_dir `,` $channel_index `,` $dest `,` $chain "
+        "(`,` `repeat_count` `=` $repeat_count^)? `)` attr-dict"
+    )
 
     def __init__(self, channel: Channel, dest: Block, chain: Block, repeat_count: int = 0):
         super().__init__(
@@ -229,34 +222,6 @@ class DmaStartOp(ChannelOp):
             successors=[dest, chain],
             result_types=[i1],
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        parser.parse_punctuation("(")
-        properties = _parse_channel(parser)
-        parser.parse_punctuation(",")
-        dest = parser.parse_successor()
-        parser.parse_punctuation(",")
-        chain = parser.parse_successor()
-        if parser.parse_optional_punctuation(",") is not None:
-            parser.parse_keyword("repeat_count")
-            parser.parse_punctuation("=")
-            properties["repeat_count"] = parse_i32(parser)
-        parser.parse_punctuation(")")
-        more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        return cls.create(
-            properties=properties | more, attributes=attributes, successors=[dest, chain], result_types=[i1]
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f"({self.channel.direction}, {self.channel.number}, ")
-        printer.print_block_name(self.dest)
-        printer.print_string(", ")
-        printer.print_block_name(self.chain)
-        if self.repeat_count != ZERO:
-            printer.print_string(f", repeat_count = {self.repeat_count.value.data}")
-        printer.print_string(")")
-        print_attributes(printer, self, elided=("channel_dir", "channel_index", "repeat_count"))
 
     def verify_(self) -> None:
         self.verify_pad_value(self.pad_value)
@@ -282,9 +247,13 @@ class DmaOp(ChannelOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        parser.parse_punctuation("(")
-        properties = _parse_channel(parser)
-        parser.parse_punctuation(")")
+        with parser.in_parens():
+            direction = parse_enum(parser, DmaDirection, "channel_dir")
+            parser.parse_punctuation(",")
+            properties: dict[str, Attribute] = {
+                "channel_dir": enum_to_attr(direction),
+                "channel_index": parse_i32(parser),
+            }
         more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         regions = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_region)
         return cls.create(properties=properties | more, attributes=attributes, regions=regions, result_types=[i1])
@@ -299,7 +268,7 @@ class DmaOp(ChannelOp):
     def verify_(self) -> None:
         parent = self.parent_op()
         assert parent is not None, "the trait requires a parent"
-        around = parent.regions[0]
+        around = parent.regions[0]  # a tile's DMA is written in one of the two forms, not in both
         if len(around.blocks) > 1:
             raise VerifyException("DMAOp can only appear in single block region")
         if any(isinstance(op, DmaStartOp) for op in around.block.ops):
@@ -339,7 +308,6 @@ class DmaBdPacketOp(IRDLOperation):
     packet_type = prop_def(i32_attr())
     packet_id = prop_def(i32_attr())
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $packet_type `,` $packet_id `)` attr-dict"
 
     def __init__(self, packet_type: int, packet_id: int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self, cast
+from typing import NamedTuple, Self, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -28,24 +28,22 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from tilewright.device.layout import WORD_MASK
 from tilewright.dialects._mixed_indices import join_mixed, split_mixed
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._syntax import Integers
 from tilewright.dialects.aie.attributes import BDIterationAttr, BDPadLayoutArrayAttr, PacketInfoAttr
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
-from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.aie.lookup import constant_value, constant_values
 from tilewright.ir.constraints import described
-
-if TYPE_CHECKING:
-    pass
 
 ANY_MEMREF = described(base(MemRefType) | base(UnrankedMemRefType), "ranked or unranked memref of any type values")
 COUNT = described(eq(i32) | eq(i64), "32-bit signless integer")  # older programs have wider ones
 I64_ARRAY = described(DenseArrayBase.constr(i64), "i64 dense array attribute")
 
 
-class Dimension(NamedTuple):
+class BdDimLayout(NamedTuple):
     """One dimension of an access pattern, in elements."""
 
     size: int
@@ -65,7 +63,7 @@ class DmaBdOp(IRDLOperation):
     buffer = operand_def(ANY_MEMREF)
     offset = opt_operand_def(COUNT)
     len = opt_operand_def(COUNT)
-    sizes = var_operand_def(i64)
+    sizes = var_operand_def(i64)  # those known at run time; the lists below have markers in their places
     strides = var_operand_def(i64)
     static_offset = opt_prop_def(i32_attr())
     static_len = opt_prop_def(i32_attr())
@@ -78,7 +76,7 @@ class DmaBdOp(IRDLOperation):
     iteration = opt_prop_def(BDIterationAttr)
     offset_parameter = opt_prop_def(FlatSymbolRefAttrConstr)  # a scratchpad parameter added to the address
     offset_state_table_idx = opt_prop_def(unsigned_attr(8))
-    next_bd_id = opt_prop_def(i32_attr())
+    next_bd_id = opt_prop_def(i32_attr())  # set by the pass that numbers descriptors, from the blocks
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -143,7 +141,7 @@ class DmaBdOp(IRDLOperation):
         """The length, or the size of the whole buffer where the length is not a constant; 0 if that is not known."""
         length = self.constant_len
         if length is not None:
-            return (length & 0xFFFFFFFF) * self.element_bytes
+            return (length & WORD_MASK) * self.element_bytes
         return (element_count(self.buffer.type) or 0) * self.element_bytes
 
     @property
@@ -155,16 +153,18 @@ class DmaBdOp(IRDLOperation):
         return [] if self.static_strides is None else join_mixed(self.strides, self.static_strides, "stride")
 
     @property
-    def constant_dimensions(self) -> list[Dimension] | None:
+    def constant_dimensions(self) -> list[BdDimLayout] | None:
         """The access pattern, none if some of it is only known at run time; empty for a plain run of elements."""
-        pairs = zip(self.mixed_sizes, self.mixed_strides, strict=True)
-        numbers = [(_number(size), _number(stride)) for size, stride in pairs]
-        if any(size is None or stride is None for size, stride in numbers):
+        sizes, strides = constant_values(self.mixed_sizes), constant_values(self.mixed_strides)
+        if None in sizes or None in strides:
             return None
-        return [Dimension(cast(int, size) & 0xFFFFFFFF, cast(int, stride) & 0xFFFFFFFF) for size, stride in numbers]
+        # upstream keeps both as unsigned 32 bits, so a negative number is a large one
+        pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
+        return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # both of these know this class, and are read when the first descriptor is
         from tilewright.dialects.aie.dma_bd_syntax import parse_dma_bd
 
         return parse_dma_bd(parser, cls)
@@ -185,11 +185,11 @@ def split_optional_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAVal
     return split_mixed(entries) if entries else ([], None)
 
 
-def is_contiguous(dimensions: Sequence[Dimension]) -> bool:
+def is_contiguous(dimensions: Sequence[BdDimLayout]) -> bool:
     """Whether an access pattern visits consecutive elements; the stride of a dimension of size 1 is never taken."""
     if not dimensions:
         return True
-    run, stride = dimensions[-1]
+    run, stride = dimensions[-1]  # elements that lie together so far
     if stride != 1:
         return False
     for size, stride in reversed(dimensions[:-1]):
@@ -197,10 +197,6 @@ def is_contiguous(dimensions: Sequence[Dimension]) -> bool:
             return False
         run *= size
     return True
-
-
-def _number(entry: SSAValue | int) -> int | None:
-    return entry if isinstance(entry, int) else constant_value(entry)
 
 
 def _constant(attr: IntegerAttr | None, value: SSAValue | None) -> int | None:

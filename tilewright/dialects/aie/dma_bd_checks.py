@@ -5,15 +5,15 @@ Descriptors of runtime tasks and chains are not tied to a tile yet; who places t
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, UnrankedMemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UnrankedMemRefType
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import MAX_PACKET_TYPE, DeviceModel
+from tilewright.device import DeviceModel
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
-from tilewright.dialects.aie.attributes import BDIterationAttr
+from tilewright.dialects.aie.attributes import BDIterationAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.data_layout import element_count
-from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_tile_element
 from tilewright.ir.diagnostics import VerifyError
@@ -27,6 +27,7 @@ STRIDE_LIMIT = 1 << 19
 def verify_dma_bd(bd: DmaBdOp) -> None:
     _verify_operands(bd)
     parent = bd.parent_op()
+    # a task checks its descriptors itself, once it knows its tile
     if parent is None or parent.name not in BODIES:
         return
     is_unranked = isinstance(bd.buffer.type, UnrankedMemRefType)
@@ -46,9 +47,10 @@ def verify_dma_bd(bd: DmaBdOp) -> None:
     verify_mixed_lists(bd)
     dimensions = _verify_dimensions(bd, tile)
     _verify_padding(bd, tile, dimensions)
-    if tile.is_mem or tile.is_core:
+    if tile.is_mem or tile.is_core:  # a shim's addresses are known at run time
         _verify_alignment(bd)
-    _verify_packet(bd, device)
+    if bd.packet is not None and (text := packet_violation(bd.packet)):
+        raise VerifyException(text)
     if not bd.has_len and element_count(bd.buffer.type) is None:
         raise VerifyException("buffer with dynamic shape requires static length.")
     if bd.burst_length.value.data != 0 and not tile.is_shim_noc:
@@ -62,7 +64,7 @@ def verify_dma_bd(bd: DmaBdOp) -> None:
 def verify_mixed_lists(bd: DmaBdOp) -> None:
     """Every run-time size and stride has its operand, and there are as many sizes as strides."""
     _verify_operands(bd)
-    sizes, strides = _length(bd.static_sizes), _length(bd.static_strides)
+    sizes, strides = len(bd.static_sizes or ()), len(bd.static_strides or ())
     if sizes != strides:
         raise VerifyError(f"expected the same number of sizes ({sizes}) and strides ({strides})", at=bd)
 
@@ -81,11 +83,8 @@ def _verify_operands(bd: DmaBdOp) -> None:
             raise VerifyError(f"expected {expected} dynamic {name} values", at=bd, bare=True)
 
 
-def _length(numbers: DenseArrayBase | None) -> int:
-    return 0 if numbers is None else len(numbers)
-
-
 def _verify_local(bd: DmaBdOp, element: TileElement) -> None:
+    # mem tiles reach their neighbours' buffers, shim tiles the host's
     in_core_tile = any(op.name == "aie.mem" for op in ancestors(bd))
     buffer = bd.buffer_op
     if in_core_tile and (buffer is None or buffer.tile is not element.tile_value):
@@ -101,7 +100,7 @@ def _verify_ids(bd: DmaBdOp, tile: TileLike) -> None:
 
 def _verify_length(bd: DmaBdOp, tile: TileLike, device: DeviceModel) -> None:
     length = bd.constant_len
-    is_unknown = length is None and bd.has_len
+    is_unknown = length is None and bd.has_len  # no length at all is the whole buffer
     if is_unknown or (length is not None and length <= 0):
         return
     words = bd.len_bytes * 8 // device.granule_bits
@@ -113,7 +112,7 @@ def _verify_length(bd: DmaBdOp, tile: TileLike, device: DeviceModel) -> None:
         )
 
 
-def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[Dimension] | None:
+def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[BdDimLayout] | None:
     if not bd.mixed_sizes:
         return None
     dimensions = bd.constant_dimensions
@@ -136,7 +135,8 @@ def _verify_dimensions(bd: DmaBdOp, tile: TileLike) -> list[Dimension] | None:
     return dimensions
 
 
-def _verify_bounds(dimensions: list[Dimension], elements: int | None, is_linear: bool) -> None:
+def _verify_bounds(dimensions: list[BdDimLayout], elements: int | None, is_linear: bool) -> None:
+    # as upstream computes it, in unsigned 32 bits: a size of 0 is out of bounds
     last = sum(stride * (size - 1 & WORD_MASK) & WORD_MASK for size, stride in dimensions)
     if elements is not None and elements <= last:
         raise VerifyException(
@@ -148,13 +148,14 @@ def _verify_bounds(dimensions: list[Dimension], elements: int | None, is_linear:
             raise VerifyException("Invalid step size; must be a positive integer.")
         if elements is not None and stride > elements:
             raise VerifyException(f"Step size {stride} exceeds memref size {elements}")
+        # the length alone bounds a linear transfer: no wrap is written
         if not is_linear and size >= SIZE_LIMIT:
             raise VerifyException("Size may not exceed 1023.")
         if stride >= STRIDE_LIMIT:
             raise VerifyException(f"Stride may not exceed {1 << 20}")
 
 
-def _verify_padding(bd: DmaBdOp, tile: TileLike, dimensions: list[Dimension] | None) -> None:
+def _verify_padding(bd: DmaBdOp, tile: TileLike, dimensions: list[BdDimLayout] | None) -> None:
     padding = bd.pad_dimensions
     if padding is None:
         return
@@ -164,7 +165,7 @@ def _verify_padding(bd: DmaBdOp, tile: TileLike, dimensions: list[Dimension] | N
         raise VerifyException("Padding is only supported by memtile dma bds.")
     if len(dimensions) != len(padding):
         raise VerifyException("Mismatch number of dimensions between padding(s) and wrap(s) and stride(s).")
-    padded = 1
+    padded = 1  # elements; the length of a padded descriptor counts the padding
     for dimension, pad in zip(dimensions, padding, strict=True):
         padded *= sum(pad.numbers()) + dimension.size
         length = bd.constant_len
@@ -189,22 +190,13 @@ def _verify_alignment(bd: DmaBdOp) -> None:
         raise VerifyException(f"bd address must be 4 byte (32b) aligned; got base+offset: {address} (bytes)")
 
 
-def _verify_packet(bd: DmaBdOp, device: DeviceModel) -> None:
-    if bd.packet is None:
-        return
-    if bd.packet.pkt_type.data > MAX_PACKET_TYPE:
-        raise VerifyException("Packet type field can only hold 3 bits.")
-    if bd.packet.pkt_id.data > device.max_packet_id:
-        raise VerifyException("Packet ID field can only hold 5 bits.")
-
-
 def _verify_iteration(bd: DmaBdOp, iteration: BDIterationAttr, tile: TileLike, device: DeviceModel) -> None:
     if not device.architecture.bd_iteration:
         raise VerifyException("BD iteration is not supported on this target")
     size, stride, current = iteration.numbers()
     if not 1 <= size <= MAX_ITERATIONS:
         raise VerifyException("BD iteration size must be in [1, 64]")
-    if size > 1:
+    if size > 1:  # else no step is ever taken
         stride_bytes = stride * bd.element_bytes
         if stride_bytes % WORD_BYTES:
             raise VerifyException("BD iteration stride must be aligned to 32-bit words")

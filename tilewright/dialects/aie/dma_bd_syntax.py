@@ -7,7 +7,7 @@ between, run-time values came after that: `dyn_offset(%o : i64) dyn_len(%n : i64
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -20,13 +20,15 @@ from tilewright.dialects._mixed_indices import parse_mixed_entries, print_mixed_
 from tilewright.dialects._syntax import (
     parse_i32,
     parse_optional_i32,
+    parse_types,
     print_attributes,
-    print_types,
+    print_values_and_types,
     segments,
     split_attributes,
 )
 from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr
-from tilewright.dialects.aie.dma_bd import DmaBdOp, split_optional_mixed
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.ir.interned import integer_array
 
 BdT = TypeVar("BdT", bound=DmaBdOp)
 
@@ -43,13 +45,10 @@ class _Parts:
 
     def set_dimensions(self, dimensions: Attribute) -> None:
         assert isinstance(dimensions, BDDimLayoutArrayAttr)
-        pairs = [dimension.numbers() for dimension in dimensions]
-        self._set_list("static_sizes", split_optional_mixed([size for size, _ in pairs])[1])
-        self._set_list("static_strides", split_optional_mixed([stride for _, stride in pairs])[1])
-
-    def _set_list(self, name: str, numbers: DenseArrayBase | None) -> None:
-        if numbers is not None:
-            self.properties[name] = numbers
+        columns = zip(*(dimension.numbers() for dimension in dimensions), strict=True)
+        # not strict: an empty pattern has no columns, and such a descriptor no lists
+        for name, numbers in zip(("static_sizes", "static_strides"), columns, strict=False):
+            self.properties[name] = integer_array(i64, numbers)
 
 
 def parse_dma_bd(parser: Parser, op_type: type[BdT]) -> BdT:
@@ -58,7 +57,7 @@ def parse_dma_bd(parser: Parser, op_type: type[BdT]) -> BdT:
     operand = parser.parse_unresolved_operand()
     parser.parse_punctuation(":")
     buffer = parser.resolve_operand(operand, parser.parse_type())
-    if parser.parse_optional_punctuation(",") is not None:
+    if parser.parse_optional_punctuation(",") is not None:  # today's form has no commas
         _parse_positional(parser, parts)
     else:
         _parse_keywords(parser, parts)
@@ -125,6 +124,7 @@ def _parse_positional(parser: Parser, parts: _Parts) -> None:
     parts.properties["pad_dimensions"] = _parse_padding(parser)
     if parser.parse_optional_punctuation(",") is None:
         return
+    # a generation in which each descriptor had one; 0 says what is so anyway
     parser.parse_keyword("pad_value")
     parser.parse_punctuation("=")
     start = parser.pos
@@ -151,7 +151,7 @@ def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
     if length:
         parts.len = length[0]
         parts.properties.pop("static_len", None)
-    if sizes:
+    if sizes:  # these lists had values only
         parts.sizes, parts.strides = sizes, strides
         for name in ("static_sizes", "static_strides"):
             parts.properties[name] = DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * len(sizes))
@@ -165,7 +165,7 @@ def _parse_typed_operands(parser: Parser, keyword: str) -> list[SSAValue]:
     operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
     parser.parse_punctuation(":")
     start = parser.pos
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    types = parse_types(parser)
     parser.parse_punctuation(")")
     return list(parser.resolve_operands(operands, types, start))
 
@@ -201,16 +201,19 @@ def print_dma_bd(printer: Printer, op: DmaBdOp) -> None:
             print_mixed_indices(printer, values, numbers or NO_SIZES)
     if op.pad_dimensions is not None:
         printer.print_string(" pad ")
-        op.pad_dimensions.print_list(printer)
+        op.pad_dimensions.print_parameters(printer)
     printer.print_string(")")
     for name, values in typed.items():
-        _print_typed(printer, f"dyn_{name}", values)
+        printer.print_string(f" dyn_{name}(")
+        print_values_and_types(printer, values)
+        printer.print_string(")")
     print_attributes(printer, op, elided=SPELT_OUT)
 
 
 def _typed_values(op: DmaBdOp) -> dict[str, Sequence[SSAValue]]:
     """The values that have to be printed with their types, by what they are."""
     scalars = {name: [value] for name, value in (("offset", op.offset), ("len", op.len)) if value is not None}
+    # today's form has no room for types: a value in it is an i32, which those of older programs need not be
     if all(value.type == i32 for values in scalars.values() for value in values):
         return {}
     lists = {"sizes": op.sizes, "strides": op.strides}
@@ -224,11 +227,3 @@ def _print_scalar(printer: Printer, name: str, value: SSAValue | None, number: I
         printer.print_ssa_value(value)
     elif number is not None:
         printer.print_string(f" {name} = {number.value.data}")
-
-
-def _print_typed(printer: Printer, keyword: str, values: Iterable[SSAValue]) -> None:
-    printer.print_string(f" {keyword}(")
-    printer.print_list(values, printer.print_ssa_value)
-    printer.print_string(" : ")
-    print_types(printer, [value.type for value in values])
-    printer.print_string(")")

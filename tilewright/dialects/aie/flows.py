@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, SymbolNameC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -64,6 +63,7 @@ class Port(NamedTuple):
         return {f"{prefix}bundle": enum_to_attr(self.bundle), f"{prefix}channel": IntegerAttr(self.channel, i32)}
 
 
+# upstream leaves out what is false: such flags have no default
 def true_or_absent(flag: bool) -> BoolAttr | None:
     return BoolAttr.from_bool(True) if flag else None
 
@@ -81,7 +81,6 @@ class FlowOp(IRDLOperation):
     dest_bundle = prop_def(WIRE_BUNDLE)
     dest_channel = prop_def(CHANNEL)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "`(` $source `,` $source_bundle `:` $source_channel `,` $dest `,` $dest_bundle `:` $dest_channel `)` attr-dict"
     )
@@ -107,14 +106,10 @@ class _PacketPortOp(IRDLOperation):
     channel = prop_def(CHANNEL)
 
     traits = traits_def(ParentOp("aie.packet_flow"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
     def __init__(self, tile: SSAValue, port: Port):
-        super().__init__(
-            operands=[tile],
-            properties=port.properties(),
-        )
+        super().__init__(operands=[tile], properties=port.properties())
 
     @property
     def port(self) -> Port:
@@ -142,12 +137,11 @@ class PacketFlowOp(BlockOp):
     name = "aie.packet_flow"
 
     packet_id = prop_def(i8_attr(), prop_name="ID")
-    keep_pkt_header = opt_prop_def(BoolAttr)
-    priority_route = opt_prop_def(BoolAttr)
+    keep_pkt_header = opt_prop_def(BoolAttr)  # destinations get the header word, too
+    priority_route = opt_prop_def(BoolAttr)  # routed before the others
     ports = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $ID `)` $ports attr-dict"
 
     def __init__(
@@ -168,6 +162,7 @@ class PacketFlowOp(BlockOp):
     def verify_(self) -> None:
         if not self.ports.blocks:
             raise VerifyException("should have non-empty body")
+        # the terminator is left out of the text, not of the body
         for op in self.ports.ops:
             if not isinstance(op, PacketSourceOp | PacketDestOp | EndOp):
                 raise VerifyError("cannot be contained in a PacketFlow op", at=op)
@@ -188,7 +183,6 @@ class WireOp(IRDLOperation):
     dest = operand_def(INDEX)
     dest_bundle = prop_def(WIRE_BUNDLE)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source `:` $source_bundle `,` $dest `:` $dest_bundle `)` attr-dict"
 
     def __init__(self, source: SSAValue, source_bundle: WireBundle, dest: SSAValue, dest_bundle: WireBundle):
@@ -212,7 +206,6 @@ class PlioOp(IRDLOperation):
     col = prop_def(i32_attr())
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $col `)` attr-dict"
 
 
@@ -225,12 +218,11 @@ class ShimDmaAllocationOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     tile = operand_def(INDEX)
     channel_dir = prop_def(DIRECTION)
-    channel_index = prop_def(i64_attr())
+    channel_index = prop_def(i64_attr())  # 64 bits here, 32 in `aie.flow`, as upstream has it
     plio = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
     packet = opt_prop_def(PacketInfoAttr)
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `,` $channel_dir `,` $channel_index (`,` $packet^)? `)` attr-dict"
 
     def __init__(self, name: str, tile: SSAValue, direction: DmaDirection, channel: int):
@@ -256,7 +248,7 @@ class ShimDmaAllocationOp(IRDLOperation):
         if tile is None:
             raise VerifyException("tile operand must implement TileLike interface")
         if not tile.is_shim:
-            place = tile.place
+            place = tile.place  # a logical tile may have none
             got = "" if place is None else f", but got tile({place.column}, {place.row})"
             raise VerifyException(f"tile must be a shim tile{got}")
 

@@ -80,6 +80,7 @@ class TileElement(IRDLOperation):
         tile = self.tile_like
         return tile.place if tile is not None else None
 
+    # a logical tile has a type before it has a place, so this holds before placement too
     def require_tile(self, where: str, *types: TileType) -> TileLike:
         """The tile, which must be of one of these types; `where` is how upstream calls such a tile."""
         tile = self.tile_like
@@ -96,5 +97,6 @@ def name_at(op: Operation, place: TileId | None) -> str | None:
     return None if place is None else f"{op.name.partition('.')[2]}_{place.column}_{place.row}"
 
 
+# a trait and not a list of names: operations of other dialects have it too
 class SkipAccessibilityCheck(OpTrait):
     """What happens inside is not tied to a tile yet, so it may name any buffer and lock."""

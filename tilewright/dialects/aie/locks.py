@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, LockAction, LockBlocking
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition
-from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects._older import constant_before
+from tilewright.dialects._syntax import parse_enum, print_attributes, split_attributes
 from tilewright.dialects.aie.accessibility import verify_users_reach
-from tilewright.dialects.aie.attributes import LOCK_ACTION, LOCK_BLOCKING, parse_enum
+from tilewright.dialects.aie.attributes import LOCK_ACTION, LOCK_BLOCKING
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.interfaces import TileElement
-from tilewright.dialects.aie.lookup import ancestors, device_model, is_device_body
-
-if TYPE_CHECKING:
-    pass
+from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, is_device_body
+from tilewright.dialects.arith import ConstantOp
 
 DMA_BODIES = ("aie.mem", "aie.memtile_dma", "aie.shim_dma")
 OTHER_BODIES = ("aie.core", "func.func", "aiex.dma_configure_task")
@@ -40,7 +39,6 @@ class LockOp(TileElement):
     sym_name = opt_prop_def(StringAttr)
     result = result_def(INDEX)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile (`,` $lockID^)? `)` attr-dict"
 
     def __init__(
@@ -66,7 +64,7 @@ class LockOp(TileElement):
 
     def verify_(self) -> None:
         verify_users_reach(self)
-        if self.number is None:
+        if self.number is None:  # a pass assigns it
             return
         tile = self.tile_like
         if tile is None:
@@ -112,16 +110,12 @@ class UseLockOp(IRDLOperation):
     @property
     def constant(self) -> int | None:
         """The lock value where an `arith.constant` gives it."""
-        owner = self.value.owner
-        if not isinstance(owner, Operation) or owner.name != "arith.constant":
-            return None
-        attr = owner.properties["value"]
-        return attr.value.data if isinstance(attr, IntegerAttr) else None
+        return constant_value(self.value) if isinstance(self.value.owner, ConstantOp) else None
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         parser.parse_punctuation("(")
-        lock = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
+        lock = parser.parse_operand(INDEX)
         parser.parse_punctuation(",")
         properties: dict[str, Attribute] = {"action": enum_to_attr(parse_enum(parser, LockAction, "action"))}
         value = _parse_lock_value(parser)
@@ -129,7 +123,7 @@ class UseLockOp(IRDLOperation):
             properties["blocking"] = enum_to_attr(parse_enum(parser, LockBlocking, "blocking"))
         parser.parse_punctuation(")")
         more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        value = value if value is not None else _older_value(parser, 1)
+        value = value if value is not None else constant_before(parser, 1)
         return cls.create(operands=[lock, value], properties=properties | more, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -148,6 +142,7 @@ class UseLockOp(IRDLOperation):
         device = device_model(self)
         if device.arch is Arch.AIE1 and self.lock_action is LockAction.AcquireGreaterEqual:
             raise VerifyException("AcquireGreaterEqual is not supported in AIE1.")
+        # by name: the file of the DMAs imports this one
         around = [op.name for op in ancestors(self)]
         if any(name in DMA_BODIES for name in around):
             self._verify_in_dma(device.arch)
@@ -166,10 +161,10 @@ class UseLockOp(IRDLOperation):
         uses = [op for op in block.ops if isinstance(op, UseLockOp)] if block is not None else []
         if arch is Arch.AIE1 and _differ(use.lock_op.number for use in uses if use.lock_op is not None):
             raise VerifyException("used in a DMA block that have multiple locks.")
-        if _differ(use.constant for use in uses if use.is_acquire) or _differ(
-            use.constant for use in uses if not use.is_acquire
-        ):
+        # a descriptor has one value to acquire with and one to release with
+        if any(_differ(use.constant for use in uses if use.is_acquire is acquiring) for acquiring in (True, False)):
             raise VerifyException("acquires/releases the lock in a DMA block from/to multiple states.")
+        # only the DMA of a core tile is bound to its own tile: those of mem tiles reach their neighbours
         memory = next((op for op in ancestors(self) if op.name == "aie.mem"), None)
         lock = self.lock_op
         if memory is not None and lock is not None and lock.tile is not memory.operands[0]:
@@ -184,17 +179,11 @@ def _differ(numbers: Iterable[int | None]) -> bool:
 def _parse_lock_value(parser: Parser) -> SSAValue | None:
     """`, %value`. Older programs write an integer, or nothing for 1: None if what follows is not a value."""
     if parser.parse_optional_punctuation(",") is None:
-        return _older_value(parser, 1)
+        return constant_before(parser, 1)
     if (operand := parser.parse_optional_unresolved_operand()) is not None:
         return parser.resolve_operand(operand, i32)
     integer = parser.parse_optional_integer(allow_boolean=False)
-    return None if integer is None else _older_value(parser, integer)
-
-
-def _older_value(parser: Parser, value: int) -> SSAValue:
-    from tilewright.dialects._pending import constant_before
-
-    return constant_before(parser, value)
+    return None if integer is None else constant_before(parser, integer)
 
 
 OPS: Sequence[type[IRDLOperation]] = [LockOp, UseLockOp]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
 
 from tilewright.device import DeviceModel, DeviceName, model
-from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike, name_at
+from tilewright.dialects._parents import ancestors as ancestors
+from tilewright.dialects._parents import parent_of_type as parent_of_type
+from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.symbols import symbol_name as symbol_name
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 def device_model(op: Operation) -> DeviceModel:
@@ -24,25 +23,12 @@ def device_model(op: Operation) -> DeviceModel:
     return target.model if target is not None else model(DeviceName.xcvc1902)
 
 
-def ancestors(op: Operation) -> Iterator[Operation]:
-    """The operations around `op`, innermost first."""
-    parent = op.parent_op()
-    while parent is not None:
-        yield parent
-        parent = parent.parent_op()
-
-
-def parent_of_type(op: Operation, kind: type[OpT]) -> OpT | None:
-    """The closest operation of some class around `op`."""
-    return next((parent for parent in ancestors(op) if isinstance(parent, kind)), None)
-
-
 def parent_tile_element(op: Operation) -> TileElement | None:
     """The core, DMA or task whose body `op` is in."""
     for parent in ancestors(op):
         if isinstance(parent, TileElement):
             return parent
-        if is_device_body(parent):
+        if is_device_body(parent):  # nothing further out belongs to a tile
             break
     return None
 
@@ -57,27 +43,25 @@ def tile_of(value: SSAValue) -> TileLike | None:
     return value.owner if isinstance(value.owner, TileLike) else None
 
 
-def result_name_at(op: Operation, tile: SSAValue) -> str | None:
-    """The name MLIR gives to the result of an operation that belongs to a tile."""
-    owner = tile_of(tile)
-    return name_at(op, owner.place) if owner is not None else None
-
-
 def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) -> Operation | None:
     """What a flat reference means at `op`: an operation in the closest symbol table around it, or in `op` itself."""
     if isinstance(reference, SymbolRefAttr):
         reference = reference.root_reference
     name = reference.data if isinstance(reference, StringAttr) else reference
     table = op if op.has_trait(SymbolTable) else next((p for p in ancestors(op) if p.has_trait(SymbolTable)), None)
-    if table is None:
-        return None
-    return symbol_in(table, name)
+    return None if table is None else symbol_in(table, name)
+
+
+def device_symbol(op: Operation, reference: str | SymbolRefAttr) -> Operation | None:
+    """The operation that a reference names in the device around `op`."""
+    device = parent_of_type(op, Target)
+    return lookup_symbol(device, reference) if device is not None else None
 
 
 def constant_value(value: SSAValue) -> int | None:
     """The integer that a value is known to be."""
     owner = value.owner
-    if isinstance(owner, ConstantOp):
+    if isinstance(owner, ConstantOp):  # most are: found without asking for traits
         constant = owner.properties.get("value")
     elif isinstance(owner, Operation) and owner.has_trait(ConstantLike):
         constant = owner.get_attr_or_prop("value")

@@ -71,7 +71,7 @@ class ObjectFifoOp(IRDLOperation):
     via_dma = prop_def(BoolAttr, default_value=FALSE, prop_name="via_DMA")
     plio = prop_def(BoolAttr, default_value=FALSE)
     disable_synchronization = prop_def(BoolAttr, default_value=FALSE)
-    repeat_count = opt_prop_def(i32_attr(minimum=1))
+    repeat_count = opt_prop_def(i32_attr(minimum=1))  # how often the producer's DMA sends each buffer
     aie_stream = opt_prop_def(i32_attr(0, 2))
     aie_stream_port = opt_prop_def(i32_attr(0, 1))
     prod_dma_channel = opt_prop_def(i32_attr(minimum=0))
@@ -79,7 +79,7 @@ class ObjectFifoOp(IRDLOperation):
     init_values = opt_prop_def(ArrayAttr, prop_name="initValues")
     pad_dimensions = opt_prop_def(BDPadLayoutArrayAttr, prop_name="padDimensions")
     pad_value = opt_prop_def(i32_attr(), default_value=IntegerAttr(0, i32), prop_name="padValue")
-    iter_count = opt_prop_def(i32_attr())
+    iter_count = opt_prop_def(i32_attr())  # the DMAs stop after so many rounds; without it they never do
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
 
@@ -132,7 +132,7 @@ class ObjectFifoOp(IRDLOperation):
             properties=properties,
             attributes=attributes,
         )
-        op._parse_init_values(parser, start)
+        op._parse_init_values(parser, start)  # how many there are depends on the depth, which the operation knows
         return op
 
     def _parse_init_values(self, parser: Parser, start: int) -> None:
@@ -164,7 +164,7 @@ class ObjectFifoOp(IRDLOperation):
         print_attributes(printer, self, elided=_SPELT_OUT)
         printer.print_string(" : ")
         printer.print_attribute(self.fifo_type)
-        printer.print_string(" ")
+        printer.print_string(" ")  # upstream writes these spaces whether or not anything follows
         if self.consumer_fifo_type is not None:
             printer.print_string(" -> ")
             printer.print_attribute(self.consumer_fifo_type)
@@ -203,6 +203,7 @@ class ObjectFifoOp(IRDLOperation):
             tile = tile_of(consumer)
             if tile is None:
                 raise wrong("consumer tile must implement TileLike interface")
+            # the shim's descriptors are written by the runtime sequence, which has its own sizes and strides
             if tile.is_shim and len(self.dimensions_from_stream(consumer)):
                 raise wrong(
                     "`dimensionsFromStreamPerConsumer` data layout transformations are not supported on shim tile "
@@ -231,12 +232,10 @@ class ObjectFifoOp(IRDLOperation):
         if ends in (0, 2):
             if not producer.is_core:
                 raise wrong("`aie_stream` is not available for shim and mem tiles")
-            if self.repeat_count is not None:
-                raise wrong("`repeat_count` unavailable on stream end")
-            if self.init_values is not None:
-                raise wrong("`init_values` unavailable on stream end")
-            if self.iter_count is not None:
-                raise wrong("`iter_count` unavailable on stream end")
+            # all of these are things that a DMA does
+            for name in ("repeat_count", "init_values", "iter_count"):
+                if getattr(self, name) is not None:
+                    raise wrong(f"`{name}` unavailable on stream end")
             if len(self.dimensions_to_stream):
                 raise wrong("`dimensionsToStream` data layout transformations are unavailable on stream end")
         if ends in (1, 2):
@@ -257,7 +256,7 @@ class ObjectFifoOp(IRDLOperation):
     def _verify_iterations(self, producer: TileLike) -> None:
         if self.iter_count is None:
             return
-        if not 1 <= self.iter_count.value.data <= 256:
+        if not 1 <= self.iter_count.value.data <= 256:  # the queue of a channel counts rounds less one in eight bits
             raise wrong("`iter_count` must be between 1 and 256")
         consumers = map(tile_of, self.consumers)
         if not producer.is_mem and not any(tile is not None and tile.is_mem for tile in consumers):
@@ -296,7 +295,7 @@ _SPELT_OUT = (
 def _parse_dimensions(parser: Parser, keyword: str) -> BDDimLayoutArrayAttr:
     if parser.parse_optional_keyword(keyword) is None:
         return BDDimLayoutArrayAttr(ArrayAttr(()))
-    if parser._current_token.kind is MLIRTokenKind.HASH_IDENT:
+    if parser._current_token.kind is MLIRTokenKind.HASH_IDENT:  # an alias, or the attribute in full
         written = parser.parse_attribute()
         return written if isinstance(written, BDDimLayoutArrayAttr) else parser.raise_error("invalid kind of attribute")
     return BDDimLayoutArrayAttr.new(BDDimLayoutArrayAttr.parse_parameters(parser))
@@ -322,6 +321,7 @@ def _print_dimensions(printer: Printer, keyword: str, dimensions: BDDimLayoutArr
 
 def find_fifo(op: Operation, name: SymbolRefAttr) -> ObjectFifoOp | None:
     """The FIFO of a name, in the innermost symbol table around `op` that has one."""
+    # further out, too: a FIFO of the device is used in bodies that have symbols of their own
     for parent in ancestors(op):
         if parent.has_trait(SymbolTable):
             found = lookup_symbol(parent, name)

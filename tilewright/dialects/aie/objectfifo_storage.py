@@ -17,7 +17,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -46,7 +45,6 @@ class ObjectFifoAllocateOp(IRDLOperation):
     tile = operand_def(INDEX)
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$objFifo_name `(` $tile `)` attr-dict"
 
     def __init__(self, fifo: str, tile: SSAValue):
@@ -56,6 +54,7 @@ class ObjectFifoAllocateOp(IRDLOperation):
         fifo = find_fifo(self, self.fifo_name)
         if fifo is None:
             raise wrong("cannot retrieve associated object FIFO")
+        # buffers that a DMA copies are needed in the memories of both ends
         if len(fifo.consumers) != 1:
             raise wrong("can only be used in 1-to-1 object FIFOs")
         for is_set, what in (
@@ -79,7 +78,6 @@ class ObjectFifoRegisterExternalBuffersOp(TileElement):
     buffers = var_operand_def(BaseAttr(MemRefType))
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict $objFifo_name `(` $tile `,` `{` $buffers `}` `)` `:` `(` type($buffers) `)`"
 
     def result_names(self) -> Sequence[str | None]:
@@ -101,11 +99,11 @@ class ObjectFifoRearmBindingOp(IRDLOperation):
     channel_dirs = prop_def(I32_ARRAY)
     channel_indices = prop_def(I32_ARRAY)
     lock_inits = prop_def(I32_ARRAY)
-    head_bd_ids = opt_prop_def(I32_ARRAY)
+    head_bd_ids = opt_prop_def(I32_ARRAY)  # where each channel's chain begins, once descriptors have numbers
     repeat_counts = opt_prop_def(I32_ARRAY)
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$sym_name `channels` `(` ($channel_tiles^ `:` type($channel_tiles))? `)` "
         "`locks` `(` ($locks^ `:` type($locks))? `)` attr-dict"
@@ -116,29 +114,34 @@ class ObjectFifoRearmBindingOp(IRDLOperation):
         return [DmaDirection(direction) for direction in self.channel_dirs.get_values()]
 
     def verify_(self) -> None:
-        tiles = len(self.channel_tiles)
-        self._verify_length("channel_dirs", self.channel_dirs, "channel tile", tiles, "tiles", "dirs")
-        self._verify_length("channel_indices", self.channel_indices, "channel tile", tiles, "tiles", "indices")
-        self._verify_length("lock_inits", self.lock_inits, "lock", len(self.locks), "locks", "inits")
+        self._verify_channel_lists("channel_dirs", "channel_indices")
+        if len(self.lock_inits) != (locks := len(self.locks)):
+            raise VerifyException(
+                f"expected one lock_inits entry per lock ({locks} locks, {len(self.lock_inits)} inits)"
+            )
         if (self.head_bd_ids is None) != (self.repeat_counts is None):
             raise VerifyException("head_bd_ids and repeat_counts must both be set or both be absent")
-        self._verify_length("head_bd_ids", self.head_bd_ids, "channel tile", tiles, "tiles", "ids")
-        self._verify_length("repeat_counts", self.repeat_counts, "channel tile", tiles, "tiles", "counts")
+        self._verify_channel_lists("head_bd_ids", "repeat_counts")
         for direction in self.channel_dirs.get_values():
             if direction not in (0, 1):
                 raise VerifyException(f"channel_dirs entries must be 0 (S2MM) or 1 (MM2S), got {direction}")
         self._verify_operands()
 
-    def _verify_length(
-        self, name: str, values: DenseArrayBase[IntegerType] | None, each: str, expected: int, what: str, found: str
-    ) -> None:
-        if values is not None and len(values) != expected:
-            raise VerifyException(f"expected one {name} entry per {each} ({expected} {what}, {len(values)} {found})")
+    def _verify_channel_lists(self, *names: str) -> None:
+        tiles = len(self.channel_tiles)
+        for name in names:
+            values: DenseArrayBase[IntegerType] | None = getattr(self, name)
+            if values is not None and len(values) != tiles:
+                found = name.rpartition("_")[2]
+                raise VerifyException(
+                    f"expected one {name} entry per channel tile ({tiles} tiles, {len(values)} {found})"
+                )
 
     def _verify_operands(self) -> None:
         for tile in map(tile_of, self.channel_tiles):
             if tile is None or not tile.is_placed:
                 raise VerifyException("channel_tiles operands must be aie.tile values")
+            # a shim's channels run what the sequence gives them, and nothing else
             if tile.is_shim:
                 raise VerifyException(
                     "channel_tiles must be non-shim tiles; a shim DMA endpoint is host-managed and is not re-armed here"

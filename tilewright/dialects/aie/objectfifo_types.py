@@ -21,6 +21,7 @@ class OfBuffers(ParametrizedAttribute, TypeAttribute):
         with parser.in_angle_brackets():
             start = parser.pos
             type = parser.parse_type()
+            # here and not in a verifier: the parser can say where
             if not isinstance(type, MemRefType):
                 wrong = f"invalid kind of type specified: expected builtin.memref, but found {quoted(type)}"
                 parser.raise_error(wrong, start)

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    MemRefType,
+    SymbolRefAttr,
+    TensorType,
+    i32,
+)
 from xdsl.ir import SSAValue
-from xdsl.irdl import BaseAttr, IRDLOperation, ParsePropInAttrDict, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import BaseAttr, IRDLOperation, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import ObjectFifoPort
 from tilewright.dialects._ods import ParentOp, enum_value, i32_attr, op_definition
 from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT, BDDimLayoutArrayAttr
-from tilewright.dialects.aie.core import CoreOp
-from tilewright.dialects.aie.lookup import parent_of_type, tile_of
+from tilewright.dialects.aie.core import INDEX, CoreOp
+from tilewright.dialects.aie.lookup import constant_value, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
+from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import VerifyError
 
 SYMBOLS = ArrayAttr[SymbolRefAttr]
 OFFSETS = ArrayAttr[IntegerAttr]
+NUMBERS = TensorType.constr(i32)
 
 
 @op_definition
@@ -35,7 +47,6 @@ class ObjectFifoLinkOp(IRDLOperation):
     dst_offsets = prop_def(OFFSETS)
 
     traits = traits_def(ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$fifoIns `->` $fifoOuts `(` $src_offsets $dst_offsets `)` attr-dict"
 
     @property
@@ -64,6 +75,7 @@ class ObjectFifoLinkOp(IRDLOperation):
         if not inputs or not outputs:
             return None
         meeting = outputs[0].producer
+        # a plain link may leave other consumers to its input, beside the tile that is shared
         if self.is_join or self.is_distribute:
             ends = [fifo.consumers[0] for fifo in inputs] + [fifo.producer for fifo in outputs]
             return meeting if all(end == meeting for end in ends) else None
@@ -116,12 +128,13 @@ class ObjectFifoLinkOp(IRDLOperation):
             raise VerifyException("src offsets should be empty for distribute")
         dimensions = self.inputs[0].dimensions_from_stream(shared)
         _verify_in_bounds(dimensions, self.distribute_lengths, "input", "distribute output")
+        # the outputs empty one buffer together, so it is kept for all of them as long
         if len({fifo.repeat_count for fifo in self.outputs}) > 1:
             raise wrong("repeat counts of output object FIFOs must be equal")
 
 
 def _lengths(offsets: OFFSETS, whole: ObjectFifoOp) -> list[int]:
-    starts = [offset.value.data for offset in offsets]
+    starts = [offset.value.data for offset in offsets]  # each part ends where the next one begins
     return [end - start for start, end in pairwise([*starts, whole.element_type.element_count()])]
 
 
@@ -136,18 +149,11 @@ def _verify_in_bounds(dimensions: BDDimLayoutArrayAttr, lengths: list[int], side
         )
 
 
-class _CoreAccess(IRDLOperation):
-    """A core takes buffers from a FIFO, or hands them on."""
+class _FifoUser(IRDLOperation):
+    """Uses one end of a FIFO."""
 
     port = prop_def(OBJECT_FIFO_PORT)
     fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
-    size = prop_def(i32_attr(minimum=1))
-
-    irdl_options = (ParsePropInAttrDict(),)
-
-    @property
-    def count(self) -> int:
-        return self.size.value.data
 
     @property
     def end(self) -> ObjectFifoPort:
@@ -156,6 +162,16 @@ class _CoreAccess(IRDLOperation):
     @property
     def fifo(self) -> ObjectFifoOp | None:
         return find_fifo(self, self.fifo_name)
+
+
+class _CoreAccess(_FifoUser):
+    """A core takes buffers from a FIFO, or hands them on."""
+
+    size = prop_def(i32_attr(minimum=1))
+
+    @property
+    def count(self) -> int:
+        return self.size.value.data
 
     def verify_access(self) -> ObjectFifoOp:
         """The FIFO, if the core around this operation is at the end it uses."""
@@ -190,6 +206,7 @@ class ObjectFifoAcquireOp(_CoreAccess):
 
     def verify_(self) -> None:
         fifo = self.verify_access()
+        # either end may name the elements of either: the types differ where a consumer takes smaller pieces
         if self.element_type not in (fifo.element_type, fifo.consumer_element_type):
             raise VerifyException("ObjectFifo element and ObjectFifoSubview element must match.")
 
@@ -216,13 +233,13 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
     index = prop_def(i32_attr(minimum=0))
     output = result_def(BaseAttr(MemRefType))
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$subview `[` $index `]` attr-dict `:` type($subview) `->` type($output)"
 
     def verify_(self) -> None:
         if parent_of_type(self, CoreOp) is None:
             raise VerifyException("must be called from inside a CoreOp")
         acquire = self.subview.owner
+        # the size of the window is the acquire's: a value that comes from elsewhere does not tell it
         if not isinstance(acquire, ObjectFifoAcquireOp):
             raise VerifyException(
                 "subview operand must be the direct result of an aie.objectfifo.acquire; flowing the subview through "
@@ -232,4 +249,62 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
             raise VerifyException("accessed farther than number of acquired elements (index out of bounds).")
 
 
-OPS = [ObjectFifoLinkOp, ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp]
+@op_definition
+class ObjectFifoRegisterProcessOp(_FifoUser):
+    """A function to call again and again, and how many buffers of a FIFO to acquire before and release after each time.
+
+    A pattern is a constant; one with a single number stands for as many of them as the process is long. Upstream has
+    dropped this operation; programs written for its older versions have it.
+    """
+
+    name = "aie.objectfifo.register_process"
+
+    acquire_tensor = operand_def(NUMBERS)
+    release_tensor = operand_def(NUMBERS)
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    length = operand_def(INDEX)
+
+    assembly_format = (
+        "attr-dict $objFifo_name `(` $port `,` $acquire_tensor `:` type($acquire_tensor) `,` "
+        "$release_tensor `:` type($release_tensor) `,` $callee `,` $length `)`"
+    )
+
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """How many buffers to acquire and to release, for each call."""
+        length = constant_value(self.length) or 0
+        patterns = [_numbers(self.acquire_tensor), _numbers(self.release_tensor)]
+        acquires, releases = (pattern * length if len(pattern) == 1 else pattern for pattern in patterns)
+        return list(zip(acquires, releases, strict=True))
+
+    def verify_(self) -> None:
+        length = constant_value(self.length)
+        if length is None:
+            raise VerifyException("process length must be a constant")
+        if length < 1:
+            raise VerifyException("process length must be >= 1")
+        if self.fifo is None:
+            raise wrong("cannot retrieve associated object FIFO")
+        sizes = {len(_numbers(self.acquire_tensor)), len(_numbers(self.release_tensor))}
+        if len(sizes) > 1 and sizes != {1, length}:
+            raise VerifyException(
+                "Acquire and Release patterns must be of equal length, or longest length of one must be equal to "
+                "process length of the other"
+            )
+
+
+def _numbers(pattern: SSAValue) -> list[int]:
+    # unrolled into calls, so the numbers have to be known
+    constant = pattern.owner.value if isinstance(pattern.owner, ConstantOp) else None
+    if not isinstance(constant, DenseIntOrFPElementsAttr):
+        raise VerifyException("patterns must be constants")
+    return [cast(int, number) for number in constant.iter_values()]
+
+
+OPS = [
+    ObjectFifoLinkOp,
+    ObjectFifoAcquireOp,
+    ObjectFifoReleaseOp,
+    ObjectFifoSubviewAccessOp,
+    ObjectFifoRegisterProcessOp,
+]

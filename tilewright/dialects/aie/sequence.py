@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import SupportsFloat
+from typing import SupportsFloat, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
@@ -25,6 +25,8 @@ from tilewright.dialects import arith
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
 
 DEFAULT_NAME = "sequence"
 ARGUMENT_NAMES = "tilewright.argument_names"
@@ -37,21 +39,29 @@ SIZE_ARGUMENTS = "tilewright.size_arguments"
 """Attribute of a sequence: pairs of numbers, of an argument and of the buffer that it is the number of elements of."""
 
 
-def parse_arguments(parser: Parser) -> list[Parser.Argument]:
-    """`(%a: type, ...)`; attributes of arguments are read and forgotten, as upstream does."""
+def _parse_arguments_and_body(parser: Parser, op_type: type[OpT], name: StringAttr | None) -> OpT:
+    """`(%a: type, ...) attributes {...} { ... }`, for an operation of which the name was read before."""
 
     def parse_argument() -> Parser.Argument:
         argument = parser.parse_argument()
-        parser.parse_optional_attr_dict()
+        parser.parse_optional_attr_dict()  # read and forgotten, as upstream does
         return argument
 
-    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+    written = parser.parse_optional_attr_dict_with_keyword()
+    properties, attributes = split_attributes(op_type, written.data if written is not None else {})
+    if name is not None:
+        properties["sym_name"] = name
+    return op_type.create(properties=properties, attributes=attributes, regions=[parser.parse_region(arguments)])
 
 
-def print_arguments(printer: Printer, body: Region) -> None:
-    block = body.first_block
+def _print_arguments_and_body(printer: Printer, op: IRDLOperation, print_empty_block: bool = True) -> None:
+    (body,) = op.regions
     with printer.in_parens():
-        printer.print_list(block.args if block is not None else (), printer.print_block_argument)
+        printer.print_list(body.first_block.args if body.first_block is not None else (), printer.print_block_argument)
+    print_attributes(printer, op, elided=("sym_name",), keyword=True)
+    printer.print_string(" ")
+    printer.print_region(body, print_entry_block_args=False, print_empty_block=print_empty_block)
 
 
 @op_definition
@@ -65,7 +75,6 @@ class RuntimeSequenceOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(SymbolOpInterface(), NoTerminator(), ParentOp("aie.device"))
-    irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, argument_types: Sequence[Attribute] = (), name: str = DEFAULT_NAME):
         super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block(arg_types=argument_types))])
@@ -99,22 +108,26 @@ class RuntimeSequenceOp(IRDLOperation):
         """A host's value as an argument takes it: the bits of a number where it is an f32, else the value itself."""
         if not self.takes_float(number) or isinstance(value, bool) or not isinstance(value, SupportsFloat):
             return value
+        # signed, as all numbers are that hosts pass for an i32
         return int.from_bytes(struct.pack("<f", float(value)), "little", signed=True)
+
+    @property
+    def _size_arguments(self) -> list[int]:
+        pairs = self.attributes.get(SIZE_ARGUMENTS)
+        return list[int](pairs.get_values()) if isinstance(pairs, DenseArrayBase) else []
 
     def buffer_counted_by(self, number: int) -> int | None:
         """The buffer whose size an argument is; a run knows it from the host's array."""
-        pairs = self.attributes.get(SIZE_ARGUMENTS)
-        numbers = list[int](pairs.get_values()) if isinstance(pairs, DenseArrayBase) else []
+        numbers = self._size_arguments
         return dict(zip(numbers[::2], numbers[1::2], strict=True)).get(number)
 
     def add_size(self, buffer: BlockArgument) -> BlockArgument:
         """A last argument that is the number of elements of a buffer."""
         name = buffer.name_hint or f"arg{buffer.index}"
         self.add_argument(IntegerType(32), f"{name}_size")
-        pairs = self.attributes.get(SIZE_ARGUMENTS)
-        known = list[int](pairs.get_values()) if isinstance(pairs, DenseArrayBase) else []
         added = self.body.block.args[-1]
-        self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, [*known, added.index, buffer.index])
+        numbers = [*self._size_arguments, added.index, buffer.index]
+        self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
         return added
 
     def add_argument(self, type: Attribute, name: str) -> None:
@@ -134,24 +147,15 @@ class RuntimeSequenceOp(IRDLOperation):
         if self.sym_name.data != DEFAULT_NAME:
             printer.print_string(" ")
             printer.print_symbol_name(self.sym_name.data)
-        print_arguments(printer, self.body)
-        print_attributes(printer, self, elided=("sym_name",), keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+        _print_arguments_and_body(printer, self, print_empty_block=False)
 
 
 def parse_runtime_sequence(parser: Parser) -> RuntimeSequenceOp:
     """What follows `aie.runtime_sequence`, or `aiex.runtime_sequence` as it was once called."""
-    name = parser.parse_optional_symbol_name()
-    arguments = parse_arguments(parser)
-    written = parser.parse_optional_attr_dict_with_keyword()
-    properties, attributes = split_attributes(RuntimeSequenceOp, written.data if written is not None else {})
-    if name is not None:
-        properties["sym_name"] = name
-    body = parser.parse_region(arguments)
-    if body.first_block is None:
-        body.add_block(Block())
-    return RuntimeSequenceOp.create(properties=properties, attributes=attributes, regions=[body])
+    sequence = _parse_arguments_and_body(parser, RuntimeSequenceOp, parser.parse_optional_symbol_name())
+    if sequence.body.first_block is None:  # written `{}`; one that does nothing still has its block
+        sequence.body.add_block(Block())
+    return sequence
 
 
 @op_definition
@@ -167,20 +171,12 @@ class BdChainOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> BdChainOp:
-        name = parser.parse_symbol_name()
-        arguments = parse_arguments(parser)
-        written = parser.parse_optional_attr_dict_with_keyword()
-        body = parser.parse_region(arguments)
-        _, attributes = split_attributes(cls, written.data if written is not None else {})
-        return cls.create(properties={"sym_name": name}, attributes=attributes, regions=[body])
+        return _parse_arguments_and_body(parser, cls, parser.parse_symbol_name())
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        print_arguments(printer, self.body)
-        print_attributes(printer, self, elided=("sym_name",), keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        _print_arguments_and_body(printer, self)
 
 
 OPS = [RuntimeSequenceOp, BdChainOp]

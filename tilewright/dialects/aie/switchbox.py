@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i8
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -48,7 +47,6 @@ class ConnectOp(IRDLOperation):
     dest_channel = prop_def(CHANNEL)
 
     traits = traits_def(ParentOp("aie.switchbox", "aie.shim_mux"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $source_bundle `:` $source_channel `,` $dest_bundle `:` $dest_channel `>` attr-dict"
 
     def __init__(self, source: Port, dest: Port):
@@ -74,7 +72,6 @@ class AmselOp(IRDLOperation):
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.switchbox"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`<` $arbiterID `>` `(` $msel `)` attr-dict"
 
     def __init__(self, arbiter: int, msel: int):
@@ -99,11 +96,10 @@ class MasterSetOp(IRDLOperation):
     dest_bundle = prop_def(WIRE_BUNDLE)
     dest_channel = prop_def(CHANNEL)
     amsels = var_operand_def(INDEX)
-    keep_pkt_header = opt_prop_def(BoolAttr)
+    keep_pkt_header = opt_prop_def(BoolAttr)  # else the switch drops the header word here
     result = result_def(INDEX)
 
     traits = traits_def(ParentOp("aie.switchbox"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $dest_bundle `:` $dest_channel `,` $amsels `)` attr-dict"
 
     def __init__(self, dest: Port, amsels: Sequence[SSAValue], *, keep_header: bool = False):
@@ -128,12 +124,11 @@ class PacketRuleOp(IRDLOperation):
 
     name = "aie.rule"
 
-    mask = prop_def(i8_attr())
+    mask = prop_def(i8_attr())  # a 1 says that the bit of the id matters
     value = prop_def(i8_attr())
     amsel = operand_def(INDEX)
 
     traits = traits_def(ParentOp("aie.packet_rules"))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $mask `,` $value `,` $amsel `)` attr-dict"
 
     def __init__(self, mask: int, value: int, amsel: SSAValue):
@@ -151,14 +146,10 @@ class PacketRulesOp(BlockOp):
     rules = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $source_bundle `:` $source_channel `)` $rules attr-dict"
 
     def __init__(self, source: Port, rules: Sequence[PacketRuleOp]):
-        super().__init__(
-            properties=source.properties("source_"),
-            regions=[Region(Block(rules))],
-        )
+        super().__init__(properties=source.properties("source_"), regions=[Region(Block(rules))])
 
     @property
     def source(self) -> Port:
@@ -177,7 +168,6 @@ class _ConnectionsOp(BlockOp, TileElement):
     connections = region_def()
 
     traits = lazy_traits_def(lambda: (ImplicitTerminator(EndOp),))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $tile `)` $connections attr-dict"
 
     def __init__(self, tile: SSAValue, connections: Sequence[Operation] = ()):
@@ -208,7 +198,7 @@ class _SwitchCheck:
     def __init__(self, model: DeviceModel, tile: TileId):
         self.model, self.tile = model, tile
         self.sources: set[Port] = set()
-        self.dests: dict[Port, None] = {}
+        self.dests: dict[Port, None] = {}  # in order: an error lists them
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -226,6 +216,7 @@ class _SwitchCheck:
                 raise VerifyError("cannot be contained in a Switchbox op", at=op)
 
     def connect(self, op: ConnectOp) -> None:
+        # a source may be connected to several ports, a destination to one
         self.sources.add(op.source)
         if op.dest in self.dests:
             raise VerifyError(
@@ -260,6 +251,7 @@ class _SwitchCheck:
         self.sources.add(op.source)
 
     def amsel(self, op: AmselOp) -> None:
+        # packets go from the port of a rule to every port that listens to its select
         rules = [user.parent_op() for user in op.users(PacketRuleOp)]
         for master in op.users(MasterSetOp):
             for rule in rules:
@@ -307,6 +299,7 @@ class ShimMuxOp(_ConnectionsOp):
                 case EndOp():
                     pass
                 case _:
+                    # upstream's text: it has one for both
                     raise VerifyError("cannot be contained in a Switchbox op", at=op)
 
 

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint,
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -34,8 +33,8 @@ from tilewright.dialects._ods import (
     parse_body,
     print_body,
 )
-from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
-from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr, parse_enum
+from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, split_attributes
+from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol
@@ -98,6 +97,7 @@ class DeviceOp(Target, BlockOp):
         if (symbol := parser.parse_optional_symbol_name()) is not None:
             properties["sym_name"] = symbol
         body = parse_body(parser)
+        # behind the body, as everywhere in this dialect
         more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         return cls.create(properties=properties | more, attributes=attributes, regions=[body])
 
@@ -110,6 +110,7 @@ class DeviceOp(Target, BlockOp):
         print_attributes(printer, self, elided=("device", "sym_name"))
 
     def verify_(self) -> None:
+        # one walk for all of them; a core that looked for others would walk the whole device each time
         cores: dict[TileId, CoreOp] = {}
         for op in self.walk():
             if isinstance(op, CoreOp) and (place := op.place) is not None:
@@ -133,19 +134,16 @@ class _TileOp(TileLike):
     @property
     def controller_id(self) -> PacketInfoAttr | None:
         """The packet under which the tile answers; a pass assigns it."""
-        packet = self.attributes.get("controller_id")
+        packet = self.attributes.get("controller_id")  # discardable, so it may be anything
         return packet if isinstance(packet, PacketInfoAttr) else None
 
     def verify_coordinates(self, column: int | None, row: int | None) -> None:
         device = device_model(self)
-        if column is not None and column >= device.columns:
-            raise VerifyException(
-                f"column index ({column}) must be less than the number of columns in the device ({device.columns})"
-            )
-        if row is not None and row >= device.rows:
-            raise VerifyException(
-                f"row index ({row}) must be less than the number of rows in the device ({device.rows})"
-            )
+        for axis, index, count in (("column", column, device.columns), ("row", row, device.rows)):
+            if index is not None and index >= count:
+                raise VerifyException(
+                    f"{axis} index ({index}) must be less than the number of {axis}s in the device ({count})"
+                )
 
     def verify_allocation_scheme(self, scheme: StringAttr | None) -> None:
         if scheme is not None and self.is_shim:
@@ -172,7 +170,6 @@ class TileOp(_TileOp):
     result = result_def(INDEX)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "`(` $col `,` $row `)` attr-dict"
 
     def __init__(self, column: int, row: int):
@@ -254,16 +251,14 @@ class LogicalTileOp(_TileOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        parser.parse_punctuation("<")
-        kind = parser.parse_identifier()
-        if kind not in TileType.__members__:
-            parser.raise_error(f"unknown logical tile type: {kind}")
-        parser.parse_punctuation(">")
-        parser.parse_punctuation("(")
-        column = _parse_coordinate(parser)
-        parser.parse_punctuation(",")
-        row = _parse_coordinate(parser)
-        parser.parse_punctuation(")")
+        with parser.in_angle_brackets():
+            kind = parser.parse_identifier()
+            if kind not in TileType.__members__:
+                parser.raise_error(f"unknown logical tile type: {kind}")
+        with parser.in_parens():
+            column = _parse_coordinate(parser)
+            parser.parse_punctuation(",")
+            row = _parse_coordinate(parser)
         op = cls(TileType[kind], column, row)
         properties, op.attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         op.properties.update(properties)
@@ -280,6 +275,7 @@ class LogicalTileOp(_TileOp):
         device = device_model(self)
         if self.tile_type not in device.tile_types:
             raise VerifyException(f"tile type '{self.tile_type}' does not exist on the target device")
+        # one coordinate alone may still lead to a tile of the right type
         if (place := self.place) is not None and device.tile_type(*place) is not self.tile_type:
             raise VerifyException(
                 f"declared logical tile type does not match the tile type at coordinates ({place.column}, {place.row})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -54,7 +52,7 @@ class TraceMode(Keyword):
     Execution = 2
 
     def __str__(self) -> str:
-        return self.name.replace("Event", "Event-")
+        return self.name.replace("Event", "Event-")  # no identifier, so texts have it in quotes
 
 
 class TracePacketType(Keyword):
@@ -94,12 +92,11 @@ class TraceOp(BlockOp):
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` $body attr-dict"
 
     @property
     def packet(self) -> TracePacketOp | None:
-        return next((op for op in self.body.ops if isinstance(op, TracePacketOp)), None)
+        return next(iter(self.ops_of(TracePacketOp)), None)
 
     def ops_of(self, kind: type[OpT]) -> list[OpT]:
         return [op for op in self.body.ops if isinstance(op, kind)]
@@ -115,19 +112,18 @@ class TraceOp(BlockOp):
 
 
 def _verify_distinct_slots(ops: list[TraceComboEventOp] | list[TraceEdgeEventOp], what: str) -> None:
-    seen: Counter[int] = Counter()
+    seen: set[int] = set()
     for op in ops:
         slot = op.slot.value.data
-        if seen[slot]:
+        if slot in seen:  # the second one is wrong, not the trace
             raise VerifyError(f"{what} slot {slot} already in use in this trace", at=op)
-        seen[slot] += 1
+        seen.add(slot)
 
 
 class _InTrace(IRDLOperation):
     """A part of a trace, which knows the tile that it is about."""
 
     traits = traits_def(IN_TRACE)
-    irdl_options = (ParsePropInAttrDict(),)
 
     def require_trace(self) -> tuple[TraceOp, TileLike]:
         trace = parent_of_type(self, TraceOp)
@@ -173,6 +169,7 @@ class TraceEventOp(_InTrace):
         if not self.event.event_name:
             raise VerifyException("event name cannot be empty")
         _, tile = self.require_trace()
+        # a logical tile may ask for one coordinate only
         column, row = (
             number.value.data if isinstance(number := tile.properties.get(axis), IntegerAttr) else "?"
             for axis in ("col", "row")
@@ -222,7 +219,7 @@ class TracePortOp(_InTrace):
 
     def verify_(self) -> None:
         trace, tile = self.require_trace()
-        if tile.place is not None:
+        if tile.place is not None:  # which ports a switch has depends on where it is
             bundle, channel = enum_value(WireBundle, self.port), self.channel.value.data
             if device_model(self).port_number(*tile.place, bundle, channel, master=self.is_master) is None:
                 column, row = tile.place
@@ -275,6 +272,7 @@ class TraceComboEventOp(_InTrace):
             raise VerifyException(f"combo event slot must be 0, 1, or 2, got {slot}")
         self.verify_event(self.event_a, "eventA is not valid for this tile type")
         self.verify_event(self.event_b, "eventB is not valid for this tile type")
+        # the hardware has two combiners for events, and a third for what those two say
         names = (self.event_a.event_name, self.event_b.event_name)
         if slot < 2:
             if any("COMBO_EVENT" in name for name in names):
@@ -305,6 +303,7 @@ class TraceEdgeEventOp(_InTrace):
         self.verify_event(self.event, "event is not valid for this tile type")
         if "EDGE_DETECTION_EVENT" in self.event.event_name:
             raise VerifyException("edge detection source should be a regular event, not another EDGE_DETECTION_EVENT")
+        # worded as a hint, but upstream refuses it
         if "COMBO_EVENT" in self.event.event_name:
             raise VerifyException(
                 "edge detection source should be a regular event, not a COMBO_EVENT (combo events can be used but may "

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     lazy_traits_def,
     operand_def,
@@ -57,7 +56,7 @@ from tilewright.ir.constraints import described
 
 
 class TraceShimRouting(Keyword):
-    single = 0
+    single = 0  # all traces leave through one shim tile; upstream has no other way yet
 
 
 @op_definition
@@ -72,7 +71,6 @@ class TraceConfigOp(BlockOp):
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (SymbolOpInterface(), ParentOp("aie.device"), ImplicitTerminator(EndOp)))
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$sym_name `(` $tile `)` (`packet_type` `=` $packet_type^)? $body attr-dict"
 
     def __init__(self, name: str, tile: SSAValue, packet_type: TracePacketType, writes: Sequence[TraceRegOp]):
@@ -99,7 +97,7 @@ class TraceRegValue(CustomDirective):
     value: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        number = parse_optional_i32(parser)
+        number = parse_optional_i32(parser)  # a pattern of bits, so of either sign
         self.value.set(state, parse_event(parser) if number is None else number)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -118,11 +116,10 @@ class TraceRegOp(IRDLOperation):
     reg_name = prop_def(StringAttr)
     field = opt_prop_def(StringAttr)
     value = prop_def(described(i32_attr() | base(StringAttr), "32-bit number or name of an event"))
-    mask = opt_prop_def(i32_attr())
+    mask = opt_prop_def(i32_attr())  # in place of a field
     comment = opt_prop_def(StringAttr)
 
     traits = traits_def(ParentOp("aie.trace.config"))
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (TraceRegValue,)
     assembly_format = (
         "`register` `=` $reg_name (`field` `=` $field^)? `value` `=` custom<TraceRegValue>($value) "
@@ -160,6 +157,7 @@ class TraceHostConfigOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> TraceHostConfigOp:
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # the size is required, so a dictionary without properties is followed by the older form
         return cls.create(properties=properties or _parse_older_config(parser), attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -205,7 +203,6 @@ class TraceStartConfigOp(IRDLOperation):
 
     trace_config = prop_def(FlatSymbolRefAttrConstr)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$trace_config attr-dict"
 
     def __init__(self, trace: str):

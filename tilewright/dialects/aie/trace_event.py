@@ -28,7 +28,7 @@ class TraceEventAttr(ParametrizedAttribute):
     def event_name(self) -> str:
         """The name without the vocabulary it is from."""
         vocabulary, _, name = self.text.partition("::")
-        return name or vocabulary
+        return name or vocabulary  # without a separator all of it is the name
 
     def is_known_to(self, arch: Arch, tile_type: TileType) -> bool:
         """Whether a tile can raise it; any tile may raise an event that does not say whose it is."""
@@ -37,7 +37,7 @@ class TraceEventAttr(ParametrizedAttribute):
         vocabulary, separator, _ = self.text.partition("::")
         if not separator:
             return True
-        from tilewright.device import events
+        from tilewright.device import events  # long tables: most programs trace nothing
 
         modules = [module for module in events.MODULES[tile_type] if module in events.EVENTS[arch]]
         return vocabulary in {events.vocabulary(arch, module) for module in modules}
@@ -61,6 +61,7 @@ def parse_event(parser: AttrParser) -> StringAttr:
     vocabulary = parser.parse_optional_identifier()
     if vocabulary is None:
         parser.raise_error("expected string or enum event")
+    # MLIR has a token for one colon only
     if parser.parse_optional_punctuation(":") is None or parser.parse_optional_punctuation(":") is None:
         parser.raise_error("expected '::' after enum type name", start)
     name = parser.parse_optional_identifier()

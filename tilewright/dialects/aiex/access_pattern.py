@@ -133,12 +133,13 @@ def encode(
     def step_if_repeated(size: V, stride: V) -> V:
         return arithmetic.select_greater(size, 1, step(stride), zero)
 
-    if element_bits > granule_bits:
+    if element_bits > granule_bits:  # one element is several granules, walked one by one
         step0 = zero
     else:  # stride 1 of a small element stays inside the granule
         stride0_bits = arithmetic.multiply(strides[0], element_bits)
         step0 = arithmetic.select_less(stride0_bits, granule_bits, zero, step(strides[0]))
     iterations = arithmetic.select_greater(sizes[3], 1, arithmetic.subtract(sizes[3], 1), zero)
+    # an iteration of stride 0 repeats: its field would be -1
     iteration_step = arithmetic.select_greater(strides[3], 0, step(strides[3]), zero)
     return HardwarePattern(
         (arithmetic.scale(sizes[0], element_bits, granule_bits), sizes[1], sizes[2], iterations),

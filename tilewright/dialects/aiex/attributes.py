@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import I32, FixedBitwidthType, IntegerAttr, IntegerType, Signedness, StringAttr, i32
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import ParsePropInAttrDict, irdl_attr_definition
+from xdsl.dialects.builtin import (
+    I32,
+    BoolAttr,
+    FixedBitwidthType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, opt_prop_def, prop_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from tilewright.device import BlockFormat, Keyword
+from tilewright.device import BlockFormat, DmaDirection, Keyword
 from tilewright.device.architecture import AIE2P
-from tilewright.dialects._ods import enum_attr
+from tilewright.dialects._ods import enum_attr, enum_value, i32_attr
+from tilewright.dialects.aie.attributes import DIRECTION
+from tilewright.dialects.aie.flows import ShimDmaAllocationOp
+from tilewright.dialects.aie.interfaces import TileLike
+from tilewright.dialects.aie.lookup import device_symbol, tile_of
 from tilewright.ir.diagnostics import VerifyError
 
 
@@ -40,7 +55,6 @@ class ExpandMode(Keyword):
 
 
 UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
-ATTR_DICT = (ParsePropInAttrDict(),)
 
 
 @lru_cache(maxsize=4096)
@@ -65,6 +79,7 @@ PARAMETER_KIND = enum_attr(
     "via the `offset_parameter` attribute on DMA ops (values written raw)",
 )
 
+# the only architecture that has any; the type can be read in programs for all of them
 BLOCK_FORMATS = AIE2P.block_formats or {}
 
 
@@ -89,7 +104,7 @@ class BlockFloatType(ParametrizedAttribute, FixedBitwidthType):
 
     @property
     def compile_time_size(self) -> int:
-        return self.size
+        return self.size  # xDSL asks for it by this name
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[StringAttr]:
@@ -104,6 +119,50 @@ class BlockFloatType(ParametrizedAttribute, FixedBitwidthType):
         if self.block_type.data not in BLOCK_FORMATS:
             known = ", ".join(BLOCK_FORMATS)
             raise VerifyError(f"Invalid block type: {self.block_type.data}. Known types are: {known}.", bare=True)
+
+
+class TokenIssuer(IRDLOperation):
+    """A transfer that may tell its end by a token, which a wait takes."""
+
+    issue_token = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    @property
+    def issues_token(self) -> bool:
+        return bool(self.issue_token)
+
+
+class DmaChannelUser(IRDLOperation):
+    """Names a channel of a tile's DMA."""
+
+    direction = prop_def(DIRECTION)
+    channel = prop_def(i32_attr())
+
+    @property
+    def dma_direction(self) -> DmaDirection:
+        return enum_value(DmaDirection, self.direction)
+
+
+class ShimChannelUser(IRDLOperation):
+    """Names a channel of a shim's DMA by its allocation, or by the object FIFO that has none until it is lowered."""
+
+    CHANNEL_NAME: ClassVar[str]  # the property that has the name
+
+    @property
+    def named_channel(self) -> Operation | None:
+        return device_symbol(self, cast(SymbolRefAttr, self.properties[self.CHANNEL_NAME]))
+
+    @property
+    def allocation(self) -> ShimDmaAllocationOp | None:
+        """The shim channel, once it is known."""
+        found = self.named_channel
+        return found if isinstance(found, ShimDmaAllocationOp) else None
+
+    @property
+    def tile(self) -> TileLike | None:
+        """The shim tile whose DMA moves the data, once it is placed."""
+        allocation = self.allocation
+        tile = tile_of(allocation.tile) if allocation is not None else None
+        return tile if tile is not None and tile.is_placed else None
 
 
 ATTRS: list[type[Attribute]] = [BlockFloatType]

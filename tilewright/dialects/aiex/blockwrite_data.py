@@ -57,6 +57,7 @@ def make_data_global(name: str, data: bytes) -> GlobalOp:
     )
 
 
+# configurations have thousands of globals, of few lengths
 @cache
 def _data_type(count: int) -> MemRefType:
     return MemRefType(i32, [count])

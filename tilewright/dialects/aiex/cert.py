@@ -28,11 +28,16 @@ from tilewright.dialects._ods import (
 )
 from tilewright.dialects.aie.core import EndOp
 
-from .attributes import ATTR_DICT, i32_number, register_number
+from .attributes import i32_number, register_number
 
-I16 = IntConstraint(16)
+I16 = IntConstraint(16)  # operands of control code that are half a word wide
 ENDS = ImplicitTerminator(EndOp)
-IN_JOB = traits_def(ParentOp("aiex.cert.job"))
+
+
+class CertInstruction(IRDLOperation):
+    """An instruction of a job."""
+
+    traits = traits_def(ParentOp("aiex.cert.job"))
 
 
 @op_definition
@@ -41,11 +46,10 @@ class CertUcDmaChainOp(BlockOp):
 
     name = "aiex.cert.uc_dma_chain"
 
-    sym_name = opt_prop_def(SymbolNameConstraint())
+    sym_name = opt_prop_def(SymbolNameConstraint())  # one without a name cannot be played
     body = region_def()
 
     traits = traits_def(OptionalSymbolOpInterface(), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "($sym_name^)? $body attr-dict"
 
     def __init__(self, name: str, bds: Sequence[CertUcDmaBdOp]):
@@ -65,10 +69,9 @@ class CertUcDmaBdOp(IRDLOperation):
     remote_address = prop_def(FlatSymbolRefAttrConstr)
     local_address = prop_def(i32_attr())
     length = prop_def(i32_attr())
-    next_bd = prop_def(BoolAttr)
+    next_bd = prop_def(BoolAttr)  # a bit is enough: the next one lies behind it
 
     traits = traits_def(ParentOp("aiex.cert.uc_dma_chain"))
-    irdl_options = ATTR_DICT
     assembly_format = "$remote_address `,` $local_address `,` $length `,` $next_bd attr-dict"
 
     def __init__(self, words: str, address: int, length_words: int):
@@ -92,7 +95,6 @@ class CertPageOp(BlockOp):
     body = region_def()
 
     traits = traits_def(ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.section"), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "$body attr-dict"
 
     def __init__(self, jobs: Sequence[CertJobOp]):
@@ -115,7 +117,6 @@ class CertJobOp(BlockOp):
     traits = traits_def(
         ParentOp("aie.device", "aiex.cert.attach_to_group", "aiex.cert.page", "aiex.cert.section"), ENDS
     )
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $job_id `)` $body attr-dict"
 
     def __init__(self, number: int, body: Region):
@@ -125,16 +126,17 @@ class CertJobOp(BlockOp):
     def number(self) -> int:
         return self.job_id.value.data
 
+    # a job that is split over two pages moves those behind it
     def renumber(self, number: int) -> None:
         self.job_id = i32_number(number)
 
     @property
     def instructions(self) -> list[Operation]:
-        return [op for op in self.body.ops if not isinstance(op, EndOp)]
+        return [op for op in self.body.ops if not isinstance(op, EndOp)]  # which says nothing to the controller
 
 
 @op_definition
-class CertWrite32Op(IRDLOperation):
+class CertWrite32Op(CertInstruction):
     """Write one word."""
 
     name = "aiex.cert.write32"
@@ -142,8 +144,6 @@ class CertWrite32Op(IRDLOperation):
     address = prop_def(unsigned_attr(32))
     value = prop_def(unsigned_attr(32))
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $value `)` attr-dict"
 
     def __init__(self, address: int, value: int):
@@ -151,7 +151,7 @@ class CertWrite32Op(IRDLOperation):
 
 
 @op_definition
-class CertMaskWrite32Op(IRDLOperation):
+class CertMaskWrite32Op(CertInstruction):
     """Write the bits of one word that the mask names."""
 
     name = "aiex.cert.maskwrite32"
@@ -160,8 +160,6 @@ class CertMaskWrite32Op(IRDLOperation):
     mask = prop_def(unsigned_attr(32))
     value = prop_def(unsigned_attr(32))
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $address `,` $mask `,` $value `)` attr-dict"
 
     def __init__(self, address: int, mask: int, value: int):
@@ -170,7 +168,7 @@ class CertMaskWrite32Op(IRDLOperation):
 
 
 @op_definition
-class CertApplyOffset57Op(IRDLOperation):
+class CertApplyOffset57Op(CertInstruction):
     """Add a 57-bit offset from the argument list to the addresses in a table of shim descriptors."""
 
     name = "aiex.cert.apply_offset_57"
@@ -179,28 +177,25 @@ class CertApplyOffset57Op(IRDLOperation):
     num_entries = prop_def(I16)
     offset = prop_def(I16)
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `,` $num_entries `,` $offset `)` attr-dict"
 
     def __init__(self, table: str, num_entries: int, argument: int):
         """The offset is the address of a buffer that the host hands over."""
+        # by number: the firmware looks the address up in the list of arguments
         numbers = {"num_entries": IntegerAttr(num_entries, i16), "offset": IntegerAttr(argument, i16)}
         super().__init__(properties={"symbol": SymbolRefAttr(table), **numbers})
 
 
 @op_definition
-class CertWaitTCTSOp(IRDLOperation):
+class CertWaitTCTSOp(CertInstruction):
     """Wait for a number of completion tokens from a channel of the shim tile."""
 
     name = "aiex.cert.wait_tcts"
 
     tile_id = prop_def(i32_attr())
-    channel_id = prop_def(i32_attr())
+    channel_id = prop_def(i32_attr())  # the number that a channel's tokens carry, not that of the channel
     target_tcts = prop_def(i32_attr())
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile_id `,` $channel_id `,` $target_tcts `)` attr-dict"
 
     def __init__(self, tile: int, actor: int, count: int):
@@ -209,15 +204,13 @@ class CertWaitTCTSOp(IRDLOperation):
 
 
 @op_definition
-class CertUcDmaWriteDesSyncOp(IRDLOperation):
+class CertUcDmaWriteDesSyncOp(CertInstruction):
     """Play a chain of the controller's DMA and wait for it."""
 
     name = "aiex.cert.uc_dma_write_des_sync"
 
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $symbol `)` attr-dict"
 
     def __init__(self, chain: str):
@@ -225,7 +218,7 @@ class CertUcDmaWriteDesSyncOp(IRDLOperation):
 
 
 @op_definition
-class CertLocalBarrierOp(IRDLOperation):
+class CertLocalBarrierOp(CertInstruction):
     """Wait for other jobs of the same controller."""
 
     name = "aiex.cert.local_barrier"
@@ -233,13 +226,11 @@ class CertLocalBarrierOp(IRDLOperation):
     local_barrier_id = prop_def(i32_attr())
     num_participants = prop_def(i32_attr())
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $local_barrier_id `,` $num_participants `)` attr-dict"
 
 
 @op_definition
-class CertRemoteBarrierOp(IRDLOperation):
+class CertRemoteBarrierOp(CertInstruction):
     """Wait for jobs of other controllers, one bit of the mask each."""
 
     name = "aiex.cert.remote_barrier"
@@ -247,13 +238,11 @@ class CertRemoteBarrierOp(IRDLOperation):
     remote_barrier_id = prop_def(i32_attr())
     party_mask = prop_def(i32_attr())
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $remote_barrier_id `,` $party_mask `)` attr-dict"
 
 
 @op_definition
-class CertPreemptOp(IRDLOperation):
+class CertPreemptOp(CertInstruction):
     """The code may be interrupted here; two sections save and restore what it needs."""
 
     name = "aiex.cert.preempt"
@@ -262,8 +251,6 @@ class CertPreemptOp(IRDLOperation):
     save_section = prop_def(FlatSymbolRefAttrConstr)
     restore_section = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $id `,` $save_section `,` $restore_section `)` attr-dict"
 
 
@@ -273,7 +260,6 @@ class CertNopOp(IRDLOperation):
 
     name = "aiex.cert.nop"
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 
@@ -287,7 +273,6 @@ class CertSectionOp(BlockOp):
     body = region_def()
 
     traits = traits_def(SymbolOpInterface(), ParentOp("aie.device", "aiex.cert.attach_to_group"), ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "$sym_name $body attr-dict"
 
     def __init__(self, name: str, pages: Sequence[CertPageOp]):
@@ -295,7 +280,7 @@ class CertSectionOp(BlockOp):
 
 
 @op_definition
-class CertLoadPdiOp(IRDLOperation):
+class CertLoadPdiOp(CertInstruction):
     """Run a section that sets up the device, unless it was the last one loaded."""
 
     name = "aiex.cert.load_pdi"
@@ -303,8 +288,6 @@ class CertLoadPdiOp(IRDLOperation):
     pdi_id = prop_def(unsigned_attr(32))
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_JOB
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $pdi_id `,` $symbol `)` attr-dict"
 
     def __init__(self, number: int, section: str):
@@ -321,7 +304,6 @@ class CertAttachToGroupOp(BlockOp):
     body = region_def()
 
     traits = traits_def(ENDS)
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $group_id `)` $body attr-dict"
 
 

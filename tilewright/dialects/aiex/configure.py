@@ -17,7 +17,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp, parse_runtime_se
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, EXPAND_MODE
+from .attributes import EXPAND_MODE
 
 
 @op_definition
@@ -31,7 +31,6 @@ class ConfigureOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(ParentOp("aie.runtime_sequence"), NoTerminator())
-    irdl_options = ATTR_DICT
     assembly_format = "$symbol $body attr-dict"
 
     @property
@@ -44,7 +43,7 @@ class ConfigureOp(IRDLOperation):
         module = parent_of_type(self, ModuleOp)
         if module is None:
             raise VerifyError("aiex.configure must be inside of a module", bare=True)
-        found = lookup_symbol(module, self.symbol)
+        found = lookup_symbol(module, self.symbol)  # devices are the module's, not the own device's, symbols
         if found is None:
             raise VerifyError(f"No such device: '{self.symbol}'", bare=True)
         if not isinstance(found, DeviceOp):
@@ -68,7 +67,6 @@ class RunOp(IRDLOperation):
     args = var_operand_def()
 
     traits = traits_def(ParentOp("aiex.configure"))
-    irdl_options = ATTR_DICT
     assembly_format = "$runtime_sequence_symbol `(` $args `)` `:` `(` type($args) `)` attr-dict"
 
     def __init__(self, sequence: str, args: Sequence[SSAValue]):
@@ -86,7 +84,7 @@ class RunOp(IRDLOperation):
 class OlderRuntimeSequenceOp(IRDLOperation):
     """The name that `aie.runtime_sequence` once had, for reading."""
 
-    name = "aiex.runtime_sequence"
+    name = "aiex.runtime_sequence"  # nothing of this class exists: reading it makes the other
 
     @classmethod
     def parse(cls, parser: Parser) -> RuntimeSequenceOp:

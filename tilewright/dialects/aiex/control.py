@@ -10,18 +10,22 @@ from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, traits
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, DmaDirection, TileId, WireBundle
-from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
-from tilewright.dialects.aie.attributes import DIRECTION
+from tilewright.dialects._ods import ParentOp, enum_to_attr, i32_attr, op_definition, unsigned_attr
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target
 from tilewright.dialects.aie.locks import LockOp
-from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type
+from tilewright.dialects.aie.lookup import device_model, device_symbol, parent_of_type
 from tilewright.dialects.aie.tiles import TileOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, UI32
+from .attributes import UI32, DmaChannelUser
 
 INDEX = IndexType()
-IN_SEQUENCE = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
+
+
+class _TileControl(IRDLOperation):
+    """An access of a sequence to parts of tiles, all of which it reaches."""
+
+    traits = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
 
 
 @op_definition
@@ -31,12 +35,11 @@ class NpuControlPacketOp(IRDLOperation):
     name = "aiex.control_packet"
 
     address = prop_def(unsigned_attr(32))
-    length = opt_prop_def(i32_attr())
+    length = opt_prop_def(i32_attr())  # of a read, in words; what is written has its own length
     opcode = prop_def(i32_attr())
     stream_id = prop_def(i32_attr())
     data = opt_prop_def(DenseArrayBase.constr(i32))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, address: int, data: Sequence[int], opcode: int = 0, stream_id: int = 0):
@@ -57,12 +60,12 @@ class NpuControlPacketOp(IRDLOperation):
     @property
     def place(self) -> TileId:
         """The tile that the address names."""
-        tile, _ = device_model(self).locate(self.address.value.data)
+        tile, _ = device_model(self).locate(self.address.value.data)  # the upper bits are column and row
         return tile
 
 
 @op_definition
-class SetLockOp(IRDLOperation):
+class SetLockOp(_TileControl):
     """Give a lock a value, without waiting for anything."""
 
     name = "aiex.set_lock"
@@ -70,8 +73,6 @@ class SetLockOp(IRDLOperation):
     lock = operand_def(INDEX)
     value = prop_def(i32_attr())
 
-    traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $lock `,` $value `)` attr-dict"
 
     def __init__(self, lock: SSAValue, value: int):
@@ -89,7 +90,7 @@ class SetLockOp(IRDLOperation):
         if not 0 <= self.value.value.data <= device.max_lock_value:
             raise VerifyException(f"Lock value exceeds the maximum value of {device.max_lock_value}")
         lock = self.lock_op
-        if lock is None or lock.number is None or lock.place is None:
+        if lock is None or lock.number is None or lock.place is None:  # checked once all is known
             return
         count = device.num_locks(*lock.place)
         if lock.number >= count:
@@ -107,27 +108,19 @@ def _placed_tile(tile: SSAValue) -> TileOp:
 
 
 @op_definition
-class DmaChannelResetOp(IRDLOperation):
+class DmaChannelResetOp(_TileControl, DmaChannelUser):
     """Drop everything that a DMA channel is doing and has queued."""
 
     name = "aiex.dma_channel_reset"
 
     tile = operand_def(INDEX)
-    direction = prop_def(DIRECTION)
-    channel = prop_def(i32_attr())
 
-    traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $direction `,` $channel `)` attr-dict"
 
     def __init__(self, tile: SSAValue, direction: DmaDirection, channel: int):
         super().__init__(
             operands=[tile], properties={"direction": enum_to_attr(direction), "channel": IntegerAttr(channel, i32)}
         )
-
-    @property
-    def dma_direction(self) -> DmaDirection:
-        return enum_value(DmaDirection, self.direction)
 
     def verify_(self) -> None:
         device = device_model(self)
@@ -137,6 +130,7 @@ class DmaChannelResetOp(IRDLOperation):
                 f"tile ({column}, {row}) has no DMA channel reset "
                 "(only core and mem tiles do; shim NOC DMA has no reset bit)"
             )
+        # the switch sees the DMA from outside: what the DMA takes in is a destination of the switch
         is_s2mm = self.dma_direction is DmaDirection.S2MM
         count_channels = device.num_switchbox_dests if is_s2mm else device.num_switchbox_sources
         count, channel = count_channels(column, row, WireBundle.DMA), self.channel.value.data
@@ -148,15 +142,13 @@ class DmaChannelResetOp(IRDLOperation):
 
 
 @op_definition
-class CoreResetOp(IRDLOperation):
+class CoreResetOp(_TileControl):
     """Start the program of a core anew; its memory, locks and DMA stay as they are."""
 
     name = "aiex.core_reset"
 
     tile = operand_def(INDEX)
 
-    traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `)` attr-dict"
 
     def verify_(self) -> None:
@@ -171,22 +163,19 @@ class CoreResetOp(IRDLOperation):
 
 
 @op_definition
-class DmaChannelResetForOp(IRDLOperation):
+class DmaChannelResetForOp(_TileControl):
     """Reset the core and mem tile channels of an object FIFO, set its locks anew and start its descriptors again."""
 
     name = "aiex.dma_channel_reset_for"
 
     objfifo = prop_def(FlatSymbolRefAttrConstr)
 
-    traits = IN_SEQUENCE
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $objfifo `)` attr-dict"
 
     @property
     def target(self) -> Operation | None:
         """The object FIFO or, once that is lowered, what is known of its channels."""
-        device = parent_of_type(self, Target)
-        return lookup_symbol(device, self.objfifo) if device is not None else None
+        return device_symbol(self, self.objfifo)
 
     def verify_(self) -> None:
         if parent_of_type(self, Target) is None:
@@ -195,7 +184,7 @@ class DmaChannelResetForOp(IRDLOperation):
             raise VerifyException(
                 "is not supported on AIE1 devices (the resident re-arm relies on the aie2p start-queue push)"
             )
-        target = self.target
+        target = self.target  # one that does not exist is the lowering's to report
         if target is not None and target.name not in ("aie.objectfifo", "aie.objectfifo_rearm_binding"):
             raise VerifyException(
                 f"'{self.objfifo.root_reference.data}' must reference an aie.objectfifo "

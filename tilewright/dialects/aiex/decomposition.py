@@ -29,6 +29,7 @@ class _Decomposition:
 
     def __init__(self, limits: DescriptorLimits):
         self.limits = limits
+        # the same shape comes up again and again on the way down; offsets make no difference
         self.hopeless: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
 
     def split(self, pattern: AccessPattern) -> list[AccessPattern]:
@@ -44,10 +45,11 @@ class _Decomposition:
 
     def _factor(self, pattern: AccessPattern) -> list[AccessPattern]:
         """Make one loop of n = a * b into a loop of a around one of b. They stay neighbours, so the order stays."""
-        if pattern.sizes[ITERATION] != 1:
+        if pattern.sizes[ITERATION] != 1:  # no slot is free
             return []
         for dimension in range(ITERATION):
             for inner in _proper_divisors(pattern.sizes[dimension]):
+                # the innermost loop counts granules
                 if dimension == 0 and not self.limits.is_whole_granules(inner):
                     continue
                 if parts := self.split(_factored(pattern, dimension, inner)):
@@ -71,6 +73,7 @@ class _Decomposition:
             )
             piece_parts = self.split(piece)
             parts += piece_parts
+            # all pieces or none: a part of the transfer is not the transfer
             if not piece_parts or len(parts) > MAX_PARTS:
                 return []
         return parts

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.device import DeviceModel, TileType
 
 from .access_pattern import (
     ITERATION,
@@ -22,7 +21,7 @@ from .access_pattern import (
     encode_integers,
 )
 
-ITERATION_BITS = 6
+ITERATION_BITS = 6  # on all tiles
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,10 @@ class DescriptorLimits:
         for dimension in range(ITERATION):
             if sizes[dimension] > 1 and strides[dimension] < 1:
                 return f"Stride {dimension} must be a positive integer."
+        # an iteration may repeat the same data
         if sizes[ITERATION] > 1 and strides[ITERATION] < 0:
             return f"Stride {ITERATION} must be a non-negative integer."
+        # elements of less than a granule that lie together fill granules, whatever their stride of 1 is in bytes
         for dimension, stride in enumerate(strides):
             if not (dimension == 0 and stride == 1) and not self.is_whole_granules(stride):
                 return (
@@ -159,6 +160,7 @@ def pattern_violation(
     limits = DescriptorLimits.of_tile(device, column, row, element_bits)
     if limits is None:
         return f"Unsupported tile type at ({column}, {row}) Must be ShimNOC, Mem or Core."
+    # only the shim's lowering writes a contiguous pattern as one loop
     is_linear = pattern.is_linear or (device.is_shim_noc(column, row) and pattern.is_contiguous)
     return limits.violation(pattern, ignore_wraps=is_linear)
 
@@ -187,15 +189,6 @@ def realizability_violation(
             return f"stride {dimension} must be non-negative when size > 1."
         if dimension != ITERATION and stride < 1:
             return f"stride {dimension} must be positive when size > 1."
-    return None
-
-
-def packet_violation(packet: PacketInfoAttr) -> str | None:
-    """Why a packet header cannot hold these numbers."""
-    if packet.pkt_type.data > MAX_PACKET_TYPE:
-        return "Packet type field can only hold 3 bits."
-    if packet.pkt_id.data > MAX_PACKET_ID:
-        return "Packet ID field can only hold 5 bits."
     return None
 
 

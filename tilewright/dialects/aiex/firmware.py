@@ -8,12 +8,14 @@ from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
+from tilewright.dialects.aie.lookup import parent_of_type
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, EXPAND_MODE, STATE_TABLE_FUNCTION, UI8, UI32, UI64, StateTableFunction
+from .attributes import EXPAND_MODE, STATE_TABLE_FUNCTION, UI8, UI32, UI64, StateTableFunction
 from .instructions import Placed
 
-STATE_TABLE_ENTRIES = 32
+STATE_TABLE_ENTRIES = 32  # words in the command processor's memory
 STATE_TABLE_BYTES = 4 * STATE_TABLE_ENTRIES
 
 
@@ -25,7 +27,6 @@ class NpuPreemptOp(IRDLOperation):
 
     level = prop_def(unsigned_attr(8))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 
@@ -36,12 +37,11 @@ class NpuLoadPdiOp(IRDLOperation):
     name = "aiex.npu.load_pdi"
 
     device_ref = opt_prop_def(FlatSymbolRefAttrConstr)
-    id = opt_prop_def(i32_attr(), IntegerAttr(0, i32))
+    id = opt_prop_def(i32_attr(), IntegerAttr(0, i32))  # of the device, counted from 1 in the module
     size = opt_prop_def(i32_attr(), IntegerAttr(0, i32))
     address = opt_prop_def(unsigned_attr(64), IntegerAttr(0, UI64))
     expand_mode = opt_prop_def(EXPAND_MODE)
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, device: str, expand_mode: Attribute | None = None):
@@ -62,7 +62,6 @@ class NpuCreateScratchpadOp(IRDLOperation):
     size = prop_def(unsigned_attr(32))
     usage_type = opt_prop_def(unsigned_attr(8), IntegerAttr(0, UI8))
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, size_bytes: int):
@@ -78,7 +77,7 @@ class NpuCreateScratchpadOp(IRDLOperation):
             raise VerifyException(f"size ({size}) must be a multiple of 4 bytes.")
         if size > STATE_TABLE_BYTES:
             raise VerifyException(f"size ({size} bytes) exceeds maximum scratchpad size of {STATE_TABLE_BYTES} bytes.")
-        first = self._first_in_sequence()
+        first = self._first_in_sequence()  # the error is at all but this one
         if first is not self:
             raise VerifyError(
                 f"only one '{self.name}' is allowed per runtime sequence", (first, f"previous '{self.name}' here")
@@ -97,11 +96,7 @@ class NpuCreateScratchpadOp(IRDLOperation):
                 )
 
     def _first_in_sequence(self) -> NpuCreateScratchpadOp:
-        from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-
-        sequence = self.parent_op()
-        while sequence is not None and not isinstance(sequence, RuntimeSequenceOp):
-            sequence = sequence.parent_op()
+        sequence = parent_of_type(self, RuntimeSequenceOp)
         if sequence is None:
             return self
         return next(op for op in sequence.walk() if isinstance(op, NpuCreateScratchpadOp))
@@ -118,7 +113,6 @@ class NpuUpdateFromScratchpadOp(Placed):
     func_arg = opt_prop_def(unsigned_attr(32), IntegerAttr(0, UI32))
     address = prop_def(unsigned_attr(32))
 
-    irdl_options = ATTR_DICT
     assembly_format = "(`<` $func^ `>`)? attr-dict"
 
     def __init__(self, function: StateTableFunction, argument: int, *, state_table_idx: int, address: int):

@@ -12,8 +12,6 @@ from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.ir.constraints import described
 
-from .attributes import ATTR_DICT
-
 SUBJECT = "subject"
 """Discardable attribute of a guard: what the program calls the number that is checked."""
 
@@ -21,13 +19,14 @@ SUBJECT = "subject"
 class Guard(IRDLOperation):
     """Stop the generation of the stream unless a runtime value is one that the hardware can take."""
 
+    value = operand_def(i32)
+
+    assembly_format = "`(` $value `)` attr-dict `:` type($value)"
+
     @property
     def subject(self) -> str | None:
-        match self.attributes.get(SUBJECT):
-            case StringAttr(data=text):
-                return text
-            case _:
-                return None
+        text = self.attributes.get(SUBJECT)
+        return text.data if isinstance(text, StringAttr) else None
 
     def _name(self, subject: str | None) -> None:
         if subject is not None:
@@ -40,18 +39,14 @@ class NpuAssertBdFieldOp(Guard):
 
     name = "aiex.npu.assert_bd_field"
 
-    value = operand_def(i32)
     max = prop_def(i32_attr())
-
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $value `)` attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue, max: int):
         super().__init__(operands=[value], properties={"max": IntegerAttr(max, i32)})
 
     def verify_(self) -> None:
         value, limit = constant_value(self.value), self.max.value.data
-        if value is not None and not 0 <= value <= limit:
+        if value is not None and not 0 <= value <= limit:  # found here, it needs no run
             raise VerifyException(f"constant value {value} exceeds the guarded field range [0:{limit}].")
 
 
@@ -64,12 +59,8 @@ class NpuAssertBdDivisibleOp(Guard):
 
     name = "aiex.npu.assert_bd_divisible"
 
-    value = operand_def(i32)
     divisor = prop_def(i32_attr())
     allow_unit = opt_prop_def(UnitAttr)
-
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $value `)` attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue, divisor: int, *, allow_unit: bool = False, subject: str | None = None):
         super().__init__(
@@ -84,7 +75,7 @@ class NpuAssertBdDivisibleOp(Guard):
 
     def verify_(self) -> None:
         value, divisor = constant_value(self.value), self.divisor.value.data
-        if divisor == 0:
+        if divisor == 0:  # before the value: the check is wrong whatever it checks
             raise VerifyException("divisor must be non-zero.")
         if value is None or (self.allow_unit is not None and value == 1):
             return
@@ -105,9 +96,6 @@ class NpuAssertRangeOp(Guard):
     min = prop_def(i64_attr())
     max = prop_def(i64_attr())
 
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $value `)` attr-dict `:` type($value)"
-
     def __init__(self, value: SSAValue, min: int, max: int, subject: str | None = None):
         super().__init__(operands=[value], properties={"min": IntegerAttr(min, i64), "max": IntegerAttr(max, i64)})
         self._name(subject)
@@ -123,6 +111,7 @@ class NpuAssertRangeOp(Guard):
     def verify_(self) -> None:
         (low, high), value = self.limits, constant_value(self.value)
         lowest, highest = signed_limits(self.value.type)
+        # the comparison is made in the type of the value
         if low < lowest or high > highest:
             raise VerifyException(f"has limits [{low}:{high}] beyond those of {self.value.type}")
         if value is not None and not low <= value <= high:

@@ -12,12 +12,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
-from tilewright.dialects._pending import constant_before
+from tilewright.dialects._older import OlderAttributes, constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
 from tilewright.ir.create import initialize
 
-from .attributes import ATTR_DICT, UI32, i32_number, register_number
-from .older import OlderAttributes
+from .attributes import UI32, i32_number, register_number
 
 
 class ValueInstruction(IRDLOperation):
@@ -25,6 +24,7 @@ class ValueInstruction(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # an older program has none in parentheses, but numbers of these names in the dictionary
         names = [name for name, _ in cls.get_irdl_definition().operands]
         written = parser.parse_optional_comma_separated_list(PAREN, parser.parse_unresolved_operand)
         attributes = OlderAttributes.parse(parser)
@@ -48,7 +48,7 @@ class ValueInstruction(IRDLOperation):
 class Placed(IRDLOperation):
     """An instruction on an address that may be relative to a buffer, or to the tile at (`column`, `row`)."""
 
-    buffer = opt_prop_def(FlatSymbolRefAttrConstr)
+    buffer = opt_prop_def(FlatSymbolRefAttrConstr)  # the address then counts words, not bytes
     column = opt_prop_def(i32_attr())
     row = opt_prop_def(i32_attr())
 
@@ -63,7 +63,7 @@ class NpuWrite32Op(ValueInstruction, Placed):
     value = operand_def(i32)
 
     def __init__(self, address: SSAValue, value: SSAValue, column: int | None = None, row: int | None = None):
-        initialize(self, (address, value), _place(column, row))
+        initialize(self, (address, value), _place(column, row))  # lowered programs are full of these
 
 
 @op_definition
@@ -96,7 +96,6 @@ class NpuBlockWriteOp(Placed):
     address = prop_def(unsigned_attr(32))
     data = operand_def(MemRefType)
 
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $data `)` attr-dict `:` type($data)"
 
     def __init__(self, data: SSAValue, address: int):
@@ -109,7 +108,7 @@ class NpuWriteWordsOp(ValueInstruction):
 
     name = "aiex.npu.write_words"
 
-    address = operand_def(i32)
+    address = operand_def(i32)  # of the first word, in bytes
     values = var_operand_def(i32)
 
     def __init__(self, address: SSAValue, values: Sequence[SSAValue]):
@@ -153,7 +152,7 @@ class NpuWriteRTPOp(IRDLOperation):
         if index >= 1 << 32:
             parser.raise_error("integer constant out of range for attribute", start)
         parser.parse_punctuation(",")
-        written = parser.parse_optional_unresolved_operand()
+        written = parser.parse_optional_unresolved_operand()  # older programs write a number
         value = constant_before(parser, parser.parse_integer()) if written is None else None
         parser.parse_punctuation(")")
         attributes = dict(parser.parse_optional_attr_dict())

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
-    BoolAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
@@ -16,7 +15,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -39,33 +38,31 @@ from tilewright.dialects._mixed_indices import (
 )
 from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
 from tilewright.dialects._syntax import Integers, print_attributes, segments, split_attributes
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.data_layout import element_count, type_bits
 from tilewright.dialects.aie.dma_bd import ANY_MEMREF
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
-from tilewright.dialects.aie.interfaces import Target, TileLike
+from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
-from .attributes import ATTR_DICT
+from .attributes import ShimChannelUser, TokenIssuer
 from .decomposition import decompose
 from .descriptor_checks import (
     DescriptorLimits,
     burst_violation,
-    packet_violation,
     pattern_violation,
     realizability_violation,
 )
 from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)
-FALSE = BoolAttr.from_bool(False)
 INDICES = DenseArrayBase.constr(i64)
 
 
 @op_definition
-class NpuDmaMemcpyNdOp(IRDLOperation):
+class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     """Move data between a host buffer and the shim DMA channel that `metadata` names.
 
     Offsets, sizes and strides count elements and stand outermost first. `id` is the descriptor to use.
@@ -83,7 +80,6 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     packet = opt_prop_def(PacketInfoAttr)
     metadata = prop_def(SymbolRefAttr)
     id = prop_def(i64_attr())
-    issue_token = opt_prop_def(BoolAttr, FALSE)
     d0_zero_before = opt_prop_def(i64_attr(), ZERO)
     d1_zero_before = opt_prop_def(i64_attr(), ZERO)
     d2_zero_before = opt_prop_def(i64_attr(), ZERO)
@@ -96,6 +92,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    CHANNEL_NAME: ClassVar[str] = "metadata"
     LISTS: ClassVar = ("offsets", "sizes", "strides")
 
     def __init__(
@@ -107,11 +104,10 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
         *,
         issue_token: bool = False,
     ):
-        lists = _static_lists(pattern)
         super().__init__(
             operands=[memref, [], [], []],
             properties={
-                **lists,
+                **_static_lists(pattern),
                 "metadata": SymbolRefAttr(metadata) if isinstance(metadata, str) else metadata,
                 "id": IntegerAttr(id, i64),
                 "issue_token": IntegerAttr(issue_token, i1),
@@ -120,6 +116,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
 
     def with_pattern(self, pattern: AccessPattern) -> NpuDmaMemcpyNdOp:
         """The same transfer along another, constant pattern."""
+        # the values of the old pattern are operands no more
         properties = self.properties | _static_lists(pattern) | {"operandSegmentSizes": segments(1, 0, 0, 0)}
         return NpuDmaMemcpyNdOp.create(operands=[self.memref], properties=properties)
 
@@ -152,29 +149,6 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     @property
     def element_bits(self) -> int:
         return type_bits(cast(MemRefType | UnrankedMemRefType, self.memref.type).element_type)
-
-    @property
-    def channel(self) -> Operation | None:
-        """What `metadata` names: a shim allocation, or an object FIFO until that is lowered."""
-        device = parent_of_type(self, Target)
-        return lookup_symbol(device, self.metadata) if device is not None else None
-
-    @property
-    def allocation(self) -> ShimDmaAllocationOp | None:
-        """The shim channel that `metadata` names, once it is known."""
-        found = self.channel
-        return found if isinstance(found, ShimDmaAllocationOp) else None
-
-    @property
-    def tile(self) -> TileLike | None:
-        """The shim tile whose DMA moves the data, once it is placed."""
-        allocation = self.allocation
-        tile = tile_of(allocation.tile) if allocation is not None else None
-        return tile if tile is not None and tile.is_placed else None
-
-    @property
-    def issues_token(self) -> bool:
-        return bool(self.issue_token)
 
     @property
     def is_padded(self) -> bool:
@@ -243,7 +217,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
     def _constant_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
         if text := burst_violation(device, self.burst_length.value.data):
             return text
-        if device.arch is Arch.AIE1:
+        if device.arch is Arch.AIE1:  # upstream checks no patterns there
             return None
         if pattern.offset * self.element_bits % device.granule_bits != 0:
             return "Offset must be 4-byte-aligned."
@@ -259,12 +233,13 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
         tile = tile_of(allocation.tile)
         if tile is None or not tile.is_placed or tile.place is None:
             return "shim DMA allocation must reference a valid TileOp"
+        # splitting is tried only where the pattern does not fit, as it takes long
         text = pattern_violation(device, *tile.place, self.element_bits, pattern)
         limits = DescriptorLimits.of_tile(device, *tile.place, self.element_bits) if text is not None else None
         return None if limits is not None and decompose(pattern, limits) else text
 
     def _runtime_violation(self, device: DeviceModel) -> str | None:
-        if isinstance(self.channel, ObjectFifoOp):
+        if isinstance(self.named_channel, ObjectFifoOp):
             return None  # its lowering makes the allocation
         if self.allocation is None:
             return "runtime sizes/strides require a shim_dma_allocation to resolve the tile; none found."
@@ -276,6 +251,7 @@ class NpuDmaMemcpyNdOp(IRDLOperation):
             return "runtime sizes/strides are only supported for shim NOC tile DMAs."
         if self.is_padded:
             return "zero padding is not supported with runtime sizes/strides."
+        # what is known of the pattern can be wrong before the rest is known; generated code checks that
         sizes = constant_values(self.mixed_sizes)[::-1]
         strides = constant_values(self.mixed_strides)[::-1]
         return (
@@ -295,6 +271,7 @@ def _static_lists(pattern: AccessPattern) -> dict[str, Attribute]:
 
 def _size_violation(limits: DescriptorLimits, sizes: Sequence[int | None]) -> str | None:
     """Why the known sizes, innermost first, do not fit their fields."""
+    # a size that is not known yet stands as 0, which fits
     known = AccessPattern((0,) * DIMENSIONS, tuple(size or 0 for size in sizes), (0,) * DIMENSIONS)
     hardware = encode_integers(known, limits.element_bits, limits.granule_bits)
     for dimension, what, limit in (
@@ -316,7 +293,6 @@ class NpuDmaWaitOp(IRDLOperation):
 
     symbol = prop_def(FlatSymbolRefAttrConstr)
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def verify_(self) -> None:

@@ -12,14 +12,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
-from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition, unsigned_attr
-from tilewright.dialects._syntax import parse_i32, print_attributes, print_types
-from tilewright.dialects.aie.attributes import DIRECTION, parse_enum
+from tilewright.dialects._ods import enum_to_attr, i32_attr, op_definition, unsigned_attr
+from tilewright.dialects._older import OlderAttributes
+from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, print_types
 from tilewright.dialects.aie.lookup import constant_value, device_model
 from tilewright.ir.create import initialize
 
-from .attributes import i32_number, register_number
-from .older import OlderAttributes
+from .attributes import DmaChannelUser, i32_number, register_number
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."
@@ -41,7 +40,7 @@ class NpuAddressPatchOp(IRDLOperation):
     arg_plus = operand_def(i32)
 
     def __init__(self, addr: int, arg_idx: int, arg_plus: SSAValue, addr_val: SSAValue | None = None):
-        operands = (arg_plus,) if addr_val is None else (addr_val, arg_plus)
+        operands = (arg_plus,) if addr_val is None else (addr_val, arg_plus)  # in the order of the declarations
         initialize(self, operands, {"addr": register_number(addr), "arg_idx": i32_number(arg_idx)})
 
     @classmethod
@@ -54,7 +53,7 @@ class NpuAddressPatchOp(IRDLOperation):
         attributes = OlderAttributes.parse(parser)
         if arg_plus is None:
             arg_plus = attributes.take_operand("arg_plus")
-        attributes.drop("arg_plus")
+        attributes.drop("arg_plus")  # one generation had a zero beside the operand
         properties, others = attributes.split(cls)
         operands = [arg_plus] if addr_val is None else [addr_val, arg_plus]
         return cls.create(operands=operands, properties=properties, attributes=others)
@@ -82,15 +81,13 @@ def _print_typed_operand(printer: Printer, value: SSAValue) -> None:
 
 
 @op_definition
-class NpuPushQueueOp(IRDLOperation):
+class NpuPushQueueOp(DmaChannelUser):
     """Append a task to the queue of a DMA channel: run a descriptor chain `repeat_count` + 1 times."""
 
     name = "aiex.npu.push_queue"
 
     column = prop_def(i32_attr())
     row = prop_def(i32_attr())
-    direction = prop_def(DIRECTION)
-    channel = prop_def(i32_attr())
     issue_token = prop_def(BoolAttr)
     repeat_count = operand_def(i32)
     bd_id = operand_def(i32)
@@ -120,11 +117,8 @@ class NpuPushQueueOp(IRDLOperation):
     @property
     def place(self) -> TileId:
         """The tile whose channel it is."""
+        # upstream reads both unsigned, so a negative one is far outside the array and not an error of its own
         return TileId(self.column.value.data & 0xFFFFFFFF, self.row.value.data & 0xFFFFFFFF)
-
-    @property
-    def dma_direction(self) -> DmaDirection:
-        return enum_value(DmaDirection, self.direction)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -10,7 +10,7 @@ from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import type_bits
 from tilewright.dialects.aie.interfaces import Target
-from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
+from tilewright.dialects.aie.lookup import device_symbol, lookup_symbol, parent_of_type
 from tilewright.dialects.memref import GetGlobalOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail
@@ -35,6 +35,7 @@ def absolute_address(op: Placed, offset: int) -> int:
         return device.model.tile_address(*buffer.place, buffer.address_bytes + WORD_BYTES * offset & TILE_OFFSET)
     if op.column is not None and op.row is not None:
         address = device.model.tile_address(op.column.value.data, op.row.value.data, offset & TILE_OFFSET)
+        # columns and rows are any 32-bit numbers here: nothing has checked them against the array
         if address > WORD_MASK:
             fail(op, f"tile ({op.column.value.data}, {op.row.value.data}) has no address in 32 bits")
         return address
@@ -47,8 +48,7 @@ def block_words(op: NpuBlockWriteOp) -> list[int]:
         fail(op, "Only 32-bit data type is supported for now")
     if not isinstance(source := op.data.owner, GetGlobalOp):
         fail(op, "Only MemRefs from memref.get_global are supported")
-    device = parent_of_type(op, Target)
-    symbol = lookup_symbol(device, source.name_) if device is not None else None
+    symbol = device_symbol(op, source.name_)
     if not isinstance(symbol, GlobalOp):
         fail(op, "Global symbol not found")
     if symbol.initial_value is None:

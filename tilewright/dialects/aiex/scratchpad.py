@@ -20,7 +20,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 
-from .attributes import ATTR_DICT, PARAMETER_KIND, ParameterKind
+from .attributes import PARAMETER_KIND, ParameterKind
 
 
 @op_definition
@@ -30,12 +30,11 @@ class ScratchpadParameterOp(IRDLOperation):
     name = "aiex.scratchpad_parameter"
 
     sym_name = prop_def(SymbolNameConstraint())
-    type = prop_def(BaseAttr(TypeAttribute))
+    type = prop_def(BaseAttr(TypeAttribute))  # what cores read; the host passes words
     state_table_idx = opt_prop_def(unsigned_attr(8))
     kind = opt_prop_def(PARAMETER_KIND)
 
     traits = traits_def(SymbolOpInterface())
-    irdl_options = ATTR_DICT
     assembly_format = "$sym_name `:` $type attr-dict"
 
     def __init__(self, name: str, type: TypeAttribute):
@@ -53,10 +52,9 @@ class ReadScratchpadParameterOp(IRDLOperation):
     name = "aiex.read_scratchpad_parameter"
 
     parameter = prop_def(FlatSymbolRefAttrConstr)
-    buffer = opt_prop_def(FlatSymbolRefAttrConstr)
+    buffer = opt_prop_def(FlatSymbolRefAttrConstr)  # where the lowering puts the value for the core
     result = result_def()
 
-    irdl_options = ATTR_DICT
     assembly_format = "$parameter `:` type($result) attr-dict"
 
     def __init__(self, parameter: str, type: Attribute):
@@ -92,7 +90,6 @@ class SyncScratchpadParametersFromHostOp(IRDLOperation):
     name = "aiex.sync_scratchpad_parameters_from_host"
 
     traits = traits_def(ParentOp("aie.runtime_sequence"), SkipAccessibilityCheck())
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
 

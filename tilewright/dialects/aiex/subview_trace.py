@@ -38,7 +38,7 @@ def trace_to_argument(value: SSAValue) -> ArgumentPart | None:
                 return None
         if step is None:
             return None
-        offset += step
+        offset += step  # in bytes: a view may change the type of the elements
         value = op.source
     return ArgumentPart(value, offset)
 
@@ -59,6 +59,7 @@ def _subview_offset(op: memref.SubviewOp) -> int | None:
     lists = [values.get_values() for values in (op.static_offsets, op.static_sizes, op.static_strides)]
     if any(DYNAMIC_INDEX in values for values in lists) or any(stride != 1 for stride in lists[2]):
         return None
+    # offsets of layouts count from the start of the allocation
     before, after = strided_form(source), strided_form(result)
     if before is None or after is None or before.offset is None or after.offset is None:
         return None

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    IndexType,
     IntegerAttr,
     SymbolRefAttr,
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -30,23 +28,19 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
-from tilewright.dialects._ods import enum_to_attr, enum_value, i32_attr, op_definition
-from tilewright.dialects._syntax import segments
-from tilewright.dialects.aie.attributes import DIRECTION, PacketInfoAttr
+from tilewright.dialects._ods import enum_to_attr, i32_attr, op_definition
+from tilewright.dialects._syntax import INDEX, segments
+from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.dma_bd_checks import verify_mixed_lists
-from tilewright.dialects.aie.flows import ShimDmaAllocationOp
-from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
-from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.interfaces import TileElement, TileLike
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT, i32_number
+from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer, i32_number
 
-INDEX = IndexType()
-FALSE = BoolAttr.from_bool(False)
 ZERO = IntegerAttr(0, i32)
-SEGMENTED = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 BURST_NEEDS_SHIM = "Burst length is only supported in Shim NOC tiles that are connected to the memory-mapped NOC."
 
 
@@ -58,19 +52,16 @@ class InSequence(OpTrait):
             raise VerifyException("expects ancestor op 'aie.runtime_sequence'")
 
 
-class ConfiguredTask(IRDLOperation):
+class ConfiguredTask(TokenIssuer):
     """A chain of descriptors in blocks, one descriptor each. Repeats and token apply to the task as a whole."""
 
-    issue_token = opt_prop_def(BoolAttr, FALSE)
     repeat_count = opt_prop_def(i32_attr(), ZERO)  # runs - 1
+
+    traits = traits_def(InSequence())
 
     @property
     def chain(self) -> Region:
         return self.regions[0]
-
-    @property
-    def issues_token(self) -> bool:
-        return bool(self.issue_token)
 
     @property
     def descriptors(self) -> Iterator[DmaBdOp]:
@@ -101,6 +92,7 @@ class ConfiguredTask(IRDLOperation):
                     "outermost sizes/strides dimension instead",
                     at=bd,
                 )
+            # what the fields hold is checked when the task is lowered
             if (count := len(bd.mixed_sizes)) > limit:
                 raise VerifyError(
                     f"Cannot give more than {limit} dimensions for step sizes and wraps on this tile "
@@ -110,22 +102,19 @@ class ConfiguredTask(IRDLOperation):
 
 
 @op_definition
-class DmaConfigureTaskOp(TileElement, ConfiguredTask):
+class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
     """A descriptor chain for one channel of a tile's DMA."""
 
     name = "aiex.dma_configure_task"
 
     tile = operand_def(INDEX)
-    direction = prop_def(DIRECTION)
-    channel = prop_def(i32_attr())
     repeat_count_val = opt_operand_def(i32)
     bd_ids = var_operand_def(i32)  # numbers that are known at run time only, one for each of `descriptors`
     packet = opt_prop_def(PacketInfoAttr)
     body = region_def()
     result = result_def(INDEX)
 
-    traits = traits_def(InSequence())
-    irdl_options = SEGMENTED
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "`(` $tile `,` $direction `,` $channel (`,` $packet^)? `)` "
         "(`repeat` $repeat_count_val^ `:` type($repeat_count_val))? "
@@ -157,10 +146,6 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
             },
         )
 
-    @property
-    def dma_direction(self) -> DmaDirection:
-        return enum_value(DmaDirection, self.direction)
-
     def set_bd_ids(self, ids: Sequence[SSAValue]) -> None:
         """Have the descriptors numbered by values, in the order of `descriptors`."""
         repeat = () if self.repeat_count_val is None else (self.repeat_count_val,)
@@ -178,6 +163,7 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
+        # descriptors that nothing leads to would take numbers and never be run
         reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op.successors}
         for block in self.body.blocks:
             if block.last_op is None:
@@ -185,18 +171,13 @@ class DmaConfigureTaskOp(TileElement, ConfiguredTask):
             if block is not self.body.first_block and block not in reached:
                 text = "Block ending in this terminator does not form a chain with entry block."
                 raise VerifyError(text, at=block.last_op, bare=True)
-            if tile is not None and not tile.is_shim_noc:
-                _verify_no_bursts(block)
-
-
-def _verify_no_bursts(block: Block) -> None:
-    for bd in block.walk():
-        if isinstance(bd, DmaBdOp) and bd.burst_length.value.data != 0:
-            raise VerifyError(BURST_NEEDS_SHIM, at=bd)
+            for bd in block.walk() if tile is not None and not tile.is_shim_noc else ():
+                if isinstance(bd, DmaBdOp) and bd.burst_length.value.data != 0:
+                    raise VerifyError(BURST_NEEDS_SHIM, at=bd)
 
 
 @op_definition
-class DmaConfigureTaskForOp(ConfiguredTask):
+class DmaConfigureTaskForOp(ConfiguredTask, ShimChannelUser):
     """A descriptor chain for the shim channel that `alloc` names."""
 
     name = "aiex.dma_configure_task_for"
@@ -206,23 +187,8 @@ class DmaConfigureTaskForOp(ConfiguredTask):
     body = region_def()
     result = result_def(INDEX)
 
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
+    CHANNEL_NAME: ClassVar[str] = "alloc"
     assembly_format = "$alloc (`repeat` $repeat_count_val^ `:` type($repeat_count_val))? $body attr-dict"
-
-    @property
-    def allocation(self) -> ShimDmaAllocationOp | None:
-        """The shim channel that `alloc` names, once it is known."""
-        device = parent_of_type(self, Target)
-        found = lookup_symbol(device, self.alloc) if device is not None else None
-        return found if isinstance(found, ShimDmaAllocationOp) else None
-
-    @property
-    def tile(self) -> TileLike | None:
-        """The shim tile whose DMA runs the task, once it is placed."""
-        allocation = self.allocation
-        tile = tile_of(allocation.tile) if allocation is not None else None
-        return tile if tile is not None and tile.is_placed else None
 
     def verify_(self) -> None:
         if self.tile is not None:
@@ -233,6 +199,9 @@ class TaskUser(IRDLOperation):
     """Does something with a task that was configured before."""
 
     task = operand_def(INDEX)
+
+    traits = traits_def(InSequence())
+    assembly_format = "`(` $task `)` attr-dict"
 
     def __init__(self, task: SSAValue):
         super().__init__(operands=[task])
@@ -252,11 +221,9 @@ class DmaStartTaskOp(TaskUser):
 
     name = "aiex.dma_start_task"
 
-    task = operand_def(INDEX)
+    task = operand_def(INDEX)  # again, to come before the other: a class's own operands are the first
     bd_id = opt_operand_def(i32)
 
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $task `)` (`bd_id` $bd_id^ `:` type($bd_id))? attr-dict"
 
     def __init__(self, task: SSAValue, bd_id: SSAValue | None = None):
@@ -268,9 +235,6 @@ class DmaAwaitTaskOp(TaskUser):
     """Wait for the completion token of a task, which must issue one."""
 
     name = "aiex.dma_await_task"
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $task `)` attr-dict"
 
 
 @op_definition
@@ -278,9 +242,6 @@ class DmaFreeTaskOp(TaskUser):
     """The descriptors of a task may be used for others from here on."""
 
     name = "aiex.dma_free_task"
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
-    assembly_format = "`(` $task `)` attr-dict"
 
 
 class PoolUser(IRDLOperation):
@@ -295,6 +256,8 @@ class PoolUser(IRDLOperation):
     channel = opt_prop_def(i32_attr())
     first = opt_prop_def(i32_attr())
 
+    traits = traits_def(InSequence())
+
     @property
     def place(self) -> TileId:
         return TileId(self.column.value.data, self.row.value.data)
@@ -304,6 +267,7 @@ class PoolUser(IRDLOperation):
         first = 0 if self.first is None else self.first.value.data
         if self.channel is None:
             return range(first, model.num_bds(*self.place))
+        # a channel of a mem tile reaches half of the descriptors
         reached = model.accessible_bds(*self.place, self.channel.value.data)
         return range(max(first, reached[0]), reached[-1] + 1)
 
@@ -321,8 +285,6 @@ class DmaBdPoolPopOp(PoolUser):
 
     bd_id = result_def(i32)
 
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` attr-dict `:` type($bd_id)"
 
     def __init__(self, place: TileId, channel: int | None = None, first: int | None = None):
@@ -337,8 +299,6 @@ class DmaBdPoolPushOp(PoolUser):
 
     bd_id = operand_def(i32)
 
-    traits = traits_def(InSequence())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
     def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None, first: int | None = None):

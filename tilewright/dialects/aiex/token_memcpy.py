@@ -37,19 +37,25 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from tilewright.dialects._ods import i32_attr, op_definition
+from tilewright.dialects._syntax import INDEX, parse_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import integer_array
 
-INDEX = IndexType()
 NUMBER = eq(i32) | eq(i64) | base(IndexType)
 AT_RUN_TIME = -(1 << 31)
 """Stands in an i32 property for a number that an operand gives."""
 I64_ARRAY = base(DenseArrayBase)
+
+
+SPELT_OUT = (
+    *("tokenName", "acqValue", "relValue", "srcOffset", "srcLen", "dstOffset", "dstLen"),
+    *("otherTokens", "otherOffsets", "otherLens", "sizes", "strides"),
+)
 
 
 class TokenUse(NamedTuple):
@@ -104,7 +110,12 @@ class MemcpyOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(self, tokens: Sequence[TokenUse], ends: Sequence[CopyEnd]):
-        super().__init__(operands=_operands(ends), properties=_token_properties(tokens) | _end_properties(ends))
+        source, *others = ends
+        values = [number for end in ends for number in end.numbers if isinstance(number, SSAValue)]
+        super().__init__(
+            operands=[source.tile, source.buffer, [end.tile for end in others], [end.buffer for end in others], values],
+            properties=_token_properties(tokens) | _end_properties(ends),
+        )
 
     @property
     def token_uses(self) -> list[TokenUse]:
@@ -117,7 +128,7 @@ class MemcpyOp(IRDLOperation):
     def ends(self) -> list[CopyEnd]:
         """The source, then the destinations."""
         tiles, buffers = [self.source_tile, *self.destination_tiles], [self.source, *self.destinations]
-        values = iter(self.numbers)
+        values = iter(self.numbers)  # each end takes its own, in the order in which they are written
         return [
             make_end(tile, buffer, _mixed(scalars, values), _mixed(sizes, values), _mixed(strides, values))
             for tile, buffer, scalars, sizes, strides in zip(
@@ -146,6 +157,7 @@ class MemcpyOp(IRDLOperation):
             raise VerifyError("needs as many strides as sizes")
         everything = [number for pair in self._scalars() for number in pair]
         everything += [number for entry in (*sizes, *strides) for number in entry]
+        # before anything reads `ends`, which would run out of values
         if sum(_is_marker(number) for number in everything) != len(self.numbers):
             raise VerifyError("needs an operand for each number that is known at run time")
 
@@ -162,34 +174,46 @@ class MemcpyOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        from .token_memcpy_syntax import parse_memcpy
-
-        return parse_memcpy(parser, cls)
+        tokens = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _parse_token(parser))
+        written = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_end(parser))
+        if len(written) < 2:
+            parser.raise_error("expected a source and a destination")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        op = cls(tokens, _resolve(parser, written, types, position))
+        properties, op.attributes = split_attributes(cls, attributes)
+        op.properties.update(properties)
+        return op
 
     def print(self, printer: Printer) -> None:
-        from .token_memcpy_syntax import print_memcpy
-
-        print_memcpy(printer, self)
-
-
-def _operands(ends: Sequence[CopyEnd]) -> list[SSAValue | list[SSAValue]]:
-    source, *others = ends
-    values = [number for end in ends for number in end.numbers if isinstance(number, SSAValue)]
-    return [source.tile, source.buffer, [end.tile for end in others], [end.buffer for end in others], values]
+        printer.print_string(" ")
+        uses = (f"@{use.name}({use.acquired}, {use.released})" for use in self.token_uses)
+        printer.print_string(", ".join(uses))
+        printer.print_string(" (")
+        printer.print_list(self.ends, lambda end: _print_end(printer, end))
+        printer.print_string(")")
+        print_attributes(printer, self, elided=SPELT_OUT)
+        printer.print_string(" : (")
+        values = (self.source, *self.destinations, *self.numbers)
+        printer.print_list([value.type for value in values], printer.print_attribute)
+        printer.print_string(")")
 
 
 def _token_properties(tokens: Sequence[TokenUse]) -> dict[str, Attribute | None]:
     first, *others = tokens
+    written = [
+        ArrayAttr([SymbolRefAttr(use.name), IntegerAttr(use.acquired, i32), IntegerAttr(use.released, i32)])
+        for use in others
+    ]
+    # the first stands in properties of its own, the only ones that upstream has
     return {
         "tokenName": SymbolRefAttr(first.name),
         "acqValue": IntegerAttr(first.acquired, i32),
         "relValue": IntegerAttr(first.released, i32),
-        "otherTokens": ArrayAttr([_written_token(use) for use in others]) if others else None,
+        "otherTokens": ArrayAttr(written) if others else None,
     }
-
-
-def _written_token(use: TokenUse) -> Attribute:
-    return ArrayAttr([SymbolRefAttr(use.name), IntegerAttr(use.acquired, i32), IntegerAttr(use.released, i32)])
 
 
 def _read_token(entry: Attribute) -> TokenUse:
@@ -252,6 +276,99 @@ def _is_marker(number: int) -> bool:
 
 def _mixed(numbers: Sequence[int], values: Iterator[SSAValue]) -> list[SSAValue | int]:
     return [next(values) if _is_marker(number) else number for number in numbers]
+
+
+@dataclass(frozen=True)
+class _WrittenEnd:
+    """An end as the text has it: values have no types yet."""
+
+    tile: UnresolvedOperand
+    buffer: UnresolvedOperand
+    scalars: Sequence[UnresolvedOperand | int]
+    sizes: Sequence[UnresolvedOperand | int]
+    strides: Sequence[UnresolvedOperand | int]
+
+
+def _parse_token(parser: Parser) -> TokenUse:
+    name = parser.parse_symbol_name().data
+    with parser.in_parens():
+        acquired = parse_i32(parser).value.data
+        parser.parse_punctuation(",")
+        return TokenUse(name, acquired, parse_i32(parser).value.data)
+
+
+def _parse_end(parser: Parser) -> _WrittenEnd:
+    tile = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    with parser.in_angle_brackets():
+        buffer = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        offset = _parse_number(parser)
+        parser.parse_punctuation(",")
+        length = _parse_number(parser)
+        sizes, strides = (_parse_list(parser, name) for name in ("sizes", "strides"))
+    return _WrittenEnd(tile, buffer, (offset, length), sizes, strides)
+
+
+def _parse_list(parser: Parser, name: str) -> Sequence[UnresolvedOperand | int]:
+    if parser.parse_optional_keyword(name) is None:
+        return ()
+    parser.parse_punctuation("=")
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_number(parser))
+
+
+def _parse_number(parser: Parser) -> UnresolvedOperand | int:
+    operand = parser.parse_optional_unresolved_operand()
+    return parser.parse_integer(allow_boolean=False) if operand is None else operand
+
+
+def _resolve(
+    parser: Parser, written: Sequence[_WrittenEnd], types: Sequence[Attribute], position: int
+) -> list[CopyEnd]:
+    """Ends with their values; the types are those of the buffers, then those of the numbers."""
+    numbers = [n for end in written for n in (*end.scalars, *end.sizes, *end.strides)]
+    values = [number for number in numbers if not isinstance(number, int)]
+    if len(types) != len(written) + len(values):
+        parser.raise_error(
+            f"expected {len(written)} types of buffers and {len(values)} of numbers, got {len(types)}", position
+        )
+    number_types = iter(types[len(written) :])
+
+    def resolve(numbers: Sequence[UnresolvedOperand | int]) -> list[SSAValue | int]:
+        return [n if isinstance(n, int) else parser.resolve_operand(n, next(number_types)) for n in numbers]
+
+    return [
+        make_end(
+            parser.resolve_operand(end.tile, INDEX),
+            parser.resolve_operand(end.buffer, type),
+            resolve(end.scalars),
+            resolve(end.sizes),
+            resolve(end.strides),
+        )
+        for end, type in zip(written, types, strict=False)  # the types behind those of buffers are the numbers'
+    ]
+
+
+def _print_end(printer: Printer, end: CopyEnd) -> None:
+    printer.print_ssa_value(end.tile)
+    printer.print_string(" : <")
+    printer.print_ssa_value(end.buffer)
+    for number in (end.offset, end.length):
+        printer.print_string(", ")
+        _print_number(printer, number)
+    for name, numbers in (("sizes", end.sizes), ("strides", end.strides)):
+        if numbers:
+            printer.print_string(f" {name} = [")
+            printer.print_list(numbers, lambda number: _print_number(printer, number))
+            printer.print_string("]")
+    printer.print_string(">")
+
+
+def _print_number(printer: Printer, number: SSAValue | int) -> None:
+    if isinstance(number, int):
+        printer.print_string(str(number))
+    else:
+        printer.print_ssa_value(number)
 
 
 OPS: Sequence[type[IRDLOperation]] = [MemcpyOp]

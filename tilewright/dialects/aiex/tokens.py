@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IndexType, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, region_def, traits_def
 from xdsl.traits import SymbolOpInterface
@@ -19,14 +19,11 @@ from tilewright.dialects._ods import (
     op_definition,
 )
 from tilewright.dialects.aie.attributes import LOCK_ACTION, WIRE_BUNDLE
-from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.core import INDEX, EndOp
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.lookup import ancestors
 from tilewright.ir.diagnostics import VerifyError
 
-from .attributes import ATTR_DICT
-
-INDEX = IndexType()
 TOKEN_USERS = ("func.func", "aie.core", "aie.mem", "aie.shim_dma")
 
 
@@ -38,8 +35,8 @@ class TokenOp(IRDLOperation):
 
     value = prop_def(i32_attr())
 
+    # the name stands in the dictionary, as upstream has it
     traits = traits_def(SymbolOpInterface())
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $value `)` attr-dict"
 
 
@@ -53,7 +50,6 @@ class UseTokenOp(IRDLOperation):
     value = prop_def(i32_attr())
     action = prop_def(LOCK_ACTION)
 
-    irdl_options = ATTR_DICT
     assembly_format = "$tokenName `(` $action `,` $value `)` attr-dict"
 
     def __init__(self, token: SymbolRefAttr, action: LockAction, value: IntegerAttr):
@@ -64,6 +60,7 @@ class UseTokenOp(IRDLOperation):
         return enum_value(LockAction, self.action)
 
     def verify_(self) -> None:
+        # anywhere inside them, also in loops and branches
         if not any(parent.name in TOKEN_USERS for parent in ancestors(self)):
             raise VerifyError("must be in a function, a core, or the DMA of a core or shim tile")
 
@@ -74,6 +71,8 @@ class TilePort(IRDLOperation):
     tile = operand_def(INDEX)
     bundle = prop_def(WIRE_BUNDLE)
     channel = prop_def(i32_attr())
+
+    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
     @property
     def port(self) -> Port:
@@ -86,10 +85,10 @@ class _FanOutOp(TilePort, BlockOp):
     ports = region_def()
 
     traits = traits_def(ImplicitTerminator(EndOp))
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $tile `,` $bundle `:` $channel `)` $ports attr-dict"
 
     def verify_ports(self, kind: type[Operation], what: str) -> None:
+        # an empty body has no block in the generic form
         for op in (op for block in self.ports.blocks for op in block.ops):
             if not isinstance(op, kind | EndOp):
                 raise VerifyError(f"cannot be contained in a {what} op", at=op)
@@ -112,8 +111,6 @@ class MultiDestOp(TilePort):
     name = "aiex.multi_dest"
 
     traits = traits_def(ParentOp("aiex.multicast"))
-    irdl_options = ATTR_DICT
-    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 
 @op_definition
@@ -136,7 +133,6 @@ class BpIdOp(BlockOp):
     ports = region_def()
 
     traits = traits_def(ImplicitTerminator(EndOp))
-    irdl_options = ATTR_DICT
     assembly_format = "`(` $ID `)` $ports attr-dict"
 
 
@@ -147,8 +143,6 @@ class BpDestOp(TilePort):
     name = "aiex.bp_dest"
 
     traits = traits_def(ParentOp("aiex.bp_id"))
-    irdl_options = ATTR_DICT
-    assembly_format = "`<` $tile `,` $bundle `:` $channel `>` attr-dict"
 
 
 OPS = [

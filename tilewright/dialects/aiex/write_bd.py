@@ -18,11 +18,11 @@ from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
 
-from .attributes import ATTR_DICT, i32_number
+from .attributes import i32_number
 from .descriptor_checks import burst_violation
 from .guards import range_requirement
 
-MAX_WRAP = 0x3FF
+MAX_WRAP = 0x3FF  # these three are what upstream checks for all tiles, whatever their fields hold
 MAX_STEP = 0xFFFFF
 MAX_ITERATION_WRAP = 0x3F
 FIELD = i32_attr()
@@ -87,7 +87,7 @@ def _register_ranges(tile_type: TileType, as_bits: bool) -> dict[str, tuple[int,
 
 def _range(field: Field, as_bits: bool) -> tuple[int, int]:
     low, high = (-(1 << field.width - 1), (1 << field.width - 1) - 1) if field.signed else (0, (1 << field.width) - 1)
-    return low, (1 << field.width) - 1 if as_bits else high
+    return low, (1 << field.width) - 1 if as_bits else high  # a signed field takes both spellings then
 
 
 def field_violation(device: DeviceModel, fields: Mapping[str, int], *, as_bits: bool = False) -> str | None:
@@ -110,6 +110,7 @@ def field_violation(device: DeviceModel, fields: Mapping[str, int], *, as_bits: 
 def offset_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
     """Why no descriptor of a tile holds an address: words in a mem tile, else bytes of whole words."""
     tile_type = device.tile_type(fields["column"], fields["row"])
+    # the unit is that of the number given, the units those of the field
     offset, unit = fields.get("buffer_offset", 0), 1 if tile_type is TileType.MemTile else WORD_BYTES
     units = WORD_BYTES if tile_type is TileType.CoreTile else 1
     largest = units * BD_LAYOUTS[tile_type].fields[_ADDRESS[tile_type]].limits[-1]
@@ -162,7 +163,6 @@ class NpuWriteBdOp(IRDLOperation):
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
     d3_stride = opt_prop_def(FIELD)  # of mem tiles only
 
-    irdl_options = ATTR_DICT
     assembly_format = "attr-dict"
 
     def __init__(self, **fields: int):
@@ -192,9 +192,11 @@ class NpuWriteBdOp(IRDLOperation):
         device = device_model(self)
         column, row = self.field("column"), self.field("row")
         is_shim = device.is_shim_noc(column, row)
+        # such a transfer has no wraps: its length is all there is
         is_linear = self.field("d0_size") >= 1 and self.field("d1_size") == 1 and self.field("iteration_size") == 0
         max_iteration_step = device.tile_resources(column, row).max_step - 1
         for name, limit, text in (
+            # the count itself passes, as upstream lets it
             ("bd_id", device.num_bds(column, row), "BD ID exceeds the maximum ID."),
             ("packet_id", MAX_PACKET_ID, "Packet ID exceeds the maximum supported by 5 bits."),
             ("packet_type", MAX_PACKET_TYPE, "Packet Type exceeds the maximum supported by 3 bits."),
@@ -220,6 +222,6 @@ class NpuWriteBdOp(IRDLOperation):
             raise VerifyException(text)
 
 
-OPTIONAL = "burst_length", "d3_stride"
+OPTIONAL = "burst_length", "d3_stride"  # left out where they say nothing, as upstream's text has them
 NO_FIELDS = {n: i32_number(0) for n in NpuWriteBdOp.get_irdl_definition().properties if n not in OPTIONAL}
 OPS = [NpuWriteBdOp]

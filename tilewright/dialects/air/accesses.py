@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, opt_prop_def, opt_result_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -15,9 +15,11 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._mixed_indices import join_mixed, parse_mixed_entries, print_mixed_indices, split_mixed
 from tilewright.dialects._syntax import Integers, segments
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
+from tilewright.dialects.air.types import ANY_TOKEN
 
 Entries: TypeAlias = "list[SSAValue | int]"
 LISTS = "offsets", "sizes", "strides"
+PADS = DenseArrayBase.constr(i32)
 MAX_PADDING = 65535
 """What a descriptor's padding field holds."""
 
@@ -43,10 +45,17 @@ class Access:
 class Transfer(AsyncOp):
     """An operation that moves parts of buffers; `SIDES` gives the place of each buffer among the operand groups."""
 
+    pad_before = opt_prop_def(PADS)
+    pad_after = opt_prop_def(PADS)
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
     SIDES: ClassVar[dict[str, int]]
 
     @property
     def _groups(self) -> list[list[SSAValue]]:
+        # by position and not by name: the names of the two sides differ, their shape does not
         groups: list[list[SSAValue]] = []
         start = 0
         for size in cast(Integers, self.properties[SEGMENT_SIZES]).get_values():
@@ -56,6 +65,7 @@ class Transfer(AsyncOp):
 
     def buffer(self, side: str) -> SSAValue:
         """The buffer that is read (`src`) or written (`dst`)."""
+        # without making lists of everything else: passes ask for little but the buffer
         sizes = cast(Integers, self.properties[SEGMENT_SIZES]).get_values()
         return self.operands[sum(sizes[: self.SIDES[side]])]
 
@@ -81,6 +91,7 @@ class Transfer(AsyncOp):
     def verify_access(self, side: str) -> None:
         """There are as many strides as sizes; offsets may be fewer, the outer ones being 0 then."""
         access = self.access(side)
+        # whether they fit the buffer is for the lowerings, which know the hardware
         if len(access.sizes) != len(access.strides):
             raise VerifyException(
                 f"{side} sizes and strides must have the same number of dimensions, "
@@ -89,11 +100,11 @@ class Transfer(AsyncOp):
 
     def verify_padding(self) -> None:
         """Both sides of the padding or none, of one length, each within its field."""
-        before, after = (self._padding(name) for name in ("pad_before", "pad_after"))
-        if (before is None) != (after is None):
+        if (self.pad_before is None) != (self.pad_after is None):
             raise VerifyException("pad_before and pad_after must both be present or both absent")
-        if before is None or after is None:
+        if self.pad_before is None or self.pad_after is None:
             return
+        before, after = self.pad_before.get_values(), self.pad_after.get_values()
         if len(before) != len(after):
             raise VerifyException("pad_before and pad_after must have the same number of dimensions")
         for pads in zip(before, after, strict=True):
@@ -101,10 +112,6 @@ class Transfer(AsyncOp):
                 raise VerifyException("padding values must be non-negative")
             if max(pads) > MAX_PADDING:
                 raise VerifyException(f"padding values must be <= {MAX_PADDING}")
-
-    def _padding(self, name: str) -> Sequence[int] | None:
-        pads = self.properties.get(name)
-        return None if pads is None else cast("DenseArrayBase[IntegerType]", pads).get_values()
 
 
 @dataclass
@@ -125,7 +132,6 @@ class WrittenAccess:
 def parse_access(parser: Parser) -> WrittenAccess:
     """`%buffer[offsets] [sizes] [strides]`."""
     memref = parser.parse_unresolved_operand()
-
     return WrittenAccess(memref, [parse_mixed_entries(parser) for _ in LISTS])
 
 

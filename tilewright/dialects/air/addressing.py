@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    VarConstraint,
     base,
     operand_def,
     opt_prop_def,
@@ -21,7 +22,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
@@ -29,14 +29,13 @@ from tilewright.dialects._syntax import (
     PAREN,
     parse_operands,
     parse_types,
-    print_attributes,
     print_operands,
     print_types,
     segments,
     split_attributes,
 )
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp, parse_dependencies, print_dependencies
-from tilewright.dialects.air.types import ANY_TOKEN, ANY_UNIVERSE, TOKEN, UNIVERSE
+from tilewright.dialects.air.types import ANY_TOKEN, ANY_UNIVERSE, TOKEN
 from tilewright.ir.constraints import described
 
 RANKED = described(base(MemRefType), "memref of any type values")
@@ -53,17 +52,7 @@ class UniverseAllocOp(IRDLOperation):
     universe = result_def(ANY_UNIVERSE)
 
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        with parser.in_parens():
-            capacity = parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=[capacity], result_types=[UNIVERSE], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self.operands, "()")
-        print_attributes(printer, self)
+    assembly_format = "`(` $capacity `)` attr-dict"
 
 
 @op_definition
@@ -75,13 +64,17 @@ class TranslateOp(IRDLOperation):
 
     name = "air.translate"
 
-    source = operand_def(RANKED)
+    T: ClassVar = VarConstraint("T", RANKED)
+    source = operand_def(T)
     from_rank = operand_def(INDEX)
     to_rank = operand_def(INDEX)
     heap_bases = operand_def(HEAP_BASES)
-    result = result_def(RANKED)
+    result = result_def(T)
 
     traits = traits_def(Pure())
+    assembly_format = (
+        "$source `,` $from_rank `,` $to_rank `,` $heap_bases attr-dict `:` type($source) `,` type($heap_bases)"
+    )
 
     def __init__(self, source: SSAValue, from_rank: SSAValue, to_rank: SSAValue, heap_bases: SSAValue):
         super().__init__(operands=[source, from_rank, to_rank, heap_bases], result_types=[source.type])
@@ -89,36 +82,10 @@ class TranslateOp(IRDLOperation):
     @property
     def is_identity(self) -> bool:
         """Whether both ranks are known to be the same."""
-        if self.from_rank is self.to_rank:
+        if self.from_rank is self.to_rank:  # whatever its number is
             return True
         ranks = [_constant(rank) for rank in (self.from_rank, self.to_rank)]
         return None not in ranks and ranks[0] == ranks[1]
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(3):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source = parser.parse_type()
-        parser.parse_punctuation(",")
-        types = [source, INDEX, INDEX, parser.parse_type()]
-        return cls.create(
-            operands=parser.resolve_operands(operands, types, parser.pos), result_types=[source], attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        print_types(printer, [self.source.type, self.heap_bases.type])
-
-    def verify_(self) -> None:
-        if self.source.type != self.result.type:
-            raise VerifyException("failed to verify that all of {source, result} have same type")
 
 
 def _constant(value: SSAValue) -> int | None:
@@ -134,7 +101,7 @@ class CustomOp(AsyncOp):
     name = "air.custom"
 
     async_dependencies = var_operand_def(ANY_TOKEN)
-    custom_operands = var_operand_def()
+    custom_operands = var_operand_def()  # of any types: only the user knows
     symbol = opt_prop_def(SymbolRefAttr)
     async_token = opt_result_def(ANY_TOKEN)
 
@@ -152,6 +119,7 @@ class CustomOp(AsyncOp):
                 operands += parser.resolve_operands(written, parse_types(parser), parser.pos)
         dictionary = parser.parse_optional_attr_dict_with_keyword()
         properties, attributes = split_attributes(cls, {} if dictionary is None else dictionary.data)
+        # the name is no property here: the operation only stands for one that is defined elsewhere
         attributes |= {} if name is None else {"sym_name": name}
         properties[SEGMENT_SIZES] = segments(count, len(operands) - count)
         return cls.create(

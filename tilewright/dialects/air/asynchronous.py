@@ -24,7 +24,7 @@ class AsyncOp(IRDLOperation):
     def dependencies(self) -> Sequence[SSAValue]:
         """The tokens that hold back the start."""
         sizes = self.properties.get(SEGMENT_SIZES)
-        if sizes is None:
+        if sizes is None:  # operations that take nothing but tokens have no segments
             return self.operands
         return self.operands[: cast(Integers, sizes).get_values()[0]]
 
@@ -46,6 +46,7 @@ def parse_dependencies(parser: Parser) -> tuple[bool, list[SSAValue]]:
     """`async [%token, ...]`, either part optional."""
     position = parser.pos
     is_async = parser.parse_optional_keyword("async") is not None
+    # a token that has no name cannot be waited for, so upstream takes it for a mistake
     if is_async and not _is_named(parser):
         parser.raise_error("needs to be named when marked 'async'", position)
     return is_async, resolve_all(parser, parse_optional_operands(parser, SQUARE), TOKEN)
@@ -53,7 +54,7 @@ def parse_dependencies(parser: Parser) -> tuple[bool, list[SSAValue]]:
 
 def _is_named(parser: Parser) -> bool:
     """Whether results are named before the operation that is being read."""
-    if not isinstance(parser, TokenParser):
+    if not isinstance(parser, TokenParser):  # xDSL's own reader does not tell
         return True
     tokens = parser.tokens
     return tokens.texts[tokens.index_at(parser.custom_op_offset) - 1] == "="
@@ -65,6 +66,7 @@ def print_dependencies(printer: Printer, op: AsyncOp) -> None:
         printer.print_string(" async")
     if op.dependencies:
         printer.print_string(" [")
+        # passes collect tokens in any order; texts should not depend on it
         printer.print_list(in_program_order(op.dependencies), printer.print_ssa_value)
         printer.print_string("]")
 
@@ -92,7 +94,7 @@ def _places(makers: Sequence[Operation]) -> dict[object, int]:
     missing = len(set(makers)) - 1
     wanted = set(makers)
     distance = 0
-    while missing:
+    while missing:  # tokens are made close to where they are used, in blocks that may be long
         distance += 1
         before = before.prev_op if before is not None else None
         after = after.next_op if after is not None else None

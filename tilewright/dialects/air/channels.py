@@ -13,17 +13,13 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolRefAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -34,6 +30,7 @@ from xdsl.traits import SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
+from tilewright.dialects._parents import ancestors, parent_of_type
 from tilewright.dialects._syntax import (
     INDEX,
     parse_indices,
@@ -64,7 +61,6 @@ STREAM, PACKET, CASCADE, MMIO, SYMMETRIC = CHANNEL_TYPES = (
 
 I64_ARRAY = described(ArrayAttr.constr(IntegerAttr.constr(i64)), "64-bit integer array attribute")
 INDICES = DenseArrayBase.constr(i64)
-PADS = DenseArrayBase.constr(i32)
 
 
 @op_definition
@@ -82,7 +78,7 @@ class ChannelOp(IRDLOperation):
     @property
     def broadcast_shape(self) -> ArrayAttr[Attribute] | None:
         """The shape of the array at the receiving end, where that is larger."""
-        shape = self.attributes.get("broadcast_shape")
+        shape = self.attributes.get("broadcast_shape")  # discardable, as upstream has it
         return cast("ArrayAttr[Attribute]", shape) if isinstance(shape, ArrayAttr) else None
 
     @classmethod
@@ -90,6 +86,7 @@ class ChannelOp(IRDLOperation):
         name = parser.parse_symbol_name()
         position = parser.pos
         entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
+        # numbers without a type are read as i64
         if not all(isinstance(entry, IntegerAttr) and cast(IntegerAttr, entry).type == i64 for entry in entries):
             parser.raise_error("expects the sizes to be integers", position)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
@@ -121,9 +118,7 @@ class ChannelEnd(Transfer):
 
     SIDE: ClassVar[str]
 
-    @property
-    def channel_name(self) -> SymbolRefAttr:
-        return cast(SymbolRefAttr, self.properties["chan_name"])
+    channel_name = prop_def(FlatSymbolRefAttrConstr, prop_name="chan_name")
 
     @property
     def indices_in_bundle(self) -> Sequence[SSAValue]:
@@ -133,9 +128,9 @@ class ChannelEnd(Transfer):
     @property
     def channel(self) -> ChannelOp | None:
         """The channel, if it is declared."""
-        table: Operation | None = self.parent_op()
-        while table is not None and not table.has_trait(SymbolTable, value_if_unregistered=False):
-            table = table.parent_op()
+        # an operation that is not registered might be a table; programs inside of one are read all the same
+        tables = (op for op in ancestors(self) if op.has_trait(SymbolTable, value_if_unregistered=False))
+        table = next(tables, None)
         found = lookup_symbol(table, self.channel_name) if table is not None else None
         return found if isinstance(found, ChannelOp) else None
 
@@ -162,7 +157,7 @@ class ChannelEnd(Transfer):
 
     @classmethod
     def _parse_extra_operands(cls, parser: Parser) -> list[list[SSAValue]]:
-        return []
+        return []  # groups behind the access; only a put has one
 
     def print(self, printer: Printer) -> None:
         print_dependencies(printer, self)
@@ -206,7 +201,7 @@ class ChannelEnd(Transfer):
         kind = channel.channel_type.data
         if kind == MMIO:
             self._verify_mmio()
-        if kind == SYMMETRIC and not _is_in_rank(self):
+        if kind == SYMMETRIC and parent_of_type(self, RankOp) is None:
             raise VerifyError(
                 f'channel_type="{SYMMETRIC}" {self.verb} requires an enclosing air.rank scope',
                 (channel, f"the channel is declared here as {quoted(channel.channel_type)}"),
@@ -219,6 +214,7 @@ class ChannelEnd(Transfer):
     def _verify_mmio(self) -> None:
         """The host writes a constant of its own memory into the memory of a core."""
         wanted, what = (MemorySpace.L3, "source") if self.SIDE == "src" else (MemorySpace.L1, "destination")
+        # a buffer whose space has no number, or no rank, is trusted
         type = self.buffer(self.SIDE).type
         space = memory_space(type)
         if isinstance(type, MemRefType) and space is not None and space != wanted:
@@ -226,13 +222,6 @@ class ChannelEnd(Transfer):
                 f'channel_type="{MMIO}" {self.verb} {what} must be in {wanted.name} (memory_space={int(wanted)}), '
                 f"got memory_space={space}"
             )
-
-
-def _is_in_rank(op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, RankOp):
-        parent = parent.parent_op()
-    return parent is not None
 
 
 @op_definition
@@ -248,15 +237,9 @@ class ChannelPutOp(ChannelEnd):
     dynamic_src_sizes = var_operand_def(INDEX)
     dynamic_src_strides = var_operand_def(INDEX)
     dest = opt_operand_def(INDEX)
-    chan_name = prop_def(FlatSymbolRefAttrConstr)
     static_src_offsets = prop_def(INDICES)
     static_src_sizes = prop_def(INDICES)
     static_src_strides = prop_def(INDICES)
-    pad_before = opt_prop_def(PADS)
-    pad_after = opt_prop_def(PADS)
-    async_token = opt_result_def(ANY_TOKEN)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SIDES: ClassVar[dict[str, int]] = {"src": 2}
     SIDE: ClassVar[str] = "src"
@@ -287,15 +270,9 @@ class ChannelGetOp(ChannelEnd):
     dynamic_dst_offsets = var_operand_def(INDEX)
     dynamic_dst_sizes = var_operand_def(INDEX)
     dynamic_dst_strides = var_operand_def(INDEX)
-    chan_name = prop_def(FlatSymbolRefAttrConstr)
     static_dst_offsets = prop_def(INDICES)
     static_dst_sizes = prop_def(INDICES)
     static_dst_strides = prop_def(INDICES)
-    pad_before = opt_prop_def(PADS)
-    pad_after = opt_prop_def(PADS)
-    async_token = opt_result_def(ANY_TOKEN)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SIDES: ClassVar[dict[str, int]] = {"dst": 2}
     SIDE: ClassVar[str] = "dst"
@@ -322,7 +299,7 @@ def verify_broadcast(sizes: Sequence[Attribute], shape: Sequence[Attribute]) -> 
                 f"broadcast_shape[{number}] ({wide}) must be >= size[{number}] ({size}): broadcasting cannot shrink "
                 "a dimension"
             )
-        if size not in (wide, 1):
+        if size not in (wide, 1):  # NumPy's rule, which upstream quotes
             raise VerifyException(
                 f"size[{number}] ({size}) is not compatible with broadcast_shape[{number}] ({wide}): size must be 1 "
                 "or equal to broadcast_shape (NumPy broadcasting rules)"
@@ -356,6 +333,7 @@ def verify_packet_ids(op: IRDLOperation, is_packet: bool) -> None:
         raise VerifyException(f'"{PACKET_IDS}" must be an array attribute')
     if not is_packet:
         raise VerifyException(f'"{PACKET_IDS}" is only valid on a "npu_dma_packet" channel')
+    # a number twice could not tell two receivers apart
     seen: set[int] = set()
     for entry in cast("ArrayAttr[Attribute]", ids):
         if not isinstance(entry, IntegerAttr):

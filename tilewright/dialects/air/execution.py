@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.ir import Region
 from xdsl.irdl import IRDLOperation, opt_result_def, region_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_definition, parse_body
+from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_definition, parse_body, print_body
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
     SQUARE,
     TypedOperandsOp,
-    is_plain_terminator,
     parse_optional_arrow_types,
     parse_optional_operands,
     print_attributes,
@@ -87,11 +85,11 @@ class ExecuteOp(BlockOp, AsyncOp):
             print_operands(printer, self.operands)
         print_optional_arrow_types(printer, [value.type for value in self.values])
         printer.print_string(" ")
-        _print_body(printer, self.body)
+        print_body(printer, self.body)
         print_attributes(printer, self)
 
     def result_names(self) -> Sequence[str | None]:
-        return ["async_token", "results"] if self.values else ["async_token"]
+        return ["async_token", "results"] if self.values else ["async_token"]  # as upstream names them
 
     def verify_(self) -> None:
         if self.body.first_block is None:
@@ -100,14 +98,9 @@ class ExecuteOp(BlockOp, AsyncOp):
             raise VerifyException("ExecuteOp should have non-empty body.")
 
     def verify_regions(self) -> None:
-        end = self.body.block.last_op
+        end = self.body.block.last_op  # the trait has seen to it
         assert end is not None
         verify_flow(end, "parent", end.operand_types, [value.type for value in self.values])
-
-
-def _print_body(printer: Printer, body: Region) -> None:
-    last = body.last_block.last_op if body.last_block is not None else None
-    printer.print_region(body, print_block_terminators=not is_plain_terminator(last))
 
 
 OPS: Sequence[type[IRDLOperation]] = [WaitAllOp, ExecuteOp, ExecuteTerminatorOp]

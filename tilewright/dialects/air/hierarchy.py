@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple, Self, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, opt_prop_def, opt_result_def, region_def, var_operand_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -25,7 +26,7 @@ from tilewright.dialects._syntax import (
     split_attributes,
 )
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp, parse_dependencies, print_dependencies
-from tilewright.dialects.air.types import TOKEN
+from tilewright.dialects.air.types import ANY_TOKEN, TOKEN
 
 
 class _Space(NamedTuple):
@@ -42,6 +43,15 @@ class Hierarchy(BlockOp, AsyncOp):
     The body sees what is passed to it: arguments are the ids, the sizes, then one for each kernel operand.
     """
 
+    async_dependencies = var_operand_def(ANY_TOKEN)
+    sizes = var_operand_def(INDEX)
+    kernel_operands = var_operand_def()
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def()
+    async_token = opt_result_def(ANY_TOKEN)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
     SPACE_KEYWORD: ClassVar[str | None] = None
     """What stands before the iteration space."""
     SPACE_GAP: ClassVar[str] = " "
@@ -50,12 +60,12 @@ class Hierarchy(BlockOp, AsyncOp):
     @property
     def extents(self) -> Sequence[SSAValue]:
         """How many points the iteration space has in each dimension."""
-        return getattr(self, "sizes")  # noqa: B009, the operands are declared by subclasses
+        return self.sizes
 
     @property
     def kernel_values(self) -> Sequence[SSAValue]:
         """What is passed to the body."""
-        return getattr(self, "kernel_operands")  # noqa: B009, the operands are declared by subclasses
+        return self.kernel_operands
 
     @property
     def block(self) -> Block:
@@ -76,8 +86,7 @@ class Hierarchy(BlockOp, AsyncOp):
 
     @property
     def symbol(self) -> str | None:
-        name = self.properties.get("sym_name")
-        return name.data if isinstance(name, StringAttr) else None
+        return None if self.sym_name is None else self.sym_name.data
 
     def tied_operand(self, argument: BlockArgument) -> SSAValue | None:
         """What is passed to the body as `argument`; None for ids."""
@@ -88,6 +97,7 @@ class Hierarchy(BlockOp, AsyncOp):
 
     def set_kernel_operands(self, values: Sequence[SSAValue]) -> None:
         """Pass these values to the body, whose arguments the caller brings in line."""
+        # they are the last operands of all levels
         sizes = cast(Integers, self.properties[SEGMENT_SIZES]).get_values()
         self.operands = [*self.operands[: sum(sizes[:-1])], *values]
         self.properties[SEGMENT_SIZES] = segments(*sizes[:-1], len(values))
@@ -97,7 +107,7 @@ class Hierarchy(BlockOp, AsyncOp):
         name = parser.parse_optional_symbol_name()
         is_async, operands = parse_dependencies(parser)
         counts = [len(operands)]
-        extra = cls._parse_extra_operands(parser)
+        extra = cls._parse_extra_operands(parser)  # None has no group of its own, an empty list has
         if extra is not None:
             operands += extra
             counts.append(len(extra))
@@ -138,7 +148,7 @@ class Hierarchy(BlockOp, AsyncOp):
             sizes.append(parser.parse_argument(expect_type=False))
             parser.parse_punctuation("=")
             extents.append(parser.parse_unresolved_operand())
-            parser.parse_optional_punctuation(",")
+            parser.parse_optional_punctuation(",")  # upstream asks for none, so programs may lack them
         parser.parse_punctuation(")")
         return _Space(ids, sizes, extents)
 
@@ -153,6 +163,7 @@ class Hierarchy(BlockOp, AsyncOp):
         print_attributes(printer, self, ("sym_name",), keyword=True)
         last = self.block.last_op
         is_bare = is_plain_terminator(last)
+        # a body that says nothing may be left out where there is a name for what is meant
         if self.symbol is None or not is_bare or self.block.first_op is not last:
             printer.print_string(" ")
             printer.print_region(self.regions[0], print_entry_block_args=False, print_block_terminators=not is_bare)
@@ -211,7 +222,7 @@ def _parse_body(
     resolved = [argument.resolve(type) for argument, type in zip(arguments, types, strict=True)]
     body = parser.parse_optional_region(resolved)
     if body is not None:
-        if body.first_block is None:
+        if body.first_block is None:  # `{}`, for which the reader makes no block
             body.add_block(Block(arg_types=types))
         return body
     if not is_named:

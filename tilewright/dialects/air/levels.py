@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
-    region_def,
     traits_def,
     var_operand_def,
 )
@@ -22,6 +17,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 
 from tilewright.dialects._ods import ImplicitTerminator, ParentOp, op_definition
+from tilewright.dialects._parents import ancestors
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import (
@@ -34,8 +30,6 @@ from tilewright.dialects.air.types import (
     space_text,
 )
 from tilewright.ir.diagnostics import VerifyError
-
-SEGMENTS = (AttrSizedOperandSegments(as_property=True),)
 
 
 @op_definition
@@ -80,15 +74,12 @@ class RankOp(Hierarchy):
 
     name = "air.rank"
 
+    # all operands again, for the universe to come second
     async_dependencies = var_operand_def(ANY_TOKEN)
     universe = opt_operand_def(ANY_UNIVERSE)
     sizes = var_operand_def(INDEX)
     kernel_operands = var_operand_def()
-    sym_name = opt_prop_def(StringAttr)
-    body = region_def()
-    async_token = opt_result_def(ANY_TOKEN)
 
-    irdl_options = SEGMENTS
     traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(RankTerminatorOp))
 
     @classmethod
@@ -106,14 +97,12 @@ class RankOp(Hierarchy):
 
     def verify_(self) -> None:
         self.verify_body()
-        parent = self.parent_op()
-        while parent is not None:
+        for parent in ancestors(self):
             if isinstance(parent, RankOp | SegmentOp | HerdOp):
                 raise VerifyError(
                     "cannot be nested inside air.segment, air.herd, or another air.rank",
                     (parent, "a rank stands for a whole device: put it around this"),
                 )
-            parent = parent.parent_op()
 
 
 @op_definition
@@ -122,14 +111,6 @@ class LaunchOp(Hierarchy):
 
     name = "air.launch"
 
-    async_dependencies = var_operand_def(ANY_TOKEN)
-    sizes = var_operand_def(INDEX)
-    kernel_operands = var_operand_def()
-    sym_name = opt_prop_def(StringAttr)
-    body = region_def()
-    async_token = opt_result_def(ANY_TOKEN)
-
-    irdl_options = SEGMENTS
     traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(LaunchTerminatorOp))
 
     def verify_(self) -> None:
@@ -142,19 +123,11 @@ class SegmentOp(Hierarchy):
 
     name = "air.segment"
 
-    async_dependencies = var_operand_def(ANY_TOKEN)
-    sizes = var_operand_def(INDEX)
-    kernel_operands = var_operand_def()
-    sym_name = opt_prop_def(StringAttr)
-    body = region_def()
-    async_token = opt_result_def(ANY_TOKEN)
-
-    irdl_options = SEGMENTS
     traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(SegmentTerminatorOp))
 
     SPACE_KEYWORD: ClassVar[str | None] = "unroll"
     SPACE_IS_OPTIONAL: ClassVar[bool] = True
-    SPACE_GAP: ClassVar[str] = ""
+    SPACE_GAP: ClassVar[str] = ""  # upstream prints `unroll(` here and `tile (` for herds
 
     def verify_(self) -> None:
         self.verify_body()
@@ -167,14 +140,6 @@ class HerdOp(Hierarchy):
 
     name = "air.herd"
 
-    async_dependencies = var_operand_def(ANY_TOKEN)
-    sizes = var_operand_def(INDEX)
-    kernel_operands = var_operand_def()
-    sym_name = opt_prop_def(StringAttr)
-    body = region_def()
-    async_token = opt_result_def(ANY_TOKEN)
-
-    irdl_options = SEGMENTS
     traits = traits_def(IsolatedFromAbove(), ImplicitTerminator(HerdTerminatorOp))
 
     SPACE_KEYWORD: ClassVar[str | None] = "tile"
@@ -214,6 +179,7 @@ GPU_PROGRAM = "gpu.container_module"
 def verify_allocations(op: Operation, body: Region, minimum: MemorySpace) -> None:
     """Buffers made inside `op` are at least as local as `minimum`."""
     for inner in body.walk():
+        # the symmetric heap is no level of this hierarchy, it is reached from all
         if inner.name != "memref.alloc" or is_symmetric(inner.results[0].type):
             continue
         space = memory_space(inner.results[0].type)
@@ -229,10 +195,12 @@ def verify_allocations(op: Operation, body: Region, minimum: MemorySpace) -> Non
 
 def verify_direct_accesses(herd: Operation, body: Region) -> None:
     """A core loads from and stores to its own memory only."""
-    if _is_for_gpu(herd):
+    # the processing elements of GPUs load from and store to all memories
+    if any(GPU_PROGRAM in op.attributes for op in (herd, *ancestors(herd))):
         return
-    for inner, buffer in _direct_accesses(body):
-        space = memory_space(buffer.type)
+    for inner in body.walk():
+        index = DIRECT_ACCESSES.get(inner.name)
+        space = None if index is None else memory_space(inner.operands[index].type)
         if space is not None and space < MemorySpace.L1:
             raise VerifyError(
                 f"inside 'air.herd' accesses memref with memory_space {space_text(space) or space}; AIE core tiles "
@@ -240,19 +208,3 @@ def verify_direct_accesses(herd: Operation, body: Region) -> None:
                 (herd, f"a program for GPUs says so with the attribute {GPU_PROGRAM} on its module"),
                 at=inner,
             )
-
-
-def _direct_accesses(body: Region) -> Iterator[tuple[Operation, SSAValue]]:
-    for op in body.walk():
-        index = DIRECT_ACCESSES.get(op.name)
-        if index is not None:
-            yield op, op.operands[index]
-
-
-def _is_for_gpu(op: Operation) -> bool:
-    parent: Operation | None = op
-    while parent is not None:
-        if GPU_PROGRAM in parent.attributes:
-            return True
-        parent = parent.parent_op()
-    return False

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     operand_def,
     opt_prop_def,
-    opt_result_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -23,6 +21,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import i64_attr, op_definition
+from tilewright.dialects._parents import parent_of_type
 from tilewright.dialects._syntax import INDEX, print_attributes, segments, split_attributes
 from tilewright.dialects.air.accesses import Transfer, list_names, parse_access, print_access
 from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, parse_dependencies, print_dependencies
@@ -32,12 +31,11 @@ from tilewright.dialects.memref.types import ANY_MEMREF
 from tilewright.ir.diagnostics import VerifyError
 
 INDICES = DenseArrayBase.constr(i64)
-PADS = DenseArrayBase.constr(i32)
 SYMMETRIC = "air.symmetric"
 """The older way to say that an allocation is on the symmetric heap: an attribute of `memref.alloc`."""
 
 
-class CopyEffects(MemoryEffect):
+class DmaMemcpyEffects(MemoryEffect):
     """Reads the source and writes the destination."""
 
     @classmethod
@@ -70,16 +68,12 @@ class DmaMemcpyNdOp(Transfer):
     static_src_offsets = prop_def(INDICES)
     static_src_sizes = prop_def(INDICES)
     static_src_strides = prop_def(INDICES)
-    pad_before = opt_prop_def(PADS)
-    pad_after = opt_prop_def(PADS)
     src_rank = opt_prop_def(i64_attr())
     dst_rank = opt_prop_def(i64_attr())
-    async_token = opt_result_def(ANY_TOKEN)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(CopyEffects())
+    traits = traits_def(DmaMemcpyEffects())
 
-    SIDES: ClassVar[dict[str, int]] = {"dst": 1, "src": 5}
+    SIDES: ClassVar[dict[str, int]] = {"dst": 1, "src": 5}  # the destination comes first, as in memcpy
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -129,11 +123,9 @@ class DmaMemcpyNdOp(Transfer):
             self._verify_ranks()
 
     def _verify_ranks(self) -> None:
-        parent = self.parent_op()
-        while parent is not None and not isinstance(parent, RankOp):
-            parent = parent.parent_op()
-        if parent is None:
+        if parent_of_type(self, RankOp) is None:
             raise VerifyException("src_rank/dst_rank attributes require an enclosing air.rank scope")
+        # both numbers before either buffer, as upstream checks them
         ranks = {"src": self.src_rank, "dst": self.dst_rank}
         for side, rank in ranks.items():
             if rank is not None and rank.value.data < 0:
@@ -148,6 +140,7 @@ def _verify_symmetric(buffer: SSAValue, side: str) -> None:
     maker = buffer.owner
     if not isinstance(maker, Operation) or maker.name != "memref.alloc":
         return
+    # the type says it today, the attribute did before
     if SYMMETRIC not in maker.attributes and not is_symmetric(buffer.type):
         raise VerifyError(
             f'{side} memref is referenced cross-rank but its memref.alloc lacks the "{SYMMETRIC}" attribute',

@@ -53,7 +53,7 @@ def memory_space(type: Attribute) -> int | None:
     if not isinstance(type, MemRefType | UnrankedMemRefType):
         return None
     space = type.memory_space
-    if isinstance(space, NoneAttr):
+    if isinstance(space, NoneAttr):  # buffers without one are the host's
         return MemorySpace.L3
     return space.value.data if isinstance(space, IntegerAttr) else None
 

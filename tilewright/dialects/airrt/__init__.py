@@ -2,8 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from tilewright.dialects.airrt import events, loading, metadata, transfers
+from tilewright.dialects.airrt import events, loading, transfers
 
-OPERATIONS = [metadata, loading, transfers, events]
+OPERATIONS = [loading, transfers, events]
 
 AIRRT = Dialect("airrt", [op for module in OPERATIONS for op in module.OPS], events.ATTRS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     base,
@@ -15,11 +15,8 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import parse_bare_operands, print_attributes, resolve_all
 from tilewright.ir.constraints import described
 
 
@@ -41,25 +38,9 @@ class WaitAllOp(IRDLOperation):
     name = "airrt.wait_all"
 
     events = var_operand_def(ANY_EVENT)
-    event = opt_result_def(ANY_EVENT)
+    event = opt_result_def(ANY_EVENT)  # with it, nothing waits here
 
-    @classmethod
-    def parse(cls, parser: Parser) -> WaitAllOp:
-        events = resolve_all(parser, parse_bare_operands(parser), EVENT)
-        attributes = parser.parse_optional_attr_dict()
-        types: list[Attribute] = []
-        if parser.parse_optional_punctuation(":") is not None:
-            types = [parser.parse_type()]
-        return cls.create(operands=events, result_types=types, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        if self.operands:
-            printer.print_string(" ")
-            printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        if self.event is not None:
-            printer.print_string(" : ")
-            printer.print_attribute(self.event.type)
+    assembly_format = "$events attr-dict (`:` type($event)^)?"
 
 
 @op_definition
@@ -82,10 +63,6 @@ class DeallocOp(IRDLOperation):
     memref = operand_def(MemRefType)
 
     assembly_format = "attr-dict $memref `:` type($memref)"
-
-
-def is_event(value: SSAValue) -> bool:
-    return isinstance(value.type, EventType)
 
 
 OPS: Sequence[type[IRDLOperation]] = [WaitAllOp, AllocOp, DeallocOp]

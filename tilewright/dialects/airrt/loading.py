@@ -1,17 +1,78 @@
-"""Loading segments and herds onto the array, with the values that their cores are given."""
+"""Segments and herds as a runtime sees them: what is known of those of a module, and loading them onto the array."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr, i64
-from xdsl.irdl import IRDLOperation, opt_result_def, prop_def, result_def, var_operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import (
+    IRDLOperation,
+    opt_result_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import IsTerminator
 
-from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import PAREN, parse_operands, print_attributes, print_operands
+from tilewright.dialects._ods import BlockOp, ImplicitTerminator, ParentOp, op_definition
 from tilewright.dialects.airrt.events import ANY_EVENT
+
+
+@op_definition
+class ModuleMetadataTerminatorOp(IRDLOperation):
+    """The end of a module's metadata."""
+
+    name = "airrt.module_metadata_terminator"
+    traits = traits_def(ParentOp("airrt.module_metadata"), IsTerminator())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class SegmentMetadataTerminatorOp(IRDLOperation):
+    """The end of a segment's metadata."""
+
+    name = "airrt.segment_metadata_terminator"
+    traits = traits_def(ParentOp("airrt.segment_metadata"), IsTerminator())
+    assembly_format = "attr-dict"
+
+
+@op_definition
+class ModuleMetadataOp(BlockOp):
+    """The segments of a module."""
+
+    name = "airrt.module_metadata"
+
+    segments = region_def()
+
+    traits = traits_def(ImplicitTerminator(ModuleMetadataTerminatorOp))
+    assembly_format = "attr-dict-with-keyword $segments"
+
+
+@op_definition
+class SegmentMetadataOp(BlockOp):
+    """The herds of a segment."""
+
+    name = "airrt.segment_metadata"
+
+    sym_name = prop_def(StringAttr)  # stands in the dictionary: no symbol, but what segments are loaded by
+    herds = region_def()
+
+    traits = traits_def(ParentOp("airrt.module_metadata"), ImplicitTerminator(SegmentMetadataTerminatorOp))
+    assembly_format = "attr-dict-with-keyword $herds"
+
+
+@op_definition
+class HerdMetadataOp(IRDLOperation):
+    """A herd, with its place and size in other attributes."""
+
+    name = "airrt.herd_metadata"
+
+    sym_name = prop_def(StringAttr)
+
+    traits = traits_def(ParentOp("airrt.segment_metadata"))
+    assembly_format = "attr-dict"
 
 
 @op_definition
@@ -34,33 +95,20 @@ class HerdLoadOp(IRDLOperation):
     name = "airrt.herd_load"
 
     sym_name = prop_def(StringAttr)
-    rtp = var_operand_def()
+    rtp = var_operand_def()  # runtime parameters, in the order in which the cores read them
     h = result_def(i64)
     event = opt_result_def(ANY_EVENT)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> HerdLoadOp:
-        name = StringAttr(parser.parse_str_literal())
-        operands = parse_operands(parser, PAREN)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_function_type()
-        values = parser.resolve_operands(operands, type.inputs.data, parser.pos)
-        return cls.create(
-            operands=values,
-            result_types=type.outputs.data,
-            properties={"sym_name": name},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.sym_name)
-        printer.print_string(" ")
-        print_operands(printer, self.rtp, "()")
-        print_attributes(printer, self, ("sym_name",))
-        printer.print_string(" : ")
-        printer.print_function_type([value.type for value in self.rtp], [result.type for result in self.results])
+    # the space before the parentheses is upstream's
+    assembly_format = "$sym_name ` ` `(` $rtp `)` attr-dict `:` functional-type($rtp, results)"
 
 
-OPS: Sequence[type[IRDLOperation]] = [SegmentLoadOp, HerdLoadOp]
+OPS: Sequence[type[IRDLOperation]] = [
+    ModuleMetadataOp,
+    ModuleMetadataTerminatorOp,
+    SegmentMetadataOp,
+    SegmentMetadataTerminatorOp,
+    HerdMetadataOp,
+    SegmentLoadOp,
+    HerdLoadOp,
+]

@@ -54,7 +54,7 @@ class DmaMemcpyNdOp(IRDLOperation):
     @property
     def metadata(self) -> SymbolRefAttr | None:
         """The allocation of the channel that the data goes through."""
-        name = self.attributes.get("metadata")
+        name = self.attributes.get("metadata")  # discardable: it is added when the channel is chosen
         return name if isinstance(name, SymbolRefAttr) else None
 
     def entries(self, name: str) -> Entries:
@@ -66,6 +66,7 @@ class DmaMemcpyNdOp(IRDLOperation):
         """Move this part of the buffer instead."""
         lists = (offsets, lengths, strides)
         dynamic = [split_mixed(entries)[0] for entries in lists]
+        # id, x, y and the buffer stay
         self.operands = [*self.operands[:DIMS], *(value for values in dynamic for value in values)]
         self.properties |= _static(lists)
         self.properties[AttrSizedOperandSegments.attribute_name] = segments(1, 1, 1, 1, *map(len, dynamic))
@@ -78,6 +79,7 @@ class DmaMemcpyNdOp(IRDLOperation):
             parser.parse_punctuation(",")
             plain.append(parser.parse_unresolved_operand())
         lists: list[Entries] = []
+        # the first list follows the buffer without a comma
         for number in range(len(LISTS)):
             if number:
                 parser.parse_punctuation(",")

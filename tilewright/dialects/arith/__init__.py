@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.arith import Arith, FastMathFlagsAttr, IntegerOverflowAttr, IntegerOverflowFlag
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects.arith.arithmetic import (
     AddfOp,
     AddiOp,
@@ -67,7 +67,7 @@ from tilewright.dialects.arith.types import (
     bool_like,
 )
 
-ARITH = amended(
+ARITH = derived_dialect(
     Arith,
     [
         AddUIExtendedOp,

@@ -26,7 +26,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects.arith.types import (
     BOOL_LIKE,
@@ -60,89 +60,89 @@ class _IntegerBinary(Binary):
     result = result_def(T)
 
 
-@amend
+@derived_op_definition
 class AddiOp(WithOverflow, _IntegerBinary, xdsl_arith.AddiOp): ...
 
 
-@amend
+@derived_op_definition
 class SubiOp(WithOverflow, _IntegerBinary, xdsl_arith.SubiOp): ...
 
 
-@amend
+@derived_op_definition
 class MuliOp(WithOverflow, _IntegerBinary, xdsl_arith.MuliOp): ...
 
 
-@amend
+@derived_op_definition
 class ShLIOp(WithOverflow, _IntegerBinary, xdsl_arith.ShLIOp): ...
 
 
-@amend
+@derived_op_definition
 class ShRUIOp(_Exact, _IntegerBinary, xdsl_arith.ShRUIOp): ...
 
 
-@amend
+@derived_op_definition
 class ShRSIOp(_Exact, _IntegerBinary, xdsl_arith.ShRSIOp): ...
 
 
-@amend
+@derived_op_definition
 class DivUIOp(_Exact, _IntegerBinary, xdsl_arith.DivUIOp): ...
 
 
-@amend
+@derived_op_definition
 class DivSIOp(_Exact, _IntegerBinary, xdsl_arith.DivSIOp): ...
 
 
-@amend
+@derived_op_definition
 class FloorDivSIOp(_IntegerBinary, xdsl_arith.FloorDivSIOp): ...
 
 
-@amend
+@derived_op_definition
 class CeilDivSIOp(_IntegerBinary, xdsl_arith.CeilDivSIOp): ...
 
 
-@amend
+@derived_op_definition
 class CeilDivUIOp(_IntegerBinary, xdsl_arith.CeilDivUIOp): ...
 
 
-@amend
+@derived_op_definition
 class RemUIOp(_IntegerBinary, xdsl_arith.RemUIOp):
     traits = traits_def(NoMemoryEffect())
 
 
-@amend
+@derived_op_definition
 class RemSIOp(_IntegerBinary, xdsl_arith.RemSIOp):
     traits = traits_def(NoMemoryEffect())
 
 
-@amend
+@derived_op_definition
 class MinUIOp(_IntegerBinary, xdsl_arith.MinUIOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MaxUIOp(_IntegerBinary, xdsl_arith.MaxUIOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MinSIOp(_IntegerBinary, xdsl_arith.MinSIOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MaxSIOp(_IntegerBinary, xdsl_arith.MaxSIOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class AndIOp(_IntegerBinary, xdsl_arith.AndIOp): ...
 
 
-@amend
+@derived_op_definition
 class OrIOp(_IntegerBinary, xdsl_arith.OrIOp): ...
 
 
-@amend
+@derived_op_definition
 class XOrIOp(_IntegerBinary, xdsl_arith.XOrIOp): ...
 
 
@@ -154,15 +154,15 @@ class _ExtendedMultiplication(Binary):
     high = result_def(T)
 
 
-@amend
+@derived_op_definition
 class MulUIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulUIExtendedOp): ...
 
 
-@amend
+@derived_op_definition
 class MulSIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulSIExtendedOp): ...
 
 
-@amend
+@derived_op_definition
 class AddUIExtendedOp(xdsl_arith.AddUIExtendedOp):
     """A sum, and whether it overflowed as an unsigned number."""
 
@@ -184,21 +184,21 @@ class _FloatBinary(WithFastmath, Binary):
     result = result_def(T)
 
 
-@amend
+@derived_op_definition
 class AddfOp(_FloatBinary, xdsl_arith.AddfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class SubfOp(_FloatBinary, xdsl_arith.SubfOp): ...
 
 
-@amend
+@derived_op_definition
 class MulfOp(_FloatBinary, xdsl_arith.MulfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class DivfOp(_FloatBinary, xdsl_arith.DivfOp): ...
 
 
@@ -211,27 +211,27 @@ class RemfOp(_FloatBinary):
     traits = traits_def(Pure())
 
 
-@amend
+@derived_op_definition
 class MaximumfOp(_FloatBinary, xdsl_arith.MaximumfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MaxnumfOp(_FloatBinary, xdsl_arith.MaxnumfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MinimumfOp(_FloatBinary, xdsl_arith.MinimumfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class MinnumfOp(_FloatBinary, xdsl_arith.MinnumfOp):
     traits = traits_def(Pure(), Commutative())
 
 
-@amend
+@derived_op_definition
 class NegfOp(xdsl_arith.NegfOp):
     """The number with the other sign."""
 

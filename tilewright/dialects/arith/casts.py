@@ -28,7 +28,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects.arith.types import (
     BITS,
@@ -150,43 +150,43 @@ class _Rounding(IRDLOperation):
         print_fastmath(printer, self.fastmath)
 
 
-@amend
+@derived_op_definition
 class ExtSIOp(_Widening, _IntegerCast, xdsl_arith.ExtSIOp):
     traits = traits_def(Pure())
 
 
-@amend
+@derived_op_definition
 class ExtUIOp(_Widening, _IntegerCast, xdsl_arith.ExtUIOp): ...
 
 
-@amend
+@derived_op_definition
 class TruncIOp(WithOverflow, _Narrowing, _IntegerCast, xdsl_arith.TruncIOp):
     """The low bits of a number."""
 
     overflow_flags = prop_def(IntegerOverflowAttr, default_value=NO_OVERFLOW, prop_name="overflowFlags")
 
 
-@amend
+@derived_op_definition
 class ExtFOp(_Widening, _FloatCast, xdsl_arith.ExtFOp): ...
 
 
-@amend
+@derived_op_definition
 class TruncFOp(_Rounding, _Narrowing, _FloatCast, xdsl_arith.TruncFOp): ...
 
 
-@amend
+@derived_op_definition
 class SIToFPOp(_IntegerToFloat, xdsl_arith.SIToFPOp): ...
 
 
-@amend
+@derived_op_definition
 class UIToFPOp(_IntegerToFloat, xdsl_arith.UIToFPOp): ...
 
 
-@amend
+@derived_op_definition
 class FPToSIOp(_FloatToInteger, xdsl_arith.FPToSIOp): ...
 
 
-@amend
+@derived_op_definition
 class FPToUIOp(_FloatToInteger, xdsl_arith.FPToUIOp): ...
 
 
@@ -199,7 +199,7 @@ class _IndexCast(_Cast):
         return is_index(source) != is_index(target)
 
 
-@amend
+@derived_op_definition
 class IndexCastOp(_IndexCast, xdsl_arith.IndexCastOp): ...
 
 
@@ -211,7 +211,7 @@ class IndexCastUIOp(_IndexCast):
     traits = traits_def(Pure())
 
 
-@amend
+@derived_op_definition
 class BitcastOp(_Cast, xdsl_arith.BitcastOp):
     """The same bits as another type of the same width."""
 

@@ -38,7 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._syntax import parse_enum_word
 from tilewright.dialects.arith.types import (
     BOOL_LIKE,
@@ -52,7 +52,7 @@ from tilewright.dialects.arith.types import (
 from tilewright.ir.constraints import described
 
 
-@amend
+@derived_op_definition
 class ConstantOp(xdsl_arith.ConstantOp):
     """A number, or a vector or tensor of numbers."""
 
@@ -145,7 +145,7 @@ def _predicate(count: int) -> AttrConstraint[IntegerAttr]:
     )
 
 
-@amend
+@derived_op_definition
 class CmpiOp(_Comparison, xdsl_arith.CmpiOp):
     """Compare integers."""
 
@@ -156,7 +156,7 @@ class CmpiOp(_Comparison, xdsl_arith.CmpiOp):
     result = result_def(BOOL_LIKE)
 
 
-@amend
+@derived_op_definition
 class CmpfOp(WithFastmath, _Comparison, xdsl_arith.CmpfOp):
     """Compare floating-point numbers."""
 
@@ -167,7 +167,7 @@ class CmpfOp(WithFastmath, _Comparison, xdsl_arith.CmpfOp):
     result = result_def(BOOL_LIKE)
 
 
-@amend
+@derived_op_definition
 class SelectOp(xdsl_arith.SelectOp):
     """One value or the other, as a whole or element by element."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.memref import MemRef
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects.memref.access import (
     AtomicKind,
     AtomicRMWOp,
@@ -50,7 +50,7 @@ from tilewright.dialects.memref.views import (
     subview_type,
 )
 
-MEMREF = amended(
+MEMREF = derived_dialect(
     MemRef,
     [
         AllocOp,

@@ -40,7 +40,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
@@ -90,7 +90,7 @@ class _Access(IRDLOperation):
         printer.print_attribute(op.memref.type)
 
 
-@amend
+@derived_op_definition
 class LoadOp(_Access, xdsl_memref.LoadOp):
     """Read one element of a buffer."""
 
@@ -124,7 +124,7 @@ class LoadOp(_Access, xdsl_memref.LoadOp):
             )
 
 
-@amend
+@derived_op_definition
 class StoreOp(_Access, xdsl_memref.StoreOp):
     """Write one element of a buffer."""
 
@@ -188,7 +188,7 @@ ATOMIC_KINDS = tuple(AtomicKind)
 FLOAT_KINDS = {kind for kind in AtomicKind if kind.endswith("f")}
 
 
-@amend
+@derived_op_definition
 class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
     """Combine a value with one element of a buffer, atomically; gives the element's old value."""
 

@@ -49,7 +49,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._strides import compatible
@@ -133,12 +133,12 @@ class _Allocation(IRDLOperation):
             )
 
 
-@amend
+@derived_op_definition
 class AllocOp(_Allocation, xdsl_memref.AllocOp):
     """Allocate a buffer."""
 
 
-@amend
+@derived_op_definition
 class AllocaOp(_Allocation, xdsl_memref.AllocaOp):
     """Allocate a buffer that is freed when the enclosing scope ends."""
 
@@ -175,14 +175,14 @@ class ReallocOp(IRDLOperation):
             raise VerifyError(f"unnecessary dimension operand for result type {quoted(result)}", bare=True)
 
 
-@amend
+@derived_op_definition
 class DeallocOp(xdsl_memref.DeallocOp):
     """Free a buffer."""
 
     memref = operand_def(ANY_MEMREF)
 
 
-@amend
+@derived_op_definition
 class GlobalOp(xdsl_memref.GlobalOp):
     """A named buffer that lives as long as the program."""
 
@@ -277,14 +277,14 @@ class GlobalSymbolUse(SymbolUserOpInterface):
             )
 
 
-@amend
+@derived_op_definition
 class GetGlobalOp(xdsl_memref.GetGlobalOp):
     """The buffer that a `memref.global` names."""
 
     traits = traits_def(NoMemoryEffect(), GlobalSymbolUse())
 
 
-@amend
+@derived_op_definition
 class AllocaScopeOp(xdsl_memref.AllocaScopeOp):
     """A scope at whose end `memref.alloca` buffers are freed."""
 
@@ -315,14 +315,14 @@ class AllocaScopeOp(xdsl_memref.AllocaScopeOp):
             verify_flow(block.last_op, "parent", block.last_op.operand_types, self.result_types)
 
 
-@amend
+@derived_op_definition
 class AllocaScopeReturnOp(xdsl_memref.AllocaScopeReturnOp):
     """The results of a `memref.alloca_scope`."""
 
     assembly_format = "attr-dict ($ops^ `:` type($ops))?"
 
 
-@amend
+@derived_op_definition
 class CopyOp(xdsl_memref.CopyOp):
     """Copy one buffer to another."""
 
@@ -342,7 +342,7 @@ class CopyOp(xdsl_memref.CopyOp):
             raise VerifyException("requires the same shape for all operands")
 
 
-@amend
+@derived_op_definition
 class RankOp(xdsl_memref.RankOp):
     """The number of dimensions of a buffer."""
 
@@ -350,7 +350,7 @@ class RankOp(xdsl_memref.RankOp):
     assembly_format = "$source attr-dict `:` type($source)"
 
 
-@amend
+@derived_op_definition
 class DimOp(xdsl_memref.DimOp):
     """The size of a buffer along one dimension."""
 
@@ -363,7 +363,7 @@ class DimOp(xdsl_memref.DimOp):
     )
 
 
-@amend
+@derived_op_definition
 class AssumeAlignmentOp(xdsl_memref.AssumeAlignmentOp):
     """A buffer, known to begin at a multiple of so many bytes."""
 
@@ -430,7 +430,7 @@ class DistinctObjectsOp(IRDLOperation):
             raise VerifyException("operand types and result types must match")
 
 
-@amend
+@derived_op_definition
 class ExtractAlignedPointerAsIndexOp(xdsl_memref.ExtractAlignedPointerAsIndexOp):
     """The address of a buffer's first element."""
 

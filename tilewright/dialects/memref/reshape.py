@@ -33,7 +33,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects._syntax import PAREN, print_attributes
@@ -85,7 +85,7 @@ def _verify_reassociation(reassociation: Groups, collapsed: MemRefType, expanded
         )
 
 
-@amend
+@derived_op_definition
 class CollapseShapeOp(xdsl_memref.CollapseShapeOp):
     """Merge neighbouring dimensions."""
 
@@ -135,7 +135,7 @@ def collapsed_type(source: MemRefType, shape: Sequence[int], reassociation: Grou
     return MemRefType(source.element_type, shape, StridedLayoutAttr(strides, form.offset), source.memory_space)
 
 
-@amend
+@derived_op_definition
 class ExpandShapeOp(xdsl_memref.ExpandShapeOp):
     """Split dimensions."""
 

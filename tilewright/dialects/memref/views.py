@@ -27,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
 from tilewright.dialects._strides import compatible, strided_form
 from tilewright.dialects._syntax import parse_types, print_attributes, print_types
@@ -79,7 +79,7 @@ def _cast_error(source: Attribute, target: Attribute) -> VerifyException:
     return VerifyException(f"operand type {quoted(source)} and result type {quoted(target)} are cast incompatible")
 
 
-@amend
+@derived_op_definition
 class CastOp(xdsl_memref.CastOp):
     """Forget or assert static sizes, strides, or the rank."""
 
@@ -93,7 +93,7 @@ class CastOp(xdsl_memref.CastOp):
             raise _cast_error(source, target)
 
 
-@amend
+@derived_op_definition
 class MemorySpaceCastOp(xdsl_memref.MemorySpaceCastOp):
     """View a buffer in another memory space."""
 
@@ -146,7 +146,7 @@ class _OffsetsSizesStrides(IRDLOperation):
                 )
 
 
-@amend
+@derived_op_definition
 class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
     """A part of a buffer."""
 
@@ -278,7 +278,7 @@ def _verify_slice_bounds(
             raise VerifyError(f"slice along dimension {dimension} runs out-of-bounds: {last} >= {extent}", bare=True)
 
 
-@amend
+@derived_op_definition
 class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
     """The same memory under another shape and layout, which nothing checks."""
 
@@ -353,7 +353,7 @@ def _verify_listed(what: str, found: Sequence[int], expected: Sequence[int]) -> 
             )
 
 
-@amend
+@derived_op_definition
 class ViewOp(xdsl_memref.ViewOp):
     """Bytes of a buffer, seen as elements of another type."""
 
@@ -373,7 +373,7 @@ class ViewOp(xdsl_memref.ViewOp):
         verify_dynamic_size_count(len(self.sizes), result)
 
 
-@amend
+@derived_op_definition
 class ExtractStridedMetaDataOp(xdsl_memref.ExtractStridedMetaDataOp):
     """The base, offset, sizes and strides of a buffer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.scf import Scf
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects.scf.branches import (
     ExecuteRegionOp,
     IfOp,
@@ -24,7 +24,7 @@ from tilewright.dialects.scf.parallel import (
     ReduceReturnOp,
 )
 
-SCF = amended(
+SCF = derived_dialect(
     Scf,
     [
         ConditionOp,

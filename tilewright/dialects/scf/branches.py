@@ -25,7 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursivelySpeculatable, RecursiveMemoryEffect, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
@@ -43,7 +43,7 @@ from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
 
-@amend
+@derived_op_definition
 class IfOp(xdsl_scf.IfOp):
     """One region or the other, by a condition."""
 
@@ -94,7 +94,7 @@ class IfOp(xdsl_scf.IfOp):
                 verify_flow(end, "parent", end.operand_types, self.result_types)
 
 
-@amend
+@derived_op_definition
 class ExecuteRegionOp(xdsl_scf.ExecuteRegionOp):
     """A region that runs once, and may hold several blocks where its surroundings may not."""
 
@@ -137,7 +137,7 @@ class ExecuteRegionOp(xdsl_scf.ExecuteRegionOp):
                 verify_flow(block.last_op, "parent", block.last_op.operand_types, self.result_types)
 
 
-@amend
+@derived_op_definition
 class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
     """One of several regions, chosen by a number."""
 

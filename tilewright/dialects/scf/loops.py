@@ -27,7 +27,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import ParentOp
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
@@ -52,7 +52,7 @@ from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
 
-@amend
+@derived_op_definition
 class YieldOp(xdsl_scf.YieldOp):
     """The values that a region hands on."""
 
@@ -74,7 +74,7 @@ class YieldOp(xdsl_scf.YieldOp):
         print_typed_operands(printer, self.operands)
 
 
-@amend
+@derived_op_definition
 class ForOp(xdsl_scf.ForOp):
     """A loop over a range of integers that may carry values from one iteration to the next."""
 
@@ -160,12 +160,12 @@ class ForOp(xdsl_scf.ForOp):
                     )
 
 
-@amend
+@derived_op_definition
 class ConditionOp(xdsl_scf.ConditionOp):
     """Whether an `scf.while` goes on, and the values it goes on or ends with."""
 
 
-@amend
+@derived_op_definition
 class WhileOp(xdsl_scf.WhileOp):
     """A loop that goes on while the region before it says so."""
 

@@ -40,7 +40,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import (
@@ -64,7 +64,7 @@ from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.shown import quoted
 
 
-@amend
+@derived_op_definition
 class ReduceReturnOp(xdsl_scf.ReduceReturnOp):
     """The combined value of a reduction."""
 
@@ -75,7 +75,7 @@ class ReduceReturnOp(xdsl_scf.ReduceReturnOp):
             raise VerifyException(f"must have type {quoted(expected)} (the type of the reduction inputs)")
 
 
-@amend
+@derived_op_definition
 class ReduceOp(xdsl_scf.ReduceOp):
     """How the values of parallel iterations are combined."""
 
@@ -127,7 +127,7 @@ class ReduceOp(xdsl_scf.ReduceOp):
                 )
 
 
-@amend
+@derived_op_definition
 class ParallelOp(xdsl_scf.ParallelOp):
     """Loops over ranges whose iterations may run in any order."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.vector import Vector
 
-from tilewright.dialects._amend import amended
+from tilewright.dialects._derived import derived_dialect
 from tilewright.dialects.vector.compute import (
     ConstantMaskOp,
     ContractionOp,
@@ -58,7 +58,7 @@ from tilewright.dialects.vector.types import (
     PunctuationAttr,
 )
 
-VECTOR = amended(
+VECTOR = derived_dialect(
     Vector,
     [
         BitcastOp,

@@ -40,7 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
@@ -97,7 +97,7 @@ def parse_kind(parser: Parser) -> CombiningKindAttr:
         return CombiningKindAttr(CombiningKindFlag(kind))
 
 
-@amend
+@derived_op_definition
 class FMAOp(xdsl_vector.FMAOp):
     """Multiply and add, with a single rounding."""
 
@@ -108,7 +108,7 @@ class FMAOp(xdsl_vector.FMAOp):
     res = result_def(T)
 
 
-@amend
+@derived_op_definition
 class ReductionOp(xdsl_vector.ReductionOp):
     """All elements of a vector combined into one."""
 
@@ -423,7 +423,7 @@ class ConstantMaskOp(IRDLOperation):
             )
 
 
-@amend
+@derived_op_definition
 class CreateMaskOp(xdsl_vector.CreateMaskOp):
     """A mask of which so many first elements are set."""
 
@@ -557,7 +557,7 @@ class VectorScaleOp(IRDLOperation):
 NEWLINE = PunctuationAttr(PrintPunctuation.NEWLINE)
 
 
-@amend
+@derived_op_definition
 class PrintOp(xdsl_vector.PrintOp):
     """Write a value, a text or a punctuation mark to the standard output."""
 

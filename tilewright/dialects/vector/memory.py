@@ -36,7 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
@@ -68,7 +68,7 @@ def _verify_indices(base: SSAValue, indices: int) -> None:
         raise VerifyException(f"requires {rank} indices")
 
 
-@amend
+@derived_op_definition
 class LoadOp(xdsl_vector.LoadOp):
     """Read neighbouring elements of a buffer."""
 
@@ -110,7 +110,7 @@ class LoadOp(xdsl_vector.LoadOp):
         _verify_indices(self.base, len(self.indices))
 
 
-@amend
+@derived_op_definition
 class StoreOp(xdsl_vector.StoreOp):
     """Write neighbouring elements of a buffer."""
 
@@ -197,7 +197,7 @@ _WRITE_FORMAT = (
 )
 
 
-@amend
+@derived_op_definition
 class MaskedLoadOp(_MaskedRead, xdsl_vector.MaskedLoadOp):
     """Read the elements of a buffer for which a mask is set."""
 
@@ -210,7 +210,7 @@ class MaskedLoadOp(_MaskedRead, xdsl_vector.MaskedLoadOp):
     assembly_format = _READ_FORMAT
 
 
-@amend
+@derived_op_definition
 class MaskedStoreOp(_MaskedWrite, xdsl_vector.MaskedStoreOp):
     """Write the elements of a vector for which a mask is set."""
 
@@ -422,7 +422,7 @@ def _verify_permutation(map: AffineMap) -> None:
         seen.add(result.position)
 
 
-@amend
+@derived_op_definition
 class TransferReadOp(_Transfer, xdsl_vector.TransferReadOp):
     """Read a part of a buffer or tensor into a vector."""
 
@@ -472,7 +472,7 @@ class TransferReadOp(_Transfer, xdsl_vector.TransferReadOp):
             raise VerifyException("requires formal padding and source of the same elemental type")
 
 
-@amend
+@derived_op_definition
 class TransferWriteOp(_Transfer, xdsl_vector.TransferWriteOp):
     """Write a vector into a part of a buffer or tensor."""
 

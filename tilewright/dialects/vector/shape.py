@@ -34,7 +34,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._amend import amend
+from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import SQUARE, Integers, parse_bare_operands, print_attributes, resolve_all
@@ -53,7 +53,7 @@ POISON = -1
 """A position or mask entry whose element does not matter."""
 
 
-@amend
+@derived_op_definition
 class BroadcastOp(xdsl_vector.BroadcastOp):
     """A vector made of copies of a scalar or of a smaller vector."""
 
@@ -82,7 +82,7 @@ def _verify_position(position: Integers, type: VectorType, whose: str, poison: s
             )
 
 
-@amend
+@derived_op_definition
 class ExtractOp(xdsl_vector.ExtractOp):
     """An element or a sub-vector."""
 
@@ -133,7 +133,7 @@ def sub_vector(type: VectorType, depth: int) -> Attribute:
     return VectorType(type.element_type, ArrayAttr(type.shape.data[depth:]), ArrayAttr(type.scalable_dims.data[depth:]))
 
 
-@amend
+@derived_op_definition
 class InsertOp(xdsl_vector.InsertOp):
     """A vector with an element or a sub-vector replaced."""
 
@@ -218,7 +218,7 @@ class ShapeCastOp(IRDLOperation):
             )
 
 
-@amend
+@derived_op_definition
 class BitcastOp(xdsl_vector.BitcastOp):
     """The same bits as elements of another width."""
 
@@ -349,7 +349,7 @@ class InsertStridedSliceOp(IRDLOperation):
         _verify_confined(ends, [size + 1 for size in dest.get_shape()], "sum(offsets, source vector shape)", 1)
 
 
-@amend
+@derived_op_definition
 class ShuffleOp(xdsl_vector.ShuffleOp):
     """Rows of two vectors in a given order."""
 

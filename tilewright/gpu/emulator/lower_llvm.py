@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, Unrealize
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import llvm
-from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
@@ -30,21 +30,21 @@ from tilewright.gpu.emulator.values import (
 )
 
 UPDATES = {
-    AtomicKind.xchg: "xchg",
-    AtomicKind.add: "add",
-    AtomicKind.sub: "sub",
-    AtomicKind._and: "and",
-    AtomicKind.nand: "nand",
-    AtomicKind._or: "or",
-    AtomicKind._xor: "xor",
-    AtomicKind.max: "maxs",
-    AtomicKind.min: "mins",
-    AtomicKind.umax: "maxu",
-    AtomicKind.umin: "minu",
-    AtomicKind.fadd: "fadd",
-    AtomicKind.fsub: "fsub",
-    AtomicKind.fmax: "fmax",
-    AtomicKind.fmin: "fmin",
+    AtomicBinOp.xchg: "xchg",
+    AtomicBinOp.add: "add",
+    AtomicBinOp.sub: "sub",
+    AtomicBinOp._and: "and",
+    AtomicBinOp.nand: "nand",
+    AtomicBinOp._or: "or",
+    AtomicBinOp._xor: "xor",
+    AtomicBinOp.max: "maxs",
+    AtomicBinOp.min: "mins",
+    AtomicBinOp.umax: "maxu",
+    AtomicBinOp.umin: "minu",
+    AtomicBinOp.fadd: "fadd",
+    AtomicBinOp.fsub: "fsub",
+    AtomicBinOp.fmax: "fmax",
+    AtomicBinOp.fmin: "fmin",
 }
 _SPACES = {0: None, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}
 DYNAMIC = -(2**31)
@@ -107,7 +107,7 @@ def _store(b: Builder, op: Operation) -> None:
 
 def _atomic_rmw(b: Builder, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
-    kind = AtomicKind(op.bin_op.value.data)
+    kind = AtomicBinOp(op.bin_op.value.data)
     if kind not in UPDATES:
         raise Unsupported(f"there is no update {kind.name}")
     value = b[op.val]

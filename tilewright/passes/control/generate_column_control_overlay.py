@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.dialects.aie.attributes import packet_violation
 from tilewright.dialects.aie.flows import (
     FlowOp,
     PacketDestOp,
@@ -26,7 +27,6 @@ from tilewright.dialects.aie.flows import (
 )
 from tilewright.dialects.aie.lookup import lookup_symbol, tile_of
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.dialects.aiex.descriptor_checks import packet_violation
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op

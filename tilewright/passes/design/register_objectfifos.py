@@ -15,9 +15,13 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.lookup import symbol_name
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
-from tilewright.dialects.aie.objectfifo_process import ObjectFifoRegisterProcessOp
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
-from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp, ObjectFifoSubviewAccessOp
+from tilewright.dialects.aie.objectfifo_uses import (
+    ObjectFifoAcquireOp,
+    ObjectFifoRegisterProcessOp,
+    ObjectFifoReleaseOp,
+    ObjectFifoSubviewAccessOp,
+)
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op

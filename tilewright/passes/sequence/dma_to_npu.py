@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
@@ -23,7 +23,7 @@ from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_o
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
-from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, packet_violation, pattern_violation
+from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp

@@ -28,8 +28,7 @@ from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.airrt.events import EVENT, AllocOp, DeallocOp, EventType, WaitAllOp
-from tilewright.dialects.airrt.loading import HerdLoadOp, SegmentLoadOp
-from tilewright.dialects.airrt.metadata import HerdMetadataOp, ModuleMetadataOp
+from tilewright.dialects.airrt.loading import HerdLoadOp, HerdMetadataOp, ModuleMetadataOp, SegmentLoadOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail_op

@@ -14,7 +14,7 @@ from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES, WORD_MASK, Layout
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.dma import DmaBdPacketOp
-from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.passes.control.configuration.memory import buffer_address
@@ -188,7 +188,7 @@ class DescriptorReader:
         fits = all(value in self.layout.fields[name].limits for name, value in fields.items())
         return fields if fits else self._simplified(fields, inner_first)
 
-    def _simplified(self, fields: Fields, dimensions: Sequence[Dimension]) -> Fields:
+    def _simplified(self, fields: Fields, dimensions: Sequence[BdDimLayout]) -> Fields:
         """The same walk in fields that hold less, where the transfer ends with it.
 
         One through consecutive words needs no dimensions; the outermost dimension of others need not wrap, which is 0.
@@ -201,20 +201,20 @@ class DescriptorReader:
         outermost = f"d{len(dimensions) - 1}_wrap"
         return fields | {outermost: 0} if outermost in fields else fields
 
-    def _in_words(self, dimensions: Sequence[Dimension]) -> list[Dimension]:
+    def _in_words(self, dimensions: Sequence[BdDimLayout]) -> list[BdDimLayout]:
         """Dimensions of elements as dimensions of words, innermost first."""
-        inner_first, words = self._without_single_elements(dimensions), list[Dimension]()
+        inner_first, words = self._without_single_elements(dimensions), list[BdDimLayout]()
         for number, (size, stride) in enumerate(inner_first):
             if number == 0:  # its stride is one element, and so one word
-                words.append(Dimension(self._whole_words(size, number, "size"), max(stride, 1)))
+                words.append(BdDimLayout(self._whole_words(size, number, "size"), max(stride, 1)))
             elif size == 1:  # its stride is never taken
                 step = stride * self.bd.element_bytes // WORD_BYTES
-                words.append(Dimension(1, step if step in self.layout.fields[f"d{number}_step"].limits else 1))
+                words.append(BdDimLayout(1, step if step in self.layout.fields[f"d{number}_step"].limits else 1))
             else:
-                words.append(Dimension(size, self._whole_words(stride, number, "stride")))
+                words.append(BdDimLayout(size, self._whole_words(stride, number, "stride")))
         return words
 
-    def _without_single_elements(self, dimensions: Sequence[Dimension]) -> list[Dimension]:
+    def _without_single_elements(self, dimensions: Sequence[BdDimLayout]) -> list[BdDimLayout]:
         """Innermost first. Where elements are parts of words, runs of one are part of the runs around them."""
         inner_first = [*reversed(dimensions)]
         # A run of one element smaller than a word cannot be counted in words.

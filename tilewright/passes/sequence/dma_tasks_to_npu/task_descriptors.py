@@ -10,15 +10,14 @@ from xdsl.ir import SSAValue
 from tilewright.device import Arch, DeviceModel, DmaDirection, LockAction, TileId
 from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.device.layout import WORD_BYTES
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_values, device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from tilewright.dialects.aiex.descriptor_checks import (
     DescriptorLimits,
-    packet_violation,
     pattern_violation,
     realizability_violation,
 )
@@ -367,7 +366,7 @@ def _check_pattern(
 
 
 def _shape_fields(
-    task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: Sequence[Dimension]
+    task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, dimensions: Sequence[BdDimLayout]
 ) -> dict[str, Number]:
     """Fields that only a pattern of which all is known has."""
     if not dimensions:

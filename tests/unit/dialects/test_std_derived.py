@@ -92,8 +92,8 @@ def test_ours_derive_from_xdsls(ours: type, theirs: type):
 
 def test_the_reader_makes_operations_of_our_classes_only():
     module = parse_source(make_context(), PROGRAM, "program.mlir")
-    amended = {op.name for op in module.walk()} - {"llvm.mlir.undef"}
-    assert {op.name for op in module.walk() if type(op).__module__.startswith("tilewright.")} == amended
+    derived = {op.name for op in module.walk()} - {"llvm.mlir.undef"}
+    assert {op.name for op in module.walk() if type(op).__module__.startswith("tilewright.")} == derived
 
 
 def test_terminators_that_xdsl_puts_in_are_of_our_classes():

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 
-from tilewright.dialects._pending import constant_before
 from tilewright.dialects._syntax import split_attributes
+from tilewright.dialects.arith import ConstantOp
+
+
+def constant_before(parser: Parser, value: int) -> SSAValue:
+    """A number that an older program wrote as an attribute, as a constant before the operation that is being read."""
+    pending: list[Operation] | None = getattr(parser, "pending_ops", None)
+    if pending is None:  # only our own reader has a place for operations that reading another one brings about
+        parser.raise_error("this parser cannot read values written as attributes")
+    constant = ConstantOp(IntegerAttr(value, i32, truncate_bits=True))
+    pending.append(constant)
+    return constant.result
 
 
 @dataclass
