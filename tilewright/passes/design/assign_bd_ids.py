@@ -18,7 +18,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoRearmBindingOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class ChannelBd(NamedTuple):

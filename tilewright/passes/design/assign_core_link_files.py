@@ -11,7 +11,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 MERGE = "merge"
 

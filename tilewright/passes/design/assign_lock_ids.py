@@ -10,7 +10,7 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class AssignLockIdsPass(DevicePass):

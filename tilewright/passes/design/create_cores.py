@@ -16,9 +16,9 @@ from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass, located
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, located
 
 COLUMN, ROW = "aie.x", "aie.y"
 

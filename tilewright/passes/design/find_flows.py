@@ -21,7 +21,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to
 
 Switch = SwitchboxOp | ShimMuxOp
 Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp

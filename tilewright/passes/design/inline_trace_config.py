@@ -9,8 +9,8 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import RegisterWriter, unit_at
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class InlineTraceConfigPass(DevicePass):

@@ -15,8 +15,8 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class LocalizeLocksPass(DevicePass):

@@ -7,7 +7,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.aie.flows import PacketDestOp, PacketFlowOp, PacketSourceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tokens import BpDestOp, BpIdOp, BroadcastPacketOp
-from tilewright.passes.design import DevicePass, located
+from tilewright.rewrite.pass_bases import DevicePass, located
 
 
 class LowerBroadcastPacketPass(DevicePass):

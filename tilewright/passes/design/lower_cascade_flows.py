@@ -11,7 +11,7 @@ from tilewright.dialects.aie.cascade import CascadeFlowOp, ConfigureCascadeOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op, location_of
-from tilewright.passes.design import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to
 
 SIDES = {
     (0, -1): (CascadeDirection.South, CascadeDirection.North),

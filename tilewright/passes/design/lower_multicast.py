@@ -7,7 +7,7 @@ from xdsl.rewriter import Rewriter
 from tilewright.dialects.aie.flows import FlowOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tokens import MulticastOp, MultiDestOp
-from tilewright.passes.design import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to
 
 
 class LowerMulticastPass(DevicePass):

@@ -12,7 +12,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.shown import quoted
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 KEPT = "#ptr.generic_space"
 """The memory space that pointer arithmetic is done in."""

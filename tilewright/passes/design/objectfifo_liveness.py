@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class ObjectFifoLivenessPass(DevicePass):

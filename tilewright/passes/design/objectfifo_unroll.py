@@ -19,10 +19,10 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.rewrite.constant_propagation import propagate_constants
 from tilewright.rewrite.driver import canonicalize
+from tilewright.rewrite.pass_bases import DevicePass
 from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,

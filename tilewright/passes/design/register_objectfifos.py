@@ -21,8 +21,8 @@ from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectF
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass, append_to, located
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, append_to, located
 
 
 class RegisterObjectFifosPass(DevicePass):

@@ -12,8 +12,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp
 from tilewright.dialects.aiex.attributes import i32_number
 from tilewright.ir.diagnostics import emit_warning, fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
+from tilewright.rewrite.pass_bases import DevicePass
 
 BUNDLES = {bundle.name.lower(): bundle for bundle in WireBundle} | {"ctrl": WireBundle.TileControl}
 MASTER_SUFFIX, ID_SUFFIX = "_Master_Slave", "_ID"

@@ -28,8 +28,8 @@ from tilewright.dialects.aie.trace import (
 )
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
+from tilewright.rewrite.pass_bases import DevicePass
 
 SLOTS_PER_REGISTER = 4  # of events to record, and of ports
 COMBO_INPUTS = {0: ("eventA", "eventB"), 1: ("eventC", "eventD")}

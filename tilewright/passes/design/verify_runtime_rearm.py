@@ -11,7 +11,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetOp, SetLockOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 

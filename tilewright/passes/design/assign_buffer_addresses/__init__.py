@@ -13,9 +13,9 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.dma import MemTileDmaOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_warning, fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.assign_buffer_addresses.schemes import allocate_in_banks, allocate_sequentially
 from tilewright.passes.design.assign_buffer_addresses.tile_memory import TileMemory, shown_name
+from tilewright.rewrite.pass_bases import DevicePass
 
 SCHEMES: dict[str, tuple[str, Callable[[TileMemory], bool]]] = {
     "basic-sequential": ("Basic sequential", allocate_sequentially),

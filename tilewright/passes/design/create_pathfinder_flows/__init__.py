@@ -20,7 +20,6 @@ from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Where, fail, fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts, make_shape
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
@@ -40,6 +39,7 @@ from tilewright.passes.design.create_pathfinder_flows.switch_settings import (
     walk,
     wants_header,
 )
+from tilewright.rewrite.pass_bases import DevicePass
 
 Fits: TypeAlias = "Callable[[Request, Request], bool]"
 Note = tuple[Where, str]

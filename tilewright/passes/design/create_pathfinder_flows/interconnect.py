@@ -16,11 +16,11 @@ from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
 from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design import append_to, located
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts
 from tilewright.passes.design.create_pathfinder_flows.nets import Request
 from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.rewrite.device_tiles import tiles_by_place
+from tilewright.rewrite.pass_bases import append_to, located
 
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
 

@@ -23,7 +23,6 @@ from tilewright.device import NUM_ARBITERS, NUM_MSELS, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.switchbox import AmselOp, ConnectOp, MasterSetOp, PacketRuleOp, PacketRulesOp, SwitchboxOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.passes.design import append_to
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     Interconnect,
     connections_in,
@@ -34,6 +33,7 @@ from tilewright.passes.design.create_pathfinder_flows.interconnect import (
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, StreamPort
 from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.passes.design.create_pathfinder_flows.switch_settings import SwitchHop
+from tilewright.rewrite.pass_bases import append_to
 
 OVERLAY = "is_ctrl_pkt_overlay"
 Pair = tuple[int, int]

@@ -26,7 +26,6 @@ from tilewright.dialects.aie.trace_config import TraceStartConfigOp
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
-from tilewright.passes.design import DevicePass, append_to
 from tilewright.passes.design.insert_trace_flows.egress import (
     Egress,
     EgressOptions,
@@ -45,6 +44,7 @@ from tilewright.passes.design.insert_trace_flows.traced_units import (
     traced_units,
 )
 from tilewright.passes.design.trace_units import RegisterWriter
+from tilewright.rewrite.pass_bases import DevicePass, append_to
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.lower_memcpy.compat import lower_as_first_version
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy
 from tilewright.passes.design.lower_memcpy.cores import always_waits, ends, repeat_forever, start_with, use_locks
@@ -39,6 +38,7 @@ from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides,
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
 
 CHANNEL = 0

@@ -25,10 +25,10 @@ from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import append_to
 from tilewright.passes.design.lower_memcpy.copies import tile_of_end
 from tilewright.passes.design.lower_memcpy.cores import use_lock
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import append_to
 
 CHANNEL = 0
 # The first version never used another channel, nor other descriptors.

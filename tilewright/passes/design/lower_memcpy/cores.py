@@ -19,9 +19,9 @@ from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
-from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import LockName
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import located
 from tilewright.rewrite.unrolling import iterations
 
 FOREVER = (1 << 63) - 1

@@ -33,11 +33,11 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
-from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.emitter import Emitter, Number, constant_op, known
 from tilewright.rewrite.folding.regions import only_block, recreate, terminator
+from tilewright.rewrite.pass_bases import located
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 Locks = Mapping[LockName, LockOp]

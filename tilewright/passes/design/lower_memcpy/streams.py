@@ -30,8 +30,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import append_to
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
+from tilewright.rewrite.pass_bases import append_to
 
 DATA_PACKET = 0
 

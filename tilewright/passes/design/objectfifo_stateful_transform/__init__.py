@@ -28,7 +28,6 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import emit_op_error
 from tilewright.ir.symbols import FreeNames
-from tilewright.passes.design import DevicePass, append_to
 from tilewright.passes.design.objectfifo_stateful_transform.connections import (
     ChannelAllocator,
     PacketIds,
@@ -46,6 +45,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
 from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, DmaPrograms
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, resolve_links
 from tilewright.passes.design.objectfifo_stateful_transform.storage import StorageBuilder
+from tilewright.rewrite.pass_bases import DevicePass, append_to
 
 DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
 

@@ -31,9 +31,9 @@ from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectF
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import Where, fail, fail_op, op_text
-from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, SplitFifo
+from tilewright.rewrite.pass_bases import append_to
 from tilewright.rewrite.symbols import replace_references
 
 TileChannel: TypeAlias = tuple[SSAValue, Channel]

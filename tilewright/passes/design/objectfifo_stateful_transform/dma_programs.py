@@ -30,10 +30,10 @@ from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import append_operation
 from tilewright.ir.diagnostics import fail, fail_op, op_text
-from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, LinkSlice, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.pass_bases import append_to
 
 BODIES: dict[TileType, type[DmaBody]] = {
     TileType.CoreTile: MemOp,

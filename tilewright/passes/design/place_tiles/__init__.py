@@ -17,12 +17,12 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.place_tiles.annealing import Annealer, spill_fifos
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class PlacerKind(StrEnum):
