@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     Float32Type,
     FunctionType,
@@ -38,10 +37,10 @@ from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp, ReturnOp
 from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 ALIGNMENT_BYTES = 32
 """Where buffers begin, as far as vector code may rely on it."""
@@ -54,27 +53,29 @@ ACCUMULATOR = VectorType(i32, [16])
 
 
 @dataclass(frozen=True)
-class StandardLoweringPass(Pass):
+class StandardLoweringPass(ModulePass):
     name = "aie-standard-lowering"
 
     device: str = field(default="", metadata={"help": "the device to take programs from, main unless given"})
     tilecol: int = field(default=-1, metadata={"help": "column of the one core to take"})
     tilerow: int = field(default=-1, metadata={"help": "row of the one core to take"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        device = _find_device(op, self.device)
+    def apply_to(self, module: ModuleOp) -> None:
+        device = _find_device(module, self.device)
         intrinsics = Intrinsics(device.model.arch)
-        _describe_target(op, device, intrinsics)
-        _insert_at_start(op, intrinsics.declarations())
-        buffers = [child for child in device.walk() if isinstance(child, BufferOp)]
+        _describe_target(module, device, intrinsics)
+        _insert_at_start(module, intrinsics.declarations())
+        buffers = ops_of(device.walk(), BufferOp)
         functions = _outline(device, self._takes)
         for buffer in buffers:
-            _make_global(op, device, buffer, self._takes)
+            _make_global(module, device, buffer, self._takes)
         for function in functions:
             _refuse_leftovers(function, device)
-        _erase_devices(op)
-        convert(op, patterns_for(intrinsics.arch), add_error=False)
+        for other in ops_of(module.ops, DeviceOp):
+            other.detach()
+            other.erase(safe_erase=False)  # what is in it uses each other
+        lowerings = {kind: ToIntrinsics(lowering, intrinsics) for kind, lowering in _LOWERINGS.items()}
+        convert(module, lowerings, add_error=False)
 
     def _takes(self, place: TileId | None) -> bool:
         return place is not None and self.tilecol in (-1, place.column) and self.tilerow in (-1, place.row)
@@ -174,13 +175,6 @@ def _refuse_leftovers(function: Operation, device: DeviceOp) -> None:
             fail_op(op, "uses a value of the device in the program of a core", (owner, "which is this one"))
 
 
-def _erase_devices(module: ModuleOp) -> None:
-    for child in list(module.ops):
-        if isinstance(child, DeviceOp):
-            child.detach()
-            child.erase(safe_erase=False)  # what is in it uses each other
-
-
 class ToIntrinsics(RewritePattern):
     """One lowering as a pattern."""
 
@@ -190,11 +184,6 @@ class ToIntrinsics(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         result = self._lowering(op, rewriter, self._intrinsics)
         rewriter.replace(op, (), () if result is None else (result,))
-
-
-def patterns_for(arch: Arch) -> Mapping[type[Operation], RewritePattern]:
-    intrinsics = Intrinsics(arch)
-    return {kind: ToIntrinsics(lowering, intrinsics) for kind, lowering in _LOWERINGS.items()}
 
 
 def _i32(rewriter: PatternRewriter, value: int) -> SSAValue:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -22,7 +21,6 @@ from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, Logi
 from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.cpp.convert_aiex_to_emitc.arith import lower_arithmetic
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
@@ -37,13 +35,14 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
 from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 HEADER = "aie/Runtime/TxnEncoding.h"
 STANDARD_HEADERS = ("cstdint", "vector", "optional")
 
 
 @dataclass(frozen=True)
-class ConvertAIEXToEmitCPass(Pass):
+class ConvertAIEXToEmitCPass(ModulePass):
     name = "convert-aiex-to-emitc"
 
     style: StyleName = field(default=StyleName.UPSTREAM, metadata={"help": "what the code looks like"})
@@ -54,16 +53,15 @@ class ConvertAIEXToEmitCPass(Pass):
         default="", metadata={"help": "what the functions are called; {device} and {sequence} stand for their names"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        sequences = [nested for nested in op.walk() if isinstance(nested, RuntimeSequenceOp)]
+    def apply_to(self, module: ModuleOp) -> None:
+        sequences = ops_of(module.walk(), RuntimeSequenceOp)
         if not sequences:
             return
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
         owners = [_device_of(sequence) for sequence in sequences]
-        pairs = [(device.sym_name.data, op.sym_name.data) for device, op in zip(owners, sequences, strict=True)]
+        pairs = [(device.sym_name.data, each.sym_name.data) for device, each in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
         with unchanging_symbols():
             # A sequence with an error has no functions; all are converted, so that all errors are reported.
@@ -72,7 +70,7 @@ class ConvertAIEXToEmitCPass(Pass):
                 for parts in zip(sequences, owners, styles, strict=True)
             ]
         if all(made):
-            _replace_contents(op, [function for functions in made for function in functions], style)
+            _replace_contents(module, [function for functions in made for function in functions], style)
 
 
 def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
