@@ -17,8 +17,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, errors_in, file_position
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
-from tilewright.passes.design.assign_buffer_addresses import AssignBufferAddressesPass
-from tilewright.passes.design.assign_buffer_addresses.schemes import descending_order
+from tilewright.passes.design.assign_buffer_addresses import AssignBufferAddressesPass, descending_order
 from tilewright.passes.design.assign_lock_ids import AssignLockIdsPass
 
 NPU1 = model(DeviceName.npu1)
