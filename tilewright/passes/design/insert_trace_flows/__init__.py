@@ -1,7 +1,7 @@
 """Routes traces to the host: packet flows to a shim tile, and what the runtime sequence does to receive them.
 
-`traced_units` has the traces with their packet ids and the events that start and stop them, `egress` the way to the
-host. A runtime sequence sets timers, makes the shim receive, starts the traces, and stops them at its end.
+Each trace gets the id under which its packets travel, and knows the events that start and stop it; `egress` has the way
+to the host. A runtime sequence sets timers, makes the shim receive, starts the traces, and stops them at its end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, i32
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.event_unit import EventUnit
@@ -37,7 +37,12 @@ from tilewright.passes.design.insert_trace_flows.egress import (
     host_buffers,
 )
 from tilewright.passes.design.trace_units import RegisterWriter
-from tilewright.rewrite.pass_bases import DevicePass, append_to
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
+
+NOT_PLACED = (
+    "LogicalTileOp must be resolved to TileOp before running -aie-insert-trace-flows (run -aie-place-tiles first)"
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,9 @@ class InsertTraceFlowsPass(DevicePass):
     )
 
     def apply_to(self, device: DeviceOp) -> None:
-        _require_places(device)
-        traces = [trace for trace in device.body.ops if isinstance(trace, TraceOp)]
+        if unplaced := ops_of(device.walk(), LogicalTileOp):
+            raise CompileError([diagnose(Severity.ERROR, tile, NOT_PLACED) for tile in unplaced])
+        traces = ops_of(device.body.ops, TraceOp)
         if not traces:
             return
         if device.model.arch is Arch.AIE1:
@@ -69,11 +75,15 @@ class InsertTraceFlowsPass(DevicePass):
         units = traced_units(device, traces, self.packet_id_start)
         signals = TraceSignals.of(units)
         egress = choose_egress(device, self._wishes(buffers[0].egress_column), len(units))
-        for traced in units:
+        for index, traced in enumerate(units):
             traced.write_packet()
             if traced.tile.place == egress.shim.place:
                 listen_to_source(traced)
-        _add_flows(device, units, egress)
+            source = PacketSourceOp(traced.tile.result, traced.port)
+            dest = PacketDestOp(egress.shim.result, egress.channel_of(index).port)
+            # With their headers, by which the traces in the host's buffer are told apart.
+            flow = PacketFlowOp(traced.packet_id, [source, dest], keep_header=True)
+            append_to(device.body, flow, traced.trace.location)
         for buffer in buffers:
             buffer.claim(len(egress.channels))
             SequenceSetup(buffer, units, egress, signals, self.burst_length).insert()
@@ -87,23 +97,6 @@ class InsertTraceFlowsPass(DevicePass):
             lateral=self.lateral_routing,
             lateral_column=self.lateral_target_col if self.lateral_target_col >= 0 else None,
         )
-
-
-def _require_places(device: DeviceOp) -> None:
-    unplaced = [tile for tile in device.walk() if isinstance(tile, LogicalTileOp)]
-    text = (
-        "LogicalTileOp must be resolved to TileOp before running -aie-insert-trace-flows (run -aie-place-tiles first)"
-    )
-    if unplaced:
-        raise CompileError([diagnose(Severity.ERROR, tile, text) for tile in unplaced])
-
-
-def _add_flows(device: DeviceOp, units: Sequence[TracedUnit], egress: Egress) -> None:
-    for index, traced in enumerate(units):
-        source = PacketSourceOp(traced.tile.result, traced.port)
-        dest = PacketDestOp(egress.shim.result, egress.channel_of(index).port)
-        flow = PacketFlowOp(traced.packet_id, [source, dest], keep_header=True)
-        append_to(device.body, flow, traced.trace.location)
 
 
 @dataclass(frozen=True)
@@ -136,8 +129,7 @@ class SequenceSetup:
             self._raise(begin, START_EVENT, self.signals.starts)
         if self.signals.stops:
             # a runtime sequence has no terminator
-            end = RegisterWriter(InsertPoint.at_end(sequence.body.block), sequence.location)
-            self._raise(end, STOP_EVENT, self.signals.stops)
+            self._raise(RegisterWriter.at_end(sequence.body.block, sequence.location), STOP_EVENT, self.signals.stops)
 
     def _synchronize_timers(self, writer: RegisterWriter) -> None:
         """Let the timers of all traced tiles begin at 0 when the traces start."""
@@ -176,8 +168,8 @@ class SequenceSetup:
         """The id under which the shim tile sends completion tokens."""
         shim = self.egress.shim
         if shim.controller_id is None:  # the pass that gives tiles their ids need not have run
-            number = self.model.controller_ids()[shim.place]
-            shim.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(number)])
+            ids = self.model.controller_ids()
+            shim.attributes["controller_id"] = PacketInfoAttr.new([IntAttr(0), IntAttr(ids[shim.place])])
         assert shim.controller_id is not None
         return shim.controller_id.pkt_id.data
 
@@ -205,9 +197,8 @@ def _field(unit: EventUnit, register: str, name: str, event: str) -> int:
 
 def _after_last_start(sequence: RuntimeSequenceOp) -> InsertPoint:
     """Behind the set-up of all traces, so that nothing is lost of what they record."""
-    block = sequence.body.block
-    starts = [op for op in block.ops if isinstance(op, TraceStartConfigOp)]
-    return InsertPoint.after(starts[-1]) if starts else InsertPoint.at_start(block)
+    starts = ops_of(sequence.body.block.ops, TraceStartConfigOp)
+    return InsertPoint.after(starts[-1]) if starts else InsertPoint.at_start(sequence.body.block)
 
 
 PACKET_TYPES = {
@@ -252,9 +243,8 @@ class TracedUnit:
         """Make the trace itself say what its packets are."""
         packet = self.trace.packet
         if packet is None:
-            packet = TracePacketOp(self.packet_type, self.packet_id)
-            packet.location = self.trace.location
-            Rewriter.insert_op(packet, InsertPoint.at_start(self.trace.body.block))
+            build = Emitter.at_start(self.trace.body.block, self.trace.location)
+            packet = build.insert(TracePacketOp(self.packet_type, self.packet_id))
         packet.id = IntegerAttr(self.packet_id, i32)
 
 
@@ -268,11 +258,10 @@ def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> 
         packet_type = PACKET_TYPES[tile.tile_type] if packet is None else packet.packet_type
         first = seen.setdefault((tile.place, packet_type), trace)
         if first is not trace:
-            column, row = tile.place
             fail(
                 trace,
-                f"tile ({column}, {row}) is traced more than once on the same trace unit; each unit can have only one "
-                "trace configuration",
+                f"tile {tuple(tile.place)} is traced more than once on the same trace unit; each unit can have only "
+                "one trace configuration",
                 (first, "the other trace is here; move its events into one of the two"),
             )
         found.append(TracedUnit(trace, tile, packet_type, ids[trace], *_limits(trace)))
@@ -297,23 +286,6 @@ def _limits(trace: TraceOp) -> tuple[TraceStartEventOp, TraceStopEventOp]:
 def _packet_ids(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> dict[TraceOp, int]:
     """The ids that traces ask for; the others get free ones by column and row, wherever they stand in the program."""
     ids = {trace: packet.id.value.data for trace in traces if (packet := trace.packet) and packet.id is not None}
-    _require_distinct(ids)
-    taken = set(ids.values())
-    waiting = sorted((trace for trace in traces if trace not in ids), key=lambda trace: _tile(trace).place)
-    free = (number for number in range(first_id, device.model.max_packet_id + 1) if number not in taken)
-    given = dict(zip(waiting, free, strict=False))
-    if len(given) < len(waiting):
-        fail(
-            device,
-            f"trace overlay needs {len(waiting)} auto-allocated packet IDs starting at {first_id} (with {len(taken)} "
-            "id(s) reserved by explicit aie.trace.packet ops), but the hardware packet-id field is 5 bits (max "
-            f"{device.model.max_packet_id}); reduce the number of traced tiles, free up an explicit id, or raise "
-            "-packet-id-start only if you can spare the lower IDs",
-        )
-    return ids | given
-
-
-def _require_distinct(ids: dict[TraceOp, int]) -> None:
     owners: dict[int, TraceOp] = {}
     for trace, number in ids.items():
         first = owners.setdefault(number, trace)
@@ -324,6 +296,18 @@ def _require_distinct(ids: dict[TraceOp, int]) -> None:
                 "the device",
                 (first.packet, f"previous use of packet id {number}"),
             )
+    waiting = sorted((trace for trace in traces if trace not in ids), key=lambda trace: _tile(trace).place)
+    free = (number for number in range(first_id, device.model.max_packet_id + 1) if number not in owners)
+    given = dict(zip(waiting, free, strict=False))
+    if len(given) < len(waiting):
+        fail(
+            device,
+            f"trace overlay needs {len(waiting)} auto-allocated packet IDs starting at {first_id} (with {len(owners)} "
+            "id(s) reserved by explicit aie.trace.packet ops), but the hardware packet-id field is 5 bits (max "
+            f"{device.model.max_packet_id}); reduce the number of traced tiles, free up an explicit id, or raise "
+            "-packet-id-start only if you can spare the lower IDs",
+        )
+    return ids | given
 
 
 class TraceSignals(NamedTuple):

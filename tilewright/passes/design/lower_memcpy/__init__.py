@@ -4,15 +4,14 @@
 places the waits, `cores` has cores use locks, and `deadlock` simulates the result before it is believed.
 
 That is for devices with counting locks. On the older ones copies stand in the device itself, become programs of the
-DMAs and keep their tokens, as in mlir-aie. `compat` writes what the first version of this lowering wrote.
+DMAs and keep their tokens, as in mlir-aie. With `compat` it writes what the first version of this lowering wrote.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -35,6 +34,7 @@ from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.symbols import FreeNames
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy, tile_of_end
 from tilewright.passes.design.lower_memcpy.cores import (
     always_waits,
@@ -50,7 +50,7 @@ from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides,
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.pass_bases import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
 
 CHANNEL = 0
@@ -64,30 +64,29 @@ class LowerMemcpyPass(DevicePass):
     compat: bool = field(default=False, metadata={"help": "write the registers that the first version of this wrote"})
 
     def apply_to(self, device: DeviceOp) -> None:
-        copies = [copy for copy in device.walk() if isinstance(copy, MemcpyOp)]
+        copies = ops_of(device.walk(), MemcpyOp)
         if self.compat:
             lower_as_first_version(device, copies)
         elif device.model.arch is Arch.AIE1:
             program_copies(device, [copy for copy in copies if copy.parent is device.body])
         else:
-            _check_in_sequences(copies)
+            for copy in copies:
+                if parent_of_type(copy, RuntimeSequenceOp) is None:
+                    remedy = (copy, "only one that is can be started, and started again")
+                    fail_op(copy, "is not in a runtime sequence", remedy)
             lower_sequence_copies(device)
-
-
-def _check_in_sequences(copies: Sequence[MemcpyOp]) -> None:
-    for copy in copies:
-        if parent_of_type(copy, RuntimeSequenceOp) is None:
-            fail_op(copy, "is not in a runtime sequence", (copy, "only one that is can be started, and started again"))
 
 
 def lower_sequence_copies(device: DeviceOp) -> None:
     """Put tokens on tiles, find channels, and have sequences start and await the copies."""
-    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
-    for sequence in sequences:
-        _unroll(sequence)
+    sequences = ops_of(device.body.ops, RuntimeSequenceOp)
+    for loop in (loop for sequence in sequences for loop in list(loops_innermost_first(sequence))):
+        # Loops around copies whose number of iterations is known are written out.
+        if (times := iterations(loop)) and ops_of(loop.walk(), MemcpyOp):
+            unroll(loop, times)
     # Before copies are read: the first iterations of such loops are cloned.
     overlapping = {loop for sequence in sequences for loop in overlap_loops(sequence)}
-    ops = [op for sequence in sequences for op in sequence.walk() if isinstance(op, MemcpyOp)]
+    ops = [op for sequence in sequences for op in ops_of(sequence.walk(), MemcpyOp)]
     copies = {op: read_copy(op) for op in ops}
     sites = TokenSites(device, list(copies.values()))
     if not copies and not any(sites.demands.values()):
@@ -98,16 +97,16 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     locks = _make_locks(device, sites)
     streams = CopyStreams(device, list(copies.values()))
     streams.connect()
-    cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
-    moving = [sequence for sequence in sequences if any(isinstance(op, MemcpyOp) for op in sequence.walk())]
+    cores = ops_of(device.body.ops, CoreOp)
+    moving = [sequence for sequence in sequences if ops_of(sequence.walk(), MemcpyOp)]
     starts = _start_over(device, cores, moving)
     use_locks(sites.uses, locks)
     steps = [CopyScheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
     if len(moving) == 1 and steps[0] is not None:  # the host decides about the order of several
         check_for_deadlock(locks, starts, cores, steps[0])
-    for op in ops:
+    # Uses of tokens that are left are uses of nothing.
+    for op in (*ops, *ops_of(device.walk(), UseTokenOp), *sites.tokens.values()):
         Rewriter.erase_op(op)
-    _erase_tokens(device, sites)
 
 
 def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[RuntimeSequenceOp]) -> list[LockOp]:
@@ -120,73 +119,47 @@ def _start_over(device: DeviceOp, cores: Sequence[CoreOp], moving: Sequence[Runt
             continue
         repeated = repeat_forever(core)
         if not waits and (tile := core.tile_like) is not None and core.place is not None:
-            name = _free_name(device, "start_{}_{}_lock".format(*core.place))
+            name = FreeNames.beside(device.body).like("start_{}_{}_lock".format(*core.place))
             lock = Emitter(InsertPoint.after(tile), core.location).insert(LockOp(core.tile, init=0, sym_name=name))
             start_with(moving[0], repeated, lock)
             locks.append(lock)
     return locks
 
 
-def _unroll(sequence: RuntimeSequenceOp) -> None:
-    """Write out the loops around copies whose number of iterations is known."""
-    for loop in list(loops_innermost_first(sequence)):
-        times = iterations(loop)
-        if times and any(isinstance(op, MemcpyOp) for op in loop.walk()):
-            unroll(loop, times)
-
-
 def _make_locks(device: DeviceOp, sites: TokenSites) -> dict[LockName, LockOp]:
     """A lock for each token on each of its tiles, behind the tile; it starts with the token's value."""
     tiles, locks = tiles_by_place(device), dict[LockName, LockOp]()
     last: dict[object, Operation] = {}
-    _declare_first(device, [tiles[name.place] for use, name in sites.uses.items() if name.place != place_of(use)])
+    # Tiles whose locks other cores use come before everything else: those cores may stand before them.
+    for tile in {tiles[name.place]: None for use, name in sites.uses.items() if name.place != place_of(use)}:
+        tile.detach()
+        Rewriter.insert_op(tile, InsertPoint.at_start(device.body))
+    free = FreeNames.beside(device.body)
     for name in (names := sites.locks):
         token, tile = sites.tokens[name.token], tiles[name.place]
-        lock = LockOp(tile.result, init=token.value.value.data, sym_name=_lock_name(device, name, names))
+        lock = LockOp(tile.result, init=token.value.value.data, sym_name=free.like(_lock_name(name, names)))
         Emitter(InsertPoint.after(last.get(tile, tile)), token.location).insert(lock)
         locks[name] = last[tile] = lock
     return locks
 
 
-def _declare_first(device: DeviceOp, tiles: Sequence[TileOp]) -> None:
-    """Put tiles before everything else: cores before them are to use their locks."""
-    for tile in dict.fromkeys(tiles):
-        tile.detach()
-        Rewriter.insert_op(tile, InsertPoint.at_start(device.body))
-
-
-def _lock_name(device: DeviceOp, name: LockName, names: Sequence[LockName]) -> str:
+def _lock_name(name: LockName, names: Sequence[LockName]) -> str:
     """The token's name; with the tile's place where it has several, and the value it is for."""
     wanted = f"{name.token}_lock"
     if len({other.place for other in names if other.token == name.token}) > 1:
         wanted += f"_{name.place.column}_{name.place.row}"
-    if name.value is not None:
-        wanted += f"_{name.value}"
-    return _free_name(device, wanted)
-
-
-def _free_name(device: DeviceOp, wanted: str) -> str:
-    numbered = (f"{wanted}_{number}" for number in count())
-    return next(free for free in chain([wanted], numbered) if device.lookup(free) is None)
-
-
-def _erase_tokens(device: DeviceOp, sites: TokenSites) -> None:
-    for use in [op for op in device.walk() if isinstance(op, UseTokenOp)]:
-        Rewriter.erase_op(use)  # of nothing
-    for token in sites.tokens.values():
-        Rewriter.erase_op(token)
+    return wanted if name.value is None else f"{wanted}_{name.value}"
 
 
 def program_copies(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
     """Give each copy a flow, and a descriptor at both ends."""
-    programs = {op.tile: op for op in device.body.ops if isinstance(op, MemOp)}
+    programs = {dma.tile: dma for dma in ops_of(device.body.ops, MemOp)}
     arrivals = Counter[SSAValue]()
     for op in copies:
         source, destination = op.ends
         if arrivals[destination.tile] == MOST_ARRIVALS:
             fail_op(op, f"is the third copy to its tile, whose DMA has {MOST_ARRIVALS} channels for that")
-        ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.tile]))
-        Emitter.before(op).insert(FlowOp(source.tile, next(ports), destination.tile, next(ports)))
+        Emitter.before(op).insert(_flow(source.tile, destination.tile, arrivals[destination.tile]))
         arrivals[destination.tile] += 1
     for op in copies:
         source, destination = op.ends
@@ -197,10 +170,21 @@ def program_copies(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
         Rewriter.erase_op(op)
 
 
+def _flow(source: SSAValue, destination: SSAValue, channel: int) -> FlowOp:
+    return FlowOp(source, Port(WireBundle.DMA, CHANNEL), destination, Port(WireBundle.DMA, channel))
+
+
 def _add_descriptor(program: MemOp, op: MemcpyOp, end: CopyEnd, direction: DmaDirection) -> None:
     last = program.body.last_block
     assert last is not None, "a DMA's program ends with a block"
-    descriptor = Block(_descriptor_ops(op, end, last))
+    descriptor = Block(
+        [
+            UseTokenOp(op.token_name, LockAction.Acquire, op.acquire_value),
+            DmaBdOp(end.buffer, end.offset, end.length),
+            UseTokenOp(op.token_name, LockAction.Release, op.release_value),
+            NextBdOp(last),
+        ]
+    )
     start = Block([DmaStartOp(Channel(direction, CHANNEL), descriptor, last)])
     for block in (start, descriptor):
         for new in block.ops:
@@ -208,39 +192,36 @@ def _add_descriptor(program: MemOp, op: MemcpyOp, end: CopyEnd, direction: DmaDi
     program.body.insert_block_before([start, descriptor], last)
 
 
-def _descriptor_ops(op: MemcpyOp, end: CopyEnd, last: Block) -> Iterator[Operation]:
-    name = op.token_name
-    yield UseTokenOp(name, LockAction.Acquire, op.acquire_value)
-    yield DmaBdOp(end.buffer, end.offset, end.length)
-    yield UseTokenOp(name, LockAction.Release, op.release_value)
-    yield NextBdOp(last)
-
-
-# The first version never used another channel, nor other descriptors.
+# The first version of this lowering never used another channel, nor other descriptors.
 INPUT_BD, OUTPUT_BD = 0, 1
 
 
 def lower_as_first_version(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
+    """Copies as the first version of this lowering wrote them, for comparison word by word.
+
+    It is right for one run of 32-bit elements: locks start at 0 and are tested for equality, channels and descriptors
+    are always the same ones, lengths and offsets are not scaled.
+    """
     for op in copies:
-        _check_form(op)
+        if len(op.token_uses) > 1 or len(op.ends) > 2 or op.numbers or any(end.sizes for end in op.ends):
+            fail_op(
+                op,
+                "has a form that the first version of this lowering did not know",
+                (op, "leave out the option compat of this pass"),
+            )
     locks = _first_version_locks(device, copies)
-    for use in [op for op in device.walk() if isinstance(op, UseTokenOp)]:
+    for use in ops_of(device.walk(), UseTokenOp):
         if (lock := locks.get(use.token_name.root_reference.data)) is not None:
             use_lock(use, lock)
-    _add_flows(device, copies)
-    programmed = {op.place for op in device.body.ops if isinstance(op, MemOp)}
+    arrivals = Counter[TileId]()
+    for op in copies:
+        source, destination = (tile_of_end(op, end) for end in op.ends)
+        append_to(device.body, _flow(source.result, destination.result, arrivals[destination.place]), op.location)
+        arrivals[destination.place] += 1
+    programmed = {dma.place for dma in ops_of(device.body.ops, MemOp)}
     for op in copies:
         _FirstVersion(device, op, locks[op.token_name.root_reference.data], programmed).lower()
         Rewriter.erase_op(op)
-
-
-def _check_form(op: MemcpyOp) -> None:
-    if len(op.token_uses) > 1 or len(op.ends) > 2 or op.numbers or any(end.sizes for end in op.ends):
-        fail_op(
-            op,
-            "has a form that the first version of this lowering did not know",
-            (op, "leave out the option compat of this pass"),
-        )
 
 
 def _first_version_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[str, LockOp]:
@@ -255,16 +236,6 @@ def _first_version_locks(device: DeviceOp, copies: Sequence[MemcpyOp]) -> dict[s
     return locks
 
 
-def _add_flows(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
-    arrivals = Counter[TileId]()
-    for op in copies:
-        source, destination = (tile_of_end(op, end) for end in op.ends)
-        ports = (Port(WireBundle.DMA, number) for number in (CHANNEL, arrivals[destination.place]))
-        arrivals[destination.place] += 1
-        flow = FlowOp(source.result, next(ports), destination.result, next(ports))
-        append_to(device.body, flow, op.location)
-
-
 class _FirstVersion:
     """One copy: a descriptor on the tile, a transfer on the host's side."""
 
@@ -277,8 +248,7 @@ class _FirstVersion:
     def lower(self) -> None:
         source, destination = self.tiles
         if self.is_programmed:
-            is_input = source.is_shim
-            self._start_tile(is_input, d0_stride=1, d2_size=0, waits=True)
+            self._start_tile(source.is_shim, d0_stride=1, d2_size=0, waits=True)
             return
         # One end has to be the host's; the words are the first version's.
         if source.is_shim == destination.is_shim:
@@ -308,8 +278,10 @@ class _FirstVersion:
                 **(taken if waits else {}),
             )
         )
+        number, repeats = self.build.constants(bd_id, 0)
         direction = DmaDirection.S2MM if is_input else DmaDirection.MM2S
-        _push(self.build, tile, direction, bd_id, issue_token=is_input)
+        push = NpuPushQueueOp(*tile.place, direction, CHANNEL, bd_id=number, repeat_count=repeats, issue_token=is_input)
+        self.build.insert(push)
 
     def _start_host(self, is_input: bool) -> None:
         end, tile = (self.source, self.tiles[0]) if is_input else (self.destination, self.tiles[1])
@@ -319,23 +291,16 @@ class _FirstVersion:
         )
         bd_id = INPUT_BD if is_input else OUTPUT_BD
         self.build.insert(NpuDmaMemcpyNdOp(end.buffer, pattern, name, bd_id, issue_token=not is_input))
-        if not is_input:
+        if not is_input:  # a copy to the host is done when the host has it
             self.build.insert(NpuDmaWaitOp.create(properties={"symbol": SymbolRefAttr(name)}))
 
     def _allocation(self, tile: TileOp, direction: DmaDirection) -> str:
         (column, row), token = tile.place, self.op.token_name.root_reference.data
         name = f"shim_dma_{token}_{column}_{row}_{CHANNEL}"
         if self.device.lookup(name) is None:
-            allocation = ShimDmaAllocationOp(name, tile.result, direction, CHANNEL)
-            Emitter(InsertPoint.after(tile), self.op.location).insert(allocation)
+            build = Emitter(InsertPoint.after(tile), self.op.location)
+            build.insert(ShimDmaAllocationOp(name, tile.result, direction, CHANNEL))
         return name
-
-
-def _push(build: Emitter, tile: TileOp, direction: DmaDirection, bd_id: int, *, issue_token: bool) -> None:
-    number, repeats = (build.constant(value) for value in (bd_id, 0))
-    build.insert(
-        NpuPushQueueOp(*tile.place, direction, CHANNEL, bd_id=number, repeat_count=repeats, issue_token=issue_token)
-    )
 
 
 def _constant(number: object) -> int:
