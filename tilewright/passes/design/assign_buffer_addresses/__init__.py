@@ -1,11 +1,22 @@
-"""Gives the buffers of every tile their addresses."""
+"""Gives the buffers of every tile their addresses.
+
+Each scheme gives True, or False after reporting why the buffers do not fit. The bank-aware one spreads buffers over the
+memory's banks, so that a core and the DMA seldom want the same bank at once: those that ask for an address or a bank
+get it; the others go, the largest first, into one bank after the other. The basic sequential one puts buffers one after
+the other, the largest first, around those that have an address.
+
+Upstream's addresses depend on the order of buffers of equal size, which is the program's only for up to 16 of them and
+else what the C++ library's `std::sort` leaves. The algorithm is that of GNU libstdc++: it partitions around medians of
+three until parts are small, then sorts by insertion, which keeps the order of equal elements. Its way out of unlucky
+partitions, which takes thousands of buffers, is left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -19,11 +30,9 @@ from tilewright.passes.design.assign_buffer_addresses.tile_memory import (
     bank_of,
     fits,
     is_sound,
-    set_address,
-    set_bank,
     shown_name,
 )
-from tilewright.rewrite.pass_bases import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 MOST_BYTES = 1 << 30
 """Behind more than this comes an address that the attribute of a buffer cannot hold."""
@@ -50,8 +59,7 @@ class _Banks:
 
     def place_given(self) -> bool:
         """Place the buffers that have an address, then those that have just a bank."""
-        at_address = all(self._keep_address(placed.buffer, placed.address) for placed in self._memory.placed())
-        if not at_address:
+        if not all(self._keep_address(placed.buffer, placed.address) for placed in self._memory.placed()):
             return False
         waiting = [buffer for buffer in self._memory.buffers if buffer.address is None]
         return all(self._keep_bank(buffer, buffer.mem_bank) for buffer in waiting if buffer.mem_bank is not None)
@@ -64,7 +72,7 @@ class _Banks:
             return False
         assert bank is not None
         self._free_from[bank] = address + buffer.size_bytes
-        set_bank(buffer, bank)
+        buffer.mem_bank = IntegerAttr(bank, i32)
         return True
 
     def _problem_with(self, buffer: BufferOp, address: int, bank: int | None) -> str | None:
@@ -84,12 +92,12 @@ class _Banks:
             error = emit_op_error(buffer, "mem_bank attribute value is out of range")
             error.note(buffer, f"the tile has banks 0 to {len(banks) - 1}")
             return False
-        if not self._fill(buffer, bank):
-            error = emit_op_error(buffer, "would override existing mem_bank")
-            room = max(banks[bank].stop - self._free_from[bank], 0)
-            error.note(buffer, f"the buffer has {buffer.size_bytes} bytes, bank {bank} has {room} left")
-            return False
-        return True
+        if self._fill(buffer, bank):
+            return True
+        room = max(banks[bank].stop - self._free_from[bank], 0)
+        error = emit_op_error(buffer, "would override existing mem_bank")
+        error.note(buffer, f"the buffer has {buffer.size_bytes} bytes, bank {bank} has {room} left")
+        return False
 
     def place_others(self, buffers: list[BufferOp]) -> bool:
         """Place buffers in turn, each in the first bank with room for it from the one that follows the last on."""
@@ -98,7 +106,10 @@ class _Banks:
             order = ((turn + step) % count for step in range(count))
             bank = next((bank for bank in order if self._fill(buffer, bank)), None)
             if bank is None:
-                self._report_lack(buffer)
+                memory, size = self._memory, buffer.size_bytes
+                emit_warning(buffer, f"Failed to allocate buffer: {shown_name(buffer)} with size: {size} bytes.")
+                warning = emit_warning(memory.tile, "Not all requested buffers fit in the available memory.")
+                warning.note(memory.tile, f"Current configuration of buffers in bank(s) : {bank_map(memory)}")
                 return False
             turn = (bank + 1) % count  # so that equal buffers alternate between banks
         return True
@@ -109,16 +120,9 @@ class _Banks:
         end = start + buffer.size_bytes
         if end > self._memory.banks[bank].stop:
             return False
-        set_address(buffer, start)
-        set_bank(buffer, bank)
+        buffer.address, buffer.mem_bank = IntegerAttr(start, i32), IntegerAttr(bank, i32)
         self._free_from[bank] = end
         return True
-
-    def _report_lack(self, buffer: BufferOp) -> None:
-        size = buffer.size_bytes
-        emit_warning(buffer, f"Failed to allocate buffer: {shown_name(buffer)} with size: {size} bytes.")
-        warning = emit_warning(self._memory.tile, "Not all requested buffers fit in the available memory.")
-        warning.note(self._memory.tile, f"Current configuration of buffers in bank(s) : {bank_map(self._memory)}")
 
     def are_kept(self) -> bool:
         """Whether no buffer that has a place reaches into the bank that follows its own."""
@@ -143,11 +147,10 @@ def allocate_sequentially(memory: TileMemory) -> bool:
 def _accepts_given(memory: TileMemory) -> bool:
     for placed in memory.placed():
         if memory.is_misplaced(placed.buffer, placed.address):
-            error = emit_op_error(
+            emit_op_error(
                 placed.buffer,
                 "pre-allocated address must be aligned to tile load/store bus width when aligned attribute is set",
-            )
-            error.note(
+            ).note(
                 placed.buffer,
                 f"the next such address is {memory.aligned(placed.buffer, placed.address)}; "
                 f"or set `aligned = false` if no vector access goes to the buffer",
@@ -172,7 +175,7 @@ def _place_others(memory: TileMemory) -> None:
         # Never back to gaps: what is before an obstacle stays empty, as in upstream.
         while obstacles and address + size > obstacles[-1].address:
             address = memory.aligned(buffer, max(address, obstacles.pop().end))
-        set_address(buffer, address)
+        buffer.address = IntegerAttr(address, i32)
         address += size
 
 
@@ -189,39 +192,32 @@ def descending_order(sizes: Sequence[int]) -> list[int]:
         if end - start > SMALL_PART:
             cut = _partition(order, start, end)
             parts += [(start, cut), (cut, end)]
-    return [position for _, position in sorted(order, key=_rank)]
-
-
-def _rank(entry: tuple[int, int]) -> int:
-    return entry[0]
+    return [position for _, position in sorted(order, key=lambda entry: entry[0])]
 
 
 def _partition(order: list[tuple[int, int]], start: int, end: int) -> int:
     """Bring what ranks below the median of three before what ranks above it; gives where the second part begins."""
-    _swap(order, start, _median(order, start + 1, start + (end - start) // 2, end - 1))
-    pivot, low, high = _rank(order[start]), start + 1, end
+    median = _median(order, start + 1, start + (end - start) // 2, end - 1)
+    order[start], order[median] = order[median], order[start]
+    pivot, low, high = order[start][0], start + 1, end
     while True:
-        while _rank(order[low]) < pivot:
+        while order[low][0] < pivot:
             low += 1
         high -= 1
-        while pivot < _rank(order[high]):
+        while pivot < order[high][0]:
             high -= 1
         if low >= high:
             return low
-        _swap(order, low, high)
+        order[low], order[high] = order[high], order[low]
         low += 1
 
 
 def _median(order: list[tuple[int, int]], a: int, b: int, c: int) -> int:
     """The place of the middle one of three; of equal ones the one that the library takes."""
-    first, second, third = (_rank(order[place]) for place in (a, b, c))
+    first, second, third = (order[place][0] for place in (a, b, c))
     if first < second:
         return b if second < third else c if first < third else a
     return a if first < third else c if second < third else b
-
-
-def _swap(order: list[tuple[int, int]], a: int, b: int) -> None:
-    order[a], order[b] = order[b], order[a]
 
 
 SCHEMES: dict[str, tuple[str, Callable[[TileMemory], bool]]] = {
@@ -242,10 +238,11 @@ class AssignBufferAddressesPass(DevicePass):
     )
 
     def apply_to(self, device: DeviceOp) -> None:
-        buffers = [child for child in device.walk() if isinstance(child, BufferOp)]
+        buffers = ops_of(device.walk(), BufferOp)
         for buffer in buffers:
             _check_scope(buffer)
-        _name_all(buffers)
+        for number, buffer in enumerate(buffer for buffer in buffers if buffer.sym_name is None):
+            buffer.sym_name = StringAttr(f"_anonymous{number}")
         for memory in _memories(device, buffers):
             own = memory.tile.allocation_scheme
             _allocate(memory, self.alloc_scheme if own is None else own.data)
@@ -266,19 +263,13 @@ def _check_scope(buffer: BufferOp) -> None:
     )
 
 
-def _name_all(buffers: list[BufferOp]) -> None:
-    unnamed = (buffer for buffer in buffers if buffer.sym_name is None)
-    for number, buffer in enumerate(unnamed):
-        buffer.sym_name = StringAttr(f"_anonymous{number}")
-
-
 def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]:
     """The memories with buffers in them, in the order of the tiles."""
     on_tile: dict[TileId | None, list[BufferOp]] = {}
     for buffer in buffers:
         on_tile.setdefault(buffer.place, []).append(buffer)
     # the stack stands at the start of a core's memory
-    stacks = {core.place: core.stack_bytes for core in device.body.ops if isinstance(core, CoreOp)}
+    stacks = {core.place: core.stack_bytes for core in ops_of(device.body.ops, CoreOp)}
     for tile in device.tiles:
         found = on_tile.pop(tile.place, None)
         if found is not None:
@@ -287,7 +278,11 @@ def _memories(device: DeviceOp, buffers: list[BufferOp]) -> Iterator[TileMemory]
 
 def _allocate(memory: TileMemory, scheme: str) -> None:
     if not scheme:
-        _allocate_somehow(memory)
+        # In banks if possible; a large buffer may cross them.
+        if not allocate_in_banks(memory):
+            emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
+            if not allocate_sequentially(memory):
+                fail_op(memory.tile, "Basic sequential allocation also failed.")
         return
     if scheme not in SCHEMES:
         known = ", ".join(f"'{name}'" for name in SCHEMES)
@@ -295,11 +290,3 @@ def _allocate(memory: TileMemory, scheme: str) -> None:
     label, allocate = SCHEMES[scheme]
     if not allocate(memory):
         fail_op(memory.tile, f"{label} allocation failed.")
-
-
-def _allocate_somehow(memory: TileMemory) -> None:
-    """In banks if possible; a large buffer may cross them."""
-    if not allocate_in_banks(memory):
-        emit_warning(memory.tile, "Bank-aware allocation failed, trying basic sequential allocation.")
-        if not allocate_sequentially(memory):
-            fail_op(memory.tile, "Basic sequential allocation also failed.")
