@@ -2,13 +2,15 @@
 
 The steps follow each other: the device is read (`device_fifos`), FIFOs that need a DMA are cut in two, each end gets a
 depth, and ends that meet in a tile share storage (`ends`); storage becomes buffers and locks (`storage`); ends with a
-DMA get channels and flows (`connections`) and descriptors (`dma_programs`); and what cores do with FIFOs becomes
-uses of locks and choices between buffers (`core_accesses`, `carried_counters`).
+DMA get channels, flows and descriptors (`dma_programs`); and what cores do with FIFOs becomes uses of locks and choices
+between buffers (`core_accesses`, `carried_counters`).
+
+A flow is a circuit for each consumer, or packets with one id for all of them. Runtime sequences find the shim channels
+of FIFOs by names that are given here, too.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
@@ -22,7 +24,6 @@ from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import Channel, DmaBody, DmaOp, DmaStartOp
 from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, PacketSourceOp, Port, ShimDmaAllocationOp
-from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import (
     ObjectFifoAllocateOp,
@@ -43,10 +44,10 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
 from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, DmaPrograms
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, SplitFifo, resolve_links
 from tilewright.passes.design.objectfifo_stateful_transform.storage import StorageBuilder
-from tilewright.rewrite.pass_bases import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
 from tilewright.rewrite.symbols import replace_references
 
-DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
+Declaration = ObjectFifoOp | ObjectFifoLinkOp | ObjectFifoAllocateOp | ObjectFifoRegisterExternalBuffersOp
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         self._lower_accesses(ends)
         add_rearm_bindings(ends, channels)
         # Last, as everything before finds FIFOs by their declarations.
-        for declaration in [child for child in device.body.ops if isinstance(child, DECLARATIONS)]:
+        for declaration in ops_of(device.body.ops, Declaration):
             Rewriter.erase_op(declaration)
 
     def _connect(self, ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:
@@ -108,22 +109,13 @@ def add_rearm_bindings(ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None
 
     The shim ends of a FIFO belong to the host, which pushes their descriptors itself.
     """
-    users = _users_by_name(ends.design.device)
-    if not users:
-        return
+    users: dict[str, list[DmaChannelResetForOp]] = {}
+    for op in ops_of(ends.design.device.body.walk(), DmaChannelResetForOp):
+        users.setdefault(op.objfifo.root_reference.data, []).append(op)
     split = [connection.producer.fifo for connection in ends.connections]
     for fifo in dict.fromkeys((*split, *ends.by_fifo)):
-        wanting = users.get(fifo.sym_name.data)
-        if wanting:
+        if wanting := users.get(fifo.sym_name.data):
             _bind_rearm(ends, fifo, [end for end in ends.by_fifo[fifo] if not end.is_shim], channels, wanting)
-
-
-def _users_by_name(device: DeviceOp) -> dict[str, list[DmaChannelResetForOp]]:
-    users: dict[str, list[DmaChannelResetForOp]] = defaultdict(list)
-    for op in device.body.walk():
-        if isinstance(op, DmaChannelResetForOp):
-            users[op.objfifo.root_reference.data].append(op)
-    return users
 
 
 def _bind_rearm(
@@ -134,7 +126,8 @@ def _bind_rearm(
     users: Sequence[DmaChannelResetForOp],
 ) -> None:
     moving = [end for end in resident if end in channels and end.stream_port is None]
-    locks = list(_resident_locks(resident))
+    storages = (end.own_storage for end in resident if end.own_storage is not None)
+    locks = [lock for storage in storages if not storage.tile.is_shim for lock in storage.locks]
     if not moving and not locks:
         for user in users:
             text = f"objectFIFO '{fifo.sym_name.data}' has no resident core/mem DMA channels or locks to re-arm"
@@ -157,27 +150,13 @@ def _bind_rearm(
         user.objfifo = SymbolRefAttr(name)
 
 
-def _resident_locks(resident: Sequence[FifoEnd]) -> Iterator[LockOp]:
-    for end in resident:
-        if end.own_storage is not None and not end.own_storage.tile.is_shim:
-            yield from end.own_storage.locks
-
-
 TileChannel: TypeAlias = tuple[SSAValue, Channel]
 """A channel of a tile."""
 USES = {DmaDirection.MM2S: "output", DmaDirection.S2MM: "input"}
 STREAM_AND_PIN = (
     "cannot pin a DMA channel on an objectfifo that also uses aie_stream (stream ports bypass DMA channels)"
 )
-KEPT = (
-    ObjectFifoOp,
-    ObjectFifoLinkOp,
-    ObjectFifoAllocateOp,
-    ObjectFifoRegisterExternalBuffersOp,
-    ObjectFifoAcquireOp,
-    ObjectFifoReleaseOp,
-    DmaChannelResetForOp,
-)
+KEPT = Declaration | ObjectFifoAcquireOp | ObjectFifoReleaseOp | DmaChannelResetForOp
 
 
 class ChannelAllocator:
@@ -197,7 +176,8 @@ class ChannelAllocator:
         # Buffers in a neighbour are reached by some channels only, so those ends choose first.
         for spread in (True, False):
             for end in ends:
-                if end not in channels and end.stream_port is None and _is_spread(end) == spread:
+                is_spread = end.storage is not None and end.storage.is_spread
+                if end not in channels and end.stream_port is None and is_spread == spread:
                     channels[end] = self._first_free(end, spread)
         return channels | {end: self._stream(end, end.stream_port) for end in ends if end.stream_port is not None}
 
@@ -232,12 +212,11 @@ class ChannelAllocator:
         reach = " that reach the neighbour with some of its buffers" if spread else ""
         place = tuple(end.tile.place)
         channels = [Channel(end.direction, number) for number in range(limit)]
-        users = [note for channel in channels for note in _named(channel, self.taken[end.tile.result, channel])]
         fail(
             end.fifo,
             op_text(end.tile, text),
             (end.fifo, f"@{end.name} needs one of the {limit} {end.direction} channels of tile {place}{reach}"),
-            *users,
+            *(note for channel in channels for note in _named(channel, self.taken[end.tile.result, channel])),
             (end.fifo, "move this end to another tile, or let FIFOs share a channel by linking or broadcasting them"),
         )
 
@@ -256,18 +235,12 @@ def _named(channel: Channel, user: Operation | None) -> Iterator[tuple[Where, st
         yield user, f"{channel.direction} {channel.number} is used here"
 
 
-def _is_spread(end: FifoEnd) -> bool:
-    return end.storage is not None and end.storage.is_spread
-
-
 def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
     """Channels that the program already runs or has named."""
     for op in device.body.ops:
         match op:
             case DmaBody():
-                for start in op.ops:
-                    if isinstance(start, DmaStartOp | DmaOp):
-                        yield (op.tile, start.channel), start
+                yield from (((op.tile, start.channel), start) for start in ops_of(op.ops, DmaStartOp | DmaOp))
             # The runtime sequence drives these; the device has no program for them.
             case ShimDmaAllocationOp():
                 yield (op.tile, Channel(op.direction, op.channel)), op
@@ -277,12 +250,11 @@ def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
 
 def _used_streams(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
     """Stream ports of cores that flows begin or end at."""
-    for op in device.body.ops:
-        if isinstance(op, FlowOp):
-            if op.source_port.bundle is WireBundle.Core:
-                yield (op.source, Channel(DmaDirection.MM2S, op.source_port.channel)), op
-            if op.dest_port.bundle is WireBundle.Core:
-                yield (op.dest, Channel(DmaDirection.S2MM, op.dest_port.channel)), op
+    for op in ops_of(device.body.ops, FlowOp):
+        if op.source_port.bundle is WireBundle.Core:
+            yield (op.source, Channel(DmaDirection.MM2S, op.source_port.channel)), op
+        if op.dest_port.bundle is WireBundle.Core:
+            yield (op.dest, Channel(DmaDirection.S2MM, op.dest_port.channel)), op
 
 
 class PacketIds:
@@ -290,7 +262,7 @@ class PacketIds:
 
     def __init__(self, device: DeviceOp):
         self.device = device
-        used = [op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)]
+        used = [flow.packet_id.value.data for flow in ops_of(device.body.ops, PacketFlowOp)]
         self.next_id = max(used, default=-1) + 1
 
     def take(self, connection: SplitFifo) -> PacketInfoAttr:
@@ -314,31 +286,24 @@ def add_circuits(connection: SplitFifo, channels: dict[FifoEnd, Channel]) -> Non
     producer = connection.producer
     for consumer in connection.consumers:
         source, dest = (_stream_port(end, channels[end]) for end in (producer, consumer))
-        flow = FlowOp(producer.tile.result, source, consumer.tile.result, dest)
-        _insert_behind(producer, flow)
+        _insert_behind(producer, FlowOp(producer.tile.result, source, consumer.tile.result, dest))
 
 
 def add_packet_flow(connection: SplitFifo, channels: dict[FifoEnd, Channel], packet: PacketInfoAttr) -> None:
     """One flow of packets to all consumers, behind the FIFO."""
     producer = connection.producer
     for end in connection.ends:
-        if end.stream_port is not None:
-            _refuse_stream(end)  # no DMA, so nothing that could write headers or take them off
-    ports: list[Operation] = [PacketSourceOp(producer.tile.result, _dma_port(channels[producer]))]
-    for consumer in reversed(connection.consumers):  # upstream's order of destinations
-        ports.append(PacketDestOp(consumer.tile.result, _dma_port(channels[consumer])))
-    ports.append(EndOp.create())
-    for op in ports:
-        op.location = producer.fifo.location
-    _insert_behind(producer, PacketFlowOp(packet.pkt_id.data, ports))
-
-
-def _refuse_stream(end: FifoEnd) -> NoReturn:
-    fail(
-        end.fifo,
-        op_text(end.fifo, "cannot send packets through a stream port of a core"),
-        (end.fifo, "drop aie_stream, or lower the design without packet-sw-objFifos"),
-    )
+        if end.stream_port is not None:  # no DMA, so nothing that could write headers or take them off
+            fail(
+                end.fifo,
+                op_text(end.fifo, "cannot send packets through a stream port of a core"),
+                (end.fifo, "drop aie_stream, or lower the design without packet-sw-objFifos"),
+            )
+    ports = {end: Port(WireBundle.DMA, channels[end].number) for end in connection.ends}
+    dests = reversed(connection.consumers)  # upstream's order of destinations
+    source = PacketSourceOp(producer.tile.result, ports[producer])
+    ends = [source, *(PacketDestOp(end.tile.result, ports[end]) for end in dests), EndOp.create()]
+    _insert_behind(producer, PacketFlowOp(packet.pkt_id.data, ends))
 
 
 def name_shim_channel(design: DeviceFifos, end: FifoEnd, channel: Channel, packet: PacketInfoAttr | None) -> None:
@@ -349,9 +314,7 @@ def name_shim_channel(design: DeviceFifos, end: FifoEnd, channel: Channel, packe
         fail(fifo, f"redefinition of symbol named '{name}'", (fifo, why))
     design.symbols.add(name)
     allocation = ShimDmaAllocationOp(name, end.tile.result, channel.direction, channel.number)
-    allocation.plio = fifo.plio
-    if packet is not None:
-        allocation.packet = packet
+    allocation.plio, allocation.packet = fifo.plio, packet
     append_to(design.device.body, allocation, fifo.location)
 
 
@@ -363,13 +326,8 @@ def _stream_port(end: FifoEnd, channel: Channel) -> Port:
     return Port(WireBundle.DMA if end.stream_port is None else WireBundle.Core, channel.number)
 
 
-def _dma_port(channel: Channel) -> Port:
-    return Port(WireBundle.DMA, channel.number)
-
-
 def _insert_behind(end: FifoEnd, op: Operation) -> None:
-    op.location = end.fifo.location
-    Rewriter.insert_op(op, InsertPoint.after(end.fifo))
+    Rewriter.insert_op(located(op, end.fifo.location), InsertPoint.after(end.fifo))
 
 
 def shim_allocation_name(fifo: str) -> str:
