@@ -21,7 +21,7 @@ from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.passes.design.lower_memcpy.copies import LockName
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.pass_bases import located
+from tilewright.rewrite.pass_bases import located, ops_of
 from tilewright.rewrite.unrolling import iterations
 
 FOREVER = (1 << 63) - 1
@@ -44,17 +44,15 @@ def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, Lock
 
 def use_lock(use: UseTokenOp, lock: LockOp) -> None:
     build = Emitter.before(use)
-    value = build.constant(use.value.value.data)
-    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], value))
+    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], build.constant(use.value.value.data)))
     Rewriter.erase_op(use)
 
 
 def ends(core: CoreOp) -> bool:
     """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
-    if len(core.body.blocks) != 1 or not any(isinstance(op, UseTokenOp) for op in core.walk()):
+    if len(core.body.blocks) != 1 or not ops_of(core.walk(), UseTokenOp):
         return False
-    loops = (op for op in core.body.walk() if isinstance(op, scf.ForOp))
-    return all((iterations(loop) or 0) < ENDLESS for loop in loops)
+    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(core.body.walk(), scf.ForOp))
 
 
 def always_waits(block: Block) -> bool:
@@ -77,15 +75,11 @@ def _waits(op: Operation) -> bool:
 
 def repeat_forever(core: CoreOp) -> Block:
     """Have a core do all of it again and again. Returns what it repeats."""
-    body = core.body.block
-    end = body.last_op
+    *ops, end = core.body.block.ops
     assert isinstance(end, EndOp), "a core ends with a terminator"
-    repeated = Block(arg_types=[INDEX])
-    for op in list(body.ops):
-        if op is not end:
-            op.detach()
-            repeated.add_op(op)
-    repeated.add_op(located(scf.YieldOp(), core.location))
+    for op in ops:
+        op.detach()
+    repeated = Block([*ops, located(scf.YieldOp(), core.location)], arg_types=[INDEX])
     build = Emitter(InsertPoint.before(end), core.location)
     lower, upper, step = (build.index(number) for number in (0, FOREVER, 1))
     build.insert(scf.ForOp(lower, upper, step, [], Region(repeated)))
@@ -95,6 +89,5 @@ def repeat_forever(core: CoreOp) -> Block:
 def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
     """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
     build = Emitter.at_start(repeated, lock.location)
-    one = build.constant(1)
-    build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, one))
+    build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, build.constant(1)))
     Emitter.at_start(sequence.body.block, lock.location).insert(SetLockOp(lock.result, 1))

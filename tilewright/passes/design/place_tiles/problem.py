@@ -137,7 +137,11 @@ class PlacementProblem:
     def _channel_needs(self) -> dict[TileLike, ChannelCount]:
         needs: dict[TileLike, ChannelCount] = defaultdict(ChannelCount)
         self._add_fifo_needs(needs)
-        self._add_link_needs(needs)
+        for link in self.links:
+            # all FIFOs of a link meet in one tile
+            meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
+            if meeting is not None:
+                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
         self._add_flow_needs(needs)
         return needs
 
@@ -148,19 +152,11 @@ class PlacementProblem:
             consumers = map(tile_of, fifo.consumers)
             # Between cores shared memory may do; whether it does depends on their places.
             served = [tile for tile in consumers if not (_is_logical_core(producer) and _is_logical_core(tile))]
-            if fifo.sym_name not in self.link_inputs:
-                for consumer in served:
-                    if consumer is not None:
-                        needs[consumer].inputs += 1
+            for consumer in served if fifo.sym_name not in self.link_inputs else ():
+                if consumer is not None:
+                    needs[consumer].inputs += 1
             if served and producer is not None and fifo.sym_name not in self.link_outputs:
                 needs[producer].outputs += 1
-
-    def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
-        for link in self.links:
-            # all FIFOs of a link meet in one tile
-            meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
-            if meeting is not None:
-                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
 
     def _add_flow_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """A channel counts once, however many flows begin or end at it."""
