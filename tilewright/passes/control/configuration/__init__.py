@@ -1,8 +1,8 @@
 """A placed, routed and addressed device in; the register writes that configure it out, in the order the driver makes.
 
-One module for each block of the hardware: each reads the operations that describe the block and yields writes.
-`transaction` and `control_packets` put writes into a runtime sequence. Sources of order and values: AIERT.cpp of
-mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch release/main_aig) that it makes.
+One module for each block of the hardware, cores here: each reads the operations that describe the block and yields
+writes. `instructions` puts writes into a runtime sequence, as a transaction or as control packets. Sources of order and
+values: AIERT.cpp of mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch release/main_aig) that it makes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, NoReturn
 
 from xdsl.ir import Operation
 
-from tilewright.device import DmaDirection, Side
+from tilewright.device import DmaDirection
 from tilewright.device.layout import Field
 from tilewright.device.registers import PROGRAM_MEMORY_BYTES, ChannelControl, CoreControl
 from tilewright.dialects.aie.buffers import BufferOp
@@ -31,11 +31,10 @@ from tilewright.passes.control.configuration.dmas import Slots, configured_dma
 from tilewright.passes.control.configuration.memory import cleared_locks, initial_buffers, initial_locks
 from tilewright.passes.control.configuration.streams import configured_cascade, configured_shim_mux, configured_switch
 from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, words_of
+from tilewright.rewrite.pass_bases import ops_of
 
 OVERLAY = "is_ctrl_pkt_overlay"
 """Attribute of connections that carry control packets; they are loaded before the rest is sent by packets."""
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -72,22 +71,13 @@ class _Design:
     """A device, its operations read once."""
 
     def __init__(self, device: DeviceOp):
-        self.device, self.model = device, device.model
-        self.by_type = dict[type[Operation], list[Operation]]()
+        self.model = device.model
+        self.ops = list[Operation]()
         for op in device.body.ops:
-            self._add(op)
-            if isinstance(op, DmaBody):  # locks and buffers may be declared inside
-                for inner in op.ops:
-                    self._add(inner)
+            self.ops += [op, *(op.ops if isinstance(op, DmaBody) else ())]  # locks and buffers may be declared inside
         # In the order of tiles, not of cores, as upstream walks them.
-        cores = {core.tile: core for core in self.all(CoreOp)}
+        cores = {core.tile: core for core in ops_of(self.ops, CoreOp)}
         self.cores = [(tile, core) for tile in device.tiles if (core := cores.get(tile.result)) is not None]
-
-    def _add(self, op: Operation) -> None:
-        self.by_type.setdefault(type(op), []).append(op)
-
-    def all(self, kind: type[OpT]) -> Iterator[OpT]:
-        return (op for op in self.by_type.get(kind, ()) if isinstance(op, kind))
 
     def programs(self, elf_directory: Path) -> Iterator[Write]:
         for tile, core in self.cores:
@@ -96,51 +86,37 @@ class _Design:
     def settings(self, overlay: bool) -> Iterator[Write]:
         for tile, _ in self.cores:
             writer = TileWriter(self.model, tile.place, tile.location)
-            yield from restarted_core(writer)
+            # Pulse the reset of a core: it begins at the start of its program once it is enabled.
+            yield from (_control(writer, CoreControl.reset, value) for value in (1, 0))
             yield from cleared_locks(writer)
-        yield from initial_locks(self.model, self.all(LockOp))
-        yield from initial_buffers(self.model, self.all(BufferOp))
+        yield from initial_locks(self.model, ops_of(self.ops, LockOp))
+        yield from initial_buffers(self.model, ops_of(self.ops, BufferOp))
         slots: Slots = {}
         # Upstream configures all DMAs of core tiles, then of mem tiles, then of shims.
         for kind in (MemOp, MemTileDmaOp, ShimDmaOp):
-            for dma in self.all(kind):
+            for dma in ops_of(self.ops, kind):
                 yield from configured_dma(self.model, dma, slots)
         yield from self.streams(overlay)
 
     def streams(self, overlay: bool) -> Iterator[Write]:
-        for switch in self.all(SwitchboxOp):
+        for switch in ops_of(self.ops, SwitchboxOp):
             ops = [op for op in switch.connections.ops if overlay or OVERLAY not in op.attributes]
             yield from configured_switch(self.model, switch, ops)
-        for mux in self.all(ShimMuxOp):
+        for mux in ops_of(self.ops, ShimMuxOp):
             yield from configured_shim_mux(self.model, mux)
-        for cascade in self.all(ConfigureCascadeOp):
+        for cascade in ops_of(self.ops, ConfigureCascadeOp):
             yield configured_cascade(self.model, cascade)
 
     def start(self) -> Iterator[Write]:
         for tile, core in self.cores:
-            yield started_core(TileWriter(self.model, tile.place, core.location))
-
-
-def stopped_core(tile: TileWriter) -> Write:
-    return _control(tile, CoreControl.enable, 0)
-
-
-def started_core(tile: TileWriter) -> Write:
-    return _control(tile, CoreControl.enable, 1)
-
-
-def restarted_core(tile: TileWriter) -> Iterator[Write]:
-    """Pulse the reset of a core: it begins at the start of its program once it is enabled."""
-    for value in (1, 0):
-        yield _control(tile, CoreControl.reset, value)
+            yield _control(TileWriter(self.model, tile.place, core.location), CoreControl.enable, 1)
 
 
 def reset_channels(tile: TileWriter, reset: bool) -> Iterator[Write]:
     """Hold all channels of a tile's DMA in reset, or let them go."""
-    registers = tile.model.registers(*tile.place)
+    registers, field = tile.model.registers(*tile.place), ChannelControl.reset
     for direction in (DmaDirection.MM2S, DmaDirection.S2MM):
         for channel in range(tile.model.num_dma_channels(*tile.place, direction)):
-            field = ChannelControl.reset
             yield tile.mask_write(registers.control(direction)[channel], field.place(int(reset)), field.mask)
 
 
@@ -155,7 +131,7 @@ def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[
     if core.elf_file is None:
         return
     segments = _read(core, directory / core.elf_file.data)
-    yield stopped_core(tile)
+    yield _control(tile, CoreControl.enable, 0)
     # A DMA that runs could write into the memory that is being loaded.
     yield from reset_channels(tile, True)
     for segment in segments:
@@ -199,7 +175,7 @@ def _memory_owner(core: CoreOp, tile: TileWriter, window: int, address: int) -> 
     """The tile whose memory the core sees at an address, which is in the `window`th 64 KiB."""
     windows = tile.model.architecture.memory_windows
     sides = {base // tile.model.local_memory_bytes: side for side, base in windows.items()}
-    side: Side | None = sides.get(window)
+    side = sides.get(window)
     owner = None if side is None else tile.model.memory_tile(*tile.place, side)
     if owner is None:
         _refuse(core, f"data at {address:#x} is in no memory", "the core reaches its own and its neighbours' memories")

@@ -1,4 +1,4 @@
-"""Descriptors of the DMAs of tiles: the words of each, written into its place among those of the tile."""
+"""The DMAs of tiles: their descriptors first, each written into its place, then the channels that run them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
 from tilewright.device import MAX_TASK_REPEAT, DeviceModel, DmaDirection, LockAction, TileId
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES, WORD_MASK, Layout
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
-from tilewright.dialects.aie.dma import Channel, DmaBdPacketOp, DmaBody, DmaOp, DmaStartOp, reachable_blocks
+from tilewright.dialects.aie.dma import DmaBdPacketOp, DmaBody, DmaOp, DmaStartOp, reachable_blocks
 from tilewright.dialects.aie.dma_bd import Dimension, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.passes.control.configuration.memory import buffer_address
 from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, placed, writer_for
+from tilewright.rewrite.pass_bases import ops_of
 
 
 class Refusal(NamedTuple):
@@ -60,18 +60,15 @@ def configured_descriptors(tile: TileWriter, blocks: Iterable[Block], slots: Slo
     for block in blocks:
         bd = descriptor_in(block)
         if bd is not None:
-            _take_slot(tile, bd, slots)
+            number = descriptor_number(bd)
+            other = slots.setdefault((tile.place, number), bd)
+            if other is not bd:
+                remedy = (bd, "give one of them another bd_id, or leave the choice to --aie-assign-bd-ids")
+                text = f"would overwrite descriptor {number} of its tile"
+                fail_op(bd, text, (other, "this is the other one"), remedy)
             fields = DescriptorReader(tile.model, tile.place, layout, bd, block).fields()
-            first = tile.model.registers(*tile.place).bds[descriptor_number(bd)]
+            first = tile.model.registers(*tile.place).bds[number]
             yield replace(tile, location=bd.location).block_write(first, _encoded(bd, layout, fields))
-
-
-def _take_slot(tile: TileWriter, bd: DmaBdOp, slots: Slots) -> None:
-    number = descriptor_number(bd)
-    other = slots.setdefault((tile.place, number), bd)
-    if other is not bd:
-        remedy = (bd, "give one of them another bd_id, or leave the choice to --aie-assign-bd-ids")
-        fail_op(bd, f"would overwrite descriptor {number} of its tile", (other, "this is the other one"), remedy)
 
 
 def descriptor_in(block: Block) -> DmaBdOp | None:
@@ -113,7 +110,9 @@ class DescriptorReader:
 
     def fields(self) -> Fields:
         transfer = self._address() | self._pattern() | self._padding() | self._iteration()
-        return transfer | self._packet() | self._locks() | self._following() | {"valid_bd": 1}
+        following = self.bd.next_bd_id
+        chained = {} if following is None else {"use_next_bd": 1, "next_bd": following.value.data}
+        return transfer | self._packet() | self._locks() | chained | {"valid_bd": 1}
 
     def _address(self) -> Fields:
         bd = self.bd
@@ -256,11 +255,11 @@ class DescriptorReader:
         }
 
     def _packet(self) -> Fields:
-        older = next((op for op in self.block.ops if isinstance(op, DmaBdPacketOp)), None)
+        older = ops_of(self.block.ops, DmaBdPacketOp)
         if (info := self.bd.packet) is not None:
             kind, number = info.pkt_type.data, info.pkt_id.data
-        elif older is not None:
-            kind, number = older.packet_type.value.data, older.packet_id.value.data
+        elif older:
+            kind, number = older[0].packet_type.value.data, older[0].packet_id.value.data
         else:
             return {}
         if self.bd.constant_len == 0:
@@ -273,7 +272,7 @@ class DescriptorReader:
 
     def _locks(self) -> Fields:
         fields: Fields = {}
-        for use in (op for op in self.block.ops if isinstance(op, UseLockOp)):
+        for use in ops_of(self.block.ops, UseLockOp):
             number, value = self._lock_number(use), use.constant
             assert value is not None, "the verifier asks for constants in descriptors"
             if not use.is_acquire:
@@ -294,26 +293,19 @@ class DescriptorReader:
             return lock.number
         return lock.number + (self.model.lock_base_index(*self.place, *placed(lock, lock.tile_like)) or 0)
 
-    def _following(self) -> Fields:
-        following = self.bd.next_bd_id
-        return {} if following is None else {"use_next_bd": 1, "next_bd": following.value.data}
-
 
 def configured_dma(model: DeviceModel, dma: DmaBody, slots: Slots) -> Iterator[Write]:
     """Set up the DMA of a tile; the descriptors of the whole device are known by their places."""
     tile = writer_for(model, dma)
-    regions = [op for op in dma.ops if isinstance(op, DmaOp)]
+    regions = ops_of(dma.ops, DmaOp)
     if regions:
         yield from _configured_regions(tile, regions, slots)
         return
     blocks = reachable_blocks(dma.body.blocks[0])
     yield from configured_descriptors(tile, blocks, slots)
-    for start in (block.last_op for block in blocks):
-        if isinstance(start, DmaStartOp):
-            first = _first_descriptor(start, start.dest)
-            at = replace(tile, location=first.location)
-            repeat_count = start.repeat_count.value.data
-            yield from started_channel(at, start, start.channel, first, repeat_count, start.pad_value)
+    for start in ops_of((block.last_op for block in blocks if block.last_op is not None), DmaStartOp):
+        first = _first_descriptor(start, start.dest)
+        yield from started_channel(replace(tile, location=first.location), start, first)
 
 
 def _configured_regions(tile: TileWriter, dmas: Sequence[DmaOp], slots: Slots) -> Iterator[Write]:
@@ -323,8 +315,7 @@ def _configured_regions(tile: TileWriter, dmas: Sequence[DmaOp], slots: Slots) -
         if not dma.bds:
             fail_op(dma, "starts a channel that has no descriptor")
         first = _first_descriptor(dma, dma.bds[0].block)
-        at = replace(tile, location=dma.location)
-        yield from started_channel(at, dma, dma.channel, first, dma.repeat_count.value.data, dma.pad_value)
+        yield from started_channel(replace(tile, location=dma.location), dma, first)
 
 
 def _first_descriptor(channel: DmaStartOp | DmaOp, block: Block) -> DmaBdOp:
@@ -340,10 +331,9 @@ def _first_descriptor(channel: DmaStartOp | DmaOp, block: Block) -> DmaBdOp:
 ENABLE, ENABLE_MASK = 1, 0
 
 
-def started_channel(
-    tile: TileWriter, op: Operation, channel: Channel, bd: DmaBdOp, repeat_count: int, pad_value: IntegerAttr | None
-) -> Iterator[Write]:
+def started_channel(tile: TileWriter, op: DmaStartOp | DmaOp, bd: DmaBdOp) -> Iterator[Write]:
     """Push the chain that begins with `bd`, to run once and `repeat_count` times more."""
+    channel, pad_value = op.channel, op.pad_value
     count = tile.model.num_dma_channels(*tile.place, channel.direction)
     if channel.number >= count:
         why = f"the tile has {channel.direction} channels 0 to {count - 1}, this is channel {channel.number}"
@@ -352,14 +342,12 @@ def started_channel(
     if pad_value is not None and pad_value.value.data != 0:
         assert registers.mm2s_pad_value is not None, "the verifier allows pad values on mem tiles only"
         yield tile.write(registers.mm2s_pad_value[channel.number], pad_value.value.data & WORD_MASK)
-    yield tile.write(
-        registers.task_queue(channel.direction)[channel.number], _task(tile, op, channel, bd, repeat_count)
-    )
+    yield tile.write(registers.task_queue(channel.direction)[channel.number], _task(tile, op, bd))
     yield tile.mask_write(registers.control(channel.direction)[channel.number], ENABLE, ENABLE_MASK)
 
 
-def _task(tile: TileWriter, op: Operation, channel: Channel, bd: DmaBdOp, repeat_count: int) -> int:
-    number, runs = descriptor_number(bd), repeat_count + 1
+def _task(tile: TileWriter, op: DmaStartOp | DmaOp, bd: DmaBdOp) -> int:
+    channel, number, runs = op.channel, descriptor_number(bd), op.repeat_count.value.data + 1
     if not 1 <= runs <= MAX_TASK_REPEAT:
         why = f"a channel runs a task 1 to {MAX_TASK_REPEAT} times, this one {runs} times"
         remedy = f"use a repeat_count of 0 to {MAX_TASK_REPEAT - 1}, or let the last descriptor lead to the first"
