@@ -133,7 +133,8 @@ class SequenceConversion:
         if self.style.readable:
             simplify(self.frame.function)
             drop_contradictions(self.frame.function)
-        erase_unused(self.frame.function)
+        while _erase_unused_in(self.frame.function.body.block):
+            pass  # erasing a use may leave what it used without one
         # After unused code is gone, which may have been the only use of an argument.
         self._use_arguments()
         return self.frame.functions()
@@ -183,20 +184,13 @@ class SequenceConversion:
                 Emitter.at_start(block, self.sequence.location).insert(VerbatimOp("(void){};", [argument]))
 
 
-def erase_unused(function: FuncOp) -> None:
-    """Erase what computes a value that is not used, and variables that are only assigned to."""
-    changed = True
-    while changed:  # erasing a use may leave what it used without one
-        changed = _erase_unused_in(function.body.block)
-
-
 def _erase_unused_in(block: Block) -> bool:
+    """Erase what computes a value that is not used, and variables that are only assigned to; whether there was any."""
     changed = False
     for op in reversed(list(block.ops)):
-        for region in op.regions:
-            for nested in region.blocks:
-                if not isinstance(op, ExpressionOp):  # which is one text: its parts go with it
-                    changed |= _erase_unused_in(nested)
+        if not isinstance(op, ExpressionOp):  # which is one text: its parts go with it
+            for nested in (nested for region in op.regions for nested in region.blocks):
+                changed |= _erase_unused_in(nested)
         if isinstance(op, VariableOp) and (doomed := _only_kept(op)) is not None:
             for user in doomed:
                 Rewriter.erase_op(user, safe_erase=False)
@@ -212,9 +206,8 @@ def _only_kept(variable: VariableOp) -> list[Operation] | None:
     users = [use.operation for use in variable.result.uses]
     loads = [user for user in users if isinstance(user, LoadOp)]
     readers = [use.operation for load in loads for use in load.result.uses]
-    if all(_assigns(op, variable.result) for op in (*readers, *(user for user in users if user not in loads))):
-        return users
-    return None
+    others = [*readers, *(user for user in users if user not in loads)]
+    return users if all(isinstance(op, AssignOp) and op.var is variable.result for op in others) else None
 
 
 def _computes(op: Operation) -> bool:
@@ -222,17 +215,11 @@ def _computes(op: Operation) -> bool:
     return isinstance(op, ExpressionOp) or (op.has_trait(CExpression) and not isinstance(op, CallOp | CallOpaqueOp))
 
 
-def _assigns(op: Operation, variable: SSAValue) -> bool:
-    return isinstance(op, AssignOp) and op.var is variable
-
-
 def simplify(function: FuncOp) -> None:
     """Shorten chains of casts and cast constants, as a person would write them in the first place."""
-    for op in list(function.walk()):
-        if isinstance(op, CastOp) and (simpler := _simpler_cast(op)) is not None:
-            value = simpler.results[0] if isinstance(simpler, Operation) else simpler
-            if isinstance(simpler, Operation):
-                Emitter.before(op).insert(simpler)
+    for op in ops_of(function.walk(), CastOp):
+        if (simpler := _simpler_cast(op)) is not None:
+            value = Emitter.before(op).value(simpler) if isinstance(simpler, Operation) else simpler
             value.name_hint = value.name_hint or op.dest.name_hint
             op.dest.replace_all_uses_with(value)
             Rewriter.erase_op(op)
@@ -240,10 +227,9 @@ def simplify(function: FuncOp) -> None:
 
 def drop_contradictions(function: FuncOp) -> None:
     """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
-    for op in list(function.walk()):
-        if isinstance(op, LogicalAndOp) and _contradicts_itself(op):
-            never = Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1))
-            op.result.replace_all_uses_with(never)
+    for op in ops_of(function.walk(), LogicalAndOp):
+        if _contradicts_itself(op):
+            op.result.replace_all_uses_with(Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1)))
             Rewriter.erase_op(op)
 
 
@@ -292,12 +278,10 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
 
 
 def _constant(number: int, type: Attribute) -> Operation | None:
-    match type:
-        case IntegerType():
-            return ConstantOp(IntegerAttr(number, type), type)
-        case _:
-            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
-            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
+    if isinstance(type, IntegerType):
+        return ConstantOp(IntegerAttr(number, type), type)
+    # What needs the 64th bit stays a cast: an `index` attribute has a sign.
+    return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
 
 
 def _converted(number: int, source: Attribute, target: Attribute) -> int:

@@ -143,6 +143,7 @@ class CppIntegers(Integers[SSAValue]):
             if not 0 <= count < width_of(a.type):
                 return self.constant(0, a)
             return self.builder.cast(compute(number, amount), a.type)
+        # C++ leaves a shift by the width undefined, MLIR gives poison; the native generator gives 0
         fits = self._compare("<", amount, self.constant(width_of(a.type), amount))
         return self.builder.cast(self._lazily(fits, compute, number, amount), a.type)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.emitc.calls import VerbatimOp
@@ -101,11 +101,10 @@ NOT_SUPPORTED = "is not supported by the C++ TXN target"
 class Builder:
     """Appends operations to a block, and knows which value stands for which value of the program."""
 
-    def __init__(self, block: Block, style: Style):
-        self.block = block
-        self.style = style
+    def __init__(self, block: Block, style: Style, location: LocationAttr):
+        self.block, self.style = block, style
         # Of the operation that is being lowered: what is made for it is written at the same place.
-        self.location: LocationAttr = UNKNOWN_LOC
+        self.location = location
         self._values: dict[SSAValue, SSAValue] = {}
 
     def emit(self, op: OpT) -> OpT:
@@ -150,11 +149,9 @@ class Builder:
     def constant(self, value: int, type: Attribute) -> SSAValue:
         if value == SMALLEST:
             return self.value(ConstantOp(opaque("INT64_MIN"), type))
-        match type:
-            case IntegerType():
-                return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
-            case _:
-                return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
+        if isinstance(type, IntegerType):
+            return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
+        return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
 
     def cast(self, value: SSAValue, *types: Attribute) -> SSAValue:
         """The value converted to one type after the other."""

@@ -35,8 +35,7 @@ class Frame(ABC):
         self.sequence, self.device, self.style = sequence, device, style
         self.function = function
         function.location = sequence.location
-        self.builder = Builder(function.body.block, style)
-        self.builder.location = sequence.location
+        self.builder = Builder(function.body.block, style, sequence.location)
 
     stream: SSAValue
     """What operations are appended to."""
@@ -83,8 +82,7 @@ class WholeFunction(Frame):
 
     def finish(self, count: int) -> None:
         number = f"{count}u" if self.counter is None else self.style.counter
-        info = device_info(self.device.model)
-        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {info});")
+        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {device_info(self.device.model)});")
         self.builder.emit(ReturnOp(self.builder.value(LiteralOp(self.style.returned, RESULT))))
 
     def functions(self) -> Sequence[FuncOp]:
@@ -95,8 +93,7 @@ class DividedFunction(Frame):
     """A function that appends to any kind of stream, and one that makes a stream with it."""
 
     def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, types: Sequence[Attribute]):
-        self._name = style.function_name(device.sym_name.data, sequence.sym_name.data)
-        self._types = types
+        self._name, self._types = style.function_name(device.sym_name.data, sequence.sym_name.data), types
         appending = FuncOp(
             f"append_{self._name.removeprefix('generate_')}",
             [ANY_STREAM, *types],
@@ -120,8 +117,7 @@ class DividedFunction(Frame):
     def functions(self) -> Sequence[FuncOp]:
         making = FuncOp(self._name, self._types, [RESULT], ["inline"])
         making.location = self.sequence.location
-        builder = Builder(making.body.block, self.style)
-        builder.location = self.sequence.location
+        builder = Builder(making.body.block, self.style, self.sequence.location)
         for parameter, named in zip(making.body.block.args, self.parameters, strict=True):
             parameter.name_hint = named.name_hint
         arguments = making.body.block.args
