@@ -41,9 +41,9 @@ class ModulePass(Pass):
     def apply_to(self, module: ModuleOp) -> None: ...
 
 
-def ops_of(ops: Iterable[Operation], kind: type[OpT]) -> list[OpT]:
-    """The operations of a kind, in order; a list, so that the program may change while it is gone through."""
-    return [op for op in ops if isinstance(op, kind)]
+def ops_of(ops: Iterable[Operation], *kinds: type[OpT]) -> list[OpT]:
+    """The operations of some kinds, in order; a list, so that the program may change while it is gone through."""
+    return [op for op in ops if isinstance(op, kinds)]
 
 
 def located(op: OpT, location: LocationAttr) -> OpT:

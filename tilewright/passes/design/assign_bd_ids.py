@@ -121,7 +121,7 @@ def _number(descriptors: Sequence[ChannelBd], model: DeviceModel, place: TileId)
 def _fill_bindings(device: DeviceOp) -> None:
     """Tell each binding the first descriptors of its channels, unless it says so or some are not known."""
     starts: dict[tuple[SSAValue, Channel], DmaStartOp] = {}
-    for dma in ops_of(device.body.ops, MemOp | MemTileDmaOp):
+    for dma in ops_of(device.body.ops, MemOp, MemTileDmaOp):
         for start in dma.starts:
             starts.setdefault((dma.tile, start.channel), start)
     for binding in ops_of(device.body.ops, ObjectFifoRearmBindingOp):

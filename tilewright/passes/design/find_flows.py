@@ -86,7 +86,7 @@ class _Streams:
             # a wire is followed from either end; of two at one port the first counts
             self._wires.setdefault((source.owner, source_bundle), (dest.owner, dest_bundle))
             self._wires.setdefault((dest.owner, dest_bundle), (source.owner, source_bundle))
-        for switch in ops_of(device.body.ops, SwitchboxOp | ShimMuxOp):
+        for switch in ops_of(device.body.ops, SwitchboxOp, ShimMuxOp):
             self._add_switch(switch)
 
     def _add_switch(self, switch: Switch) -> None:

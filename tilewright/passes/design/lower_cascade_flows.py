@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device import CascadeDirection
@@ -33,8 +33,10 @@ class LowerCascadeFlowsPass(DevicePass):
             outputs[flow.source_tile], inputs[flow.dest_tile] = _sides(flow)
         for tile in tiles:
             # A direction that nothing uses is the one that hardware starts with.
-            sides = inputs.get(tile, CascadeDirection.North), outputs.get(tile, CascadeDirection.South)
-            properties = dict(zip(("inputDir", "outputDir"), map(enum_to_attr, sides), strict=True))
+            properties: dict[str, Attribute] = {
+                "inputDir": enum_to_attr(inputs.get(tile, CascadeDirection.North)),
+                "outputDir": enum_to_attr(outputs.get(tile, CascadeDirection.South)),
+            }
             op = ConfigureCascadeOp.create(operands=[tile], properties=properties)
             append_to(device.body, op, location_of(tile))
         for flow in flows:

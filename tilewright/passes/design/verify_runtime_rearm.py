@@ -47,9 +47,10 @@ def _locks_of_channels(device: DeviceOp) -> dict[Channel | None, dict[LockOp, No
     """The locks that the descriptors of each channel use, in the order of their first uses."""
     locks: dict[Channel | None, dict[LockOp, None]] = {}
     # Shim tiles are left out: the host starts what they run.
-    for dma in ops_of(device.body.ops, MemOp | MemTileDmaOp):
-        for start in dma.starts if dma.place is not None else ():
+    dmas = ops_of(device.body.ops, MemOp, MemTileDmaOp)
+    for dma, place in ((dma, dma.place) for dma in dmas if dma.place is not None):
+        for start in dma.starts:
             uses = (use for block in reachable_blocks(start.dest) for use in ops_of(block.ops, UseLockOp))
-            used = locks.setdefault((dma.place, start.channel.direction, start.channel.number), {})
+            used = locks.setdefault((place, start.channel.direction, start.channel.number), {})
             used.update((use.lock_op, None) for use in uses if use.lock_op is not None)
     return locks

@@ -333,15 +333,15 @@ ENABLE, ENABLE_MASK = 1, 0
 
 def started_channel(tile: TileWriter, op: DmaStartOp | DmaOp, bd: DmaBdOp) -> Iterator[Write]:
     """Push the chain that begins with `bd`, to run once and `repeat_count` times more."""
-    channel, pad_value = op.channel, op.pad_value
+    channel, pad_value = op.channel, op.pad_value.value.data
     count = tile.model.num_dma_channels(*tile.place, channel.direction)
     if channel.number >= count:
         why = f"the tile has {channel.direction} channels 0 to {count - 1}, this is channel {channel.number}"
         fail_as_driver(op, "XAie_DmaChannelSetStartQueue", "XAIE_INVALID_CHANNEL_NUM", (op, why))
     registers = tile.model.registers(*tile.place)
-    if pad_value is not None and pad_value.value.data != 0:
+    if pad_value:
         assert registers.mm2s_pad_value is not None, "the verifier allows pad values on mem tiles only"
-        yield tile.write(registers.mm2s_pad_value[channel.number], pad_value.value.data & WORD_MASK)
+        yield tile.write(registers.mm2s_pad_value[channel.number], pad_value & WORD_MASK)
     yield tile.write(registers.task_queue(channel.direction)[channel.number], _task(tile, op, bd))
     yield tile.mask_write(registers.control(channel.direction)[channel.number], ENABLE, ENABLE_MASK)
 

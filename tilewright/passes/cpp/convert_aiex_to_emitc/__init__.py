@@ -278,10 +278,12 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
 
 
 def _constant(number: int, type: Attribute) -> Operation | None:
-    if isinstance(type, IntegerType):
-        return ConstantOp(IntegerAttr(number, type), type)
-    # What needs the 64th bit stays a cast: an `index` attribute has a sign.
-    return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
+    match type:
+        case IntegerType():
+            return ConstantOp(IntegerAttr(number, type), type)
+        case _:
+            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
+            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
 
 
 def _converted(number: int, source: Attribute, target: Attribute) -> int:

@@ -149,9 +149,11 @@ class Builder:
     def constant(self, value: int, type: Attribute) -> SSAValue:
         if value == SMALLEST:
             return self.value(ConstantOp(opaque("INT64_MIN"), type))
-        if isinstance(type, IntegerType):
-            return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
-        return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
+        match type:
+            case IntegerType():
+                return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
+            case _:
+                return self.value(ConstantOp(IntegerAttr(value, IndexType()), type))
 
     def cast(self, value: SSAValue, *types: Attribute) -> SSAValue:
         """The value converted to one type after the other."""

@@ -158,7 +158,7 @@ def host_buffers(device: DeviceOp) -> list[TraceHostBuffer]:
     sequences = ops_of(device.body.ops, RuntimeSequenceOp)
     if not sequences:
         fail(device, "aie.trace ops found but no runtime_sequence defined")
-    tracing = [op for op in sequences if ops_of(op.body.block.ops, TraceHostConfigOp | TraceStartConfigOp)]
+    tracing = [op for op in sequences if ops_of(op.body.block.ops, TraceHostConfigOp, TraceStartConfigOp)]
     # If none says anything about traces, the error about that is about the first.
     buffers = [_buffer_of(sequence) for sequence in tracing or sequences[:1]]
     for buffer in buffers[1:]:

@@ -135,7 +135,7 @@ def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
     for op in device.walk():
         match op:
             case DmaBody():
-                for start in ops_of(op.ops, DmaStartOp | DmaOp):
+                for start in ops_of(op.ops, DmaStartOp, DmaOp):
                     yield from _at(op.tile, *start.channel, start)
             case ShimDmaAllocationOp():
                 yield from _at(op.tile, op.direction, op.channel, op)

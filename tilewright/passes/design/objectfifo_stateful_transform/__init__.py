@@ -47,7 +47,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.storage import Stora
 from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
 from tilewright.rewrite.symbols import replace_references
 
-Declaration = ObjectFifoOp | ObjectFifoLinkOp | ObjectFifoAllocateOp | ObjectFifoRegisterExternalBuffersOp
+DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         self._lower_accesses(ends)
         add_rearm_bindings(ends, channels)
         # Last, as everything before finds FIFOs by their declarations.
-        for declaration in ops_of(device.body.ops, Declaration):
+        for declaration in ops_of(device.body.ops, *DECLARATIONS):
             Rewriter.erase_op(declaration)
 
     def _connect(self, ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:
@@ -156,7 +156,7 @@ USES = {DmaDirection.MM2S: "output", DmaDirection.S2MM: "input"}
 STREAM_AND_PIN = (
     "cannot pin a DMA channel on an objectfifo that also uses aie_stream (stream ports bypass DMA channels)"
 )
-KEPT = Declaration | ObjectFifoAcquireOp | ObjectFifoReleaseOp | DmaChannelResetForOp
+KEPT = (*DECLARATIONS, ObjectFifoAcquireOp, ObjectFifoReleaseOp, DmaChannelResetForOp)
 
 
 class ChannelAllocator:
@@ -240,7 +240,7 @@ def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
     for op in device.body.ops:
         match op:
             case DmaBody():
-                yield from (((op.tile, start.channel), start) for start in ops_of(op.ops, DmaStartOp | DmaOp))
+                yield from (((op.tile, start.channel), start) for start in ops_of(op.ops, DmaStartOp, DmaOp))
             # The runtime sequence drives these; the device has no program for them.
             case ShimDmaAllocationOp():
                 yield (op.tile, Channel(op.direction, op.channel)), op

@@ -121,8 +121,8 @@ def _acquire_of(op: ObjectFifoSubviewAccessOp) -> ObjectFifoAcquireOp:
 def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
     """For each loop, innermost first, the uses of FIFOs anywhere in it."""
     found: dict[scf.ForOp, list[Use]] = {}
-    for op in accesses:
-        for loop in () if isinstance(op, ObjectFifoSubviewAccessOp) else ops_of(ancestors(op), scf.ForOp):
+    for op in ops_of(accesses, ObjectFifoAcquireOp, ObjectFifoReleaseOp):
+        for loop in ops_of(ancestors(op), scf.ForOp):
             found.setdefault(loop, []).append(op)
     return found
 

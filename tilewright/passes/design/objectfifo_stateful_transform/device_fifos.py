@@ -66,7 +66,7 @@ class DeviceFifos:
 
     def _read_core(self, core: CoreOp) -> None:
         self.cores[core.tile] = core
-        self.accesses[core] = ops_of(core.body.walk(), Access)
+        self.accesses[core] = [op for op in core.body.walk() if isinstance(op, Access)]
         for op in ops_of(self.accesses[core], ObjectFifoAcquireOp):
             key = core.tile, op.fifo_name.root_reference.data, op.end
             self.most_acquired[key] = max(self.most_acquired[key], op.count)
