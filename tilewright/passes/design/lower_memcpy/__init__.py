@@ -10,24 +10,27 @@ DMAs and keep their tokens, as in mlir-aie. With `compat` it writes what the fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DmaDirection, LockAction, TileId, WireBundle
+from tilewright.dialects import scf
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.core import CoreOp
+from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.dma import Channel, DmaStartOp, MemOp, NextBdOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import FlowOp, Port, ShimDmaAllocationOp
-from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.access_pattern import AccessPattern
+from tilewright.dialects.aiex.control import SetLockOp
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.token_memcpy import CopyEnd, MemcpyOp
@@ -36,21 +39,13 @@ from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import FreeNames
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy, tile_of_end
-from tilewright.passes.design.lower_memcpy.cores import (
-    always_waits,
-    ends,
-    repeat_forever,
-    start_with,
-    use_lock,
-    use_locks,
-)
 from tilewright.passes.design.lower_memcpy.deadlock import check_for_deadlock
 from tilewright.passes.design.lower_memcpy.schedule import CopyScheduler, overlap_loops
 from tilewright.passes.design.lower_memcpy.sites import TokenSites, check_sides, check_tokens, place_of
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
+from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll
 
 CHANNEL = 0
@@ -311,3 +306,72 @@ def _constant(number: object) -> int:
 def _address(end: CopyEnd) -> int:
     buffer = end.buffer.owner
     return (buffer.address_bytes or 0) if isinstance(buffer, BufferOp) else 0
+
+
+FOREVER = (1 << 63) - 1
+"""Iterations of a loop that is never left."""
+ENDLESS = 1 << 31
+"""Loops with more iterations are never left in practice, either."""
+COUNTING = {
+    LockAction.Acquire: LockAction.AcquireGreaterEqual,
+    LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
+    LockAction.Release: LockAction.Release,
+}
+"""A wait for a token is a wait for at least as much."""
+
+
+def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
+    """Have cores wait for locks and change them, instead of tokens."""
+    for use, name in uses.items():
+        use_lock(use, locks[name])
+
+
+def use_lock(use: UseTokenOp, lock: LockOp) -> None:
+    build = Emitter.before(use)
+    build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], build.constant(use.value.value.data)))
+    Rewriter.erase_op(use)
+
+
+def ends(core: CoreOp) -> bool:
+    """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
+    if len(core.body.blocks) != 1 or not ops_of(core.walk(), UseTokenOp):
+        return False
+    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(core.body.walk(), scf.ForOp))
+
+
+def always_waits(block: Block) -> bool:
+    """Whether no way leads through a block without waiting for a token."""
+    return any(_waits(op) for op in block.ops)
+
+
+def _waits(op: Operation) -> bool:
+    match op:
+        case UseTokenOp():
+            return op.lock_action is not LockAction.Release and op.value.value.data > 0
+        case scf.ForOp():
+            return (iterations(op) or 0) > 0 and always_waits(op.body.block)
+        case scf.IfOp():
+            # without an else there is a way around
+            return len(op.regions) == 2 and all(r.blocks and always_waits(r.block) for r in op.regions)
+        case _:
+            return False
+
+
+def repeat_forever(core: CoreOp) -> Block:
+    """Have a core do all of it again and again. Returns what it repeats."""
+    *ops, end = core.body.block.ops
+    assert isinstance(end, EndOp), "a core ends with a terminator"
+    for op in ops:
+        op.detach()
+    repeated = Block([*ops, located(scf.YieldOp(), core.location)], arg_types=[INDEX])
+    build = Emitter(InsertPoint.before(end), core.location)
+    lower, upper, step = (build.index(number) for number in (0, FOREVER, 1))
+    build.insert(scf.ForOp(lower, upper, step, [], Region(repeated)))
+    return repeated
+
+
+def start_with(sequence: RuntimeSequenceOp, repeated: Block, lock: LockOp) -> None:
+    """Have a core wait for a lock before it repeats what it does, and each run of a sequence set it."""
+    build = Emitter.at_start(repeated, lock.location)
+    build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, build.constant(1)))
+    Emitter.at_start(sequence.body.block, lock.location).insert(SetLockOp(lock.result, 1))
