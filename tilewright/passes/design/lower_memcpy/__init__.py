@@ -1,7 +1,11 @@
 """Lowers token-gated copies: tokens become locks, copies become streams and DMA tasks on both sides.
 
 `copies` reads what a program wants, `sites` puts tokens on tiles, `streams` finds channels, `schedule` writes tasks and
-places the waits, `cores` has cores use locks, and `deadlock` simulates the result before it is believed.
+places the waits, and `deadlock` simulates the result before it is believed.
+
+A core that waits for a token waits for its lock, and one that has done its part starts over, so that every run of a
+sequence finds the cores as the first one did. A core that waits for a token somewhere goes on until it waits there
+again. One that only gives tokens would not stop; the sequence tells it when to start.
 
 That is for devices with counting locks. On the older ones copies stand in the device itself, become programs of the
 DMAs and keep their tokens, as in mlir-aie. With `compat` it writes what the first version of this lowering wrote.
@@ -10,7 +14,7 @@ DMAs and keep their tokens, as in mlir-aie. With `compat` it writes what the fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -95,7 +99,8 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     cores = ops_of(device.body.ops, CoreOp)
     moving = [sequence for sequence in sequences if ops_of(sequence.walk(), MemcpyOp)]
     starts = _start_over(device, cores, moving)
-    use_locks(sites.uses, locks)
+    for use, name in sites.uses.items():
+        use_lock(use, locks[name])
     steps = [CopyScheduler(device, streams, locks, copies, overlapping).run(sequence) for sequence in moving]
     if len(moving) == 1 and steps[0] is not None:  # the host decides about the order of several
         check_for_deadlock(locks, starts, cores, steps[0])
@@ -320,13 +325,8 @@ COUNTING = {
 """A wait for a token is a wait for at least as much."""
 
 
-def use_locks(uses: Mapping[UseTokenOp, LockName], locks: Mapping[LockName, LockOp]) -> None:
-    """Have cores wait for locks and change them, instead of tokens."""
-    for use, name in uses.items():
-        use_lock(use, locks[name])
-
-
 def use_lock(use: UseTokenOp, lock: LockOp) -> None:
+    """Have a core wait for a lock or change it, instead of a token."""
     build = Emitter.before(use)
     build.insert(UseLockOp(lock.result, COUNTING[use.lock_action], build.constant(use.value.value.data)))
     Rewriter.erase_op(use)
