@@ -17,7 +17,7 @@ from tilewright.passes.control.configuration.instructions import insert_transact
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 from tilewright.rewrite.sequence_inlining import dissolve
 
-SEQUENCE = "configure"
+SEQUENCE = "configure"  # where --aie-npu-to-cert looks for what a load of the device does
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class ExpandLoadPdiPass(ModulePass):
             expand = _to_control_packets if mode is ExpandMode.ctrlpkt else _to_writes
             expand(module, load, turn, f"{DATA_PREFIX}{expanded}")
             Rewriter.erase_op(load)
-            expanded += 1
+            expanded += 1  # names of data count these only, turns count all loads
 
 
 def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
@@ -82,6 +82,7 @@ def _own_device(load: NpuLoadPdiOp) -> DeviceOp:
 
 def _writes_of(device: DeviceOp, load: NpuLoadPdiOp, overlay: bool = True) -> list[Write]:
     with _explaining(load):
+        # ELF files are looked for from where the compiler runs
         return configuration_of(device, Path(), overlay).writes
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.func import CallIndirectOp, CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
@@ -114,7 +114,7 @@ def _calls(core: CoreOp) -> Iterator[str]:
     for op in core.body.walk():
         if isinstance(op, CallOp):
             yield op.callee.root_reference.data
-        elif op.name == "func.call_indirect":
+        elif isinstance(op, CallIndirectOp):  # what it calls is only known at run time
             emit_warning(
                 op,
                 "indirect call in core body — link_with attributes on indirectly-called functions are not "

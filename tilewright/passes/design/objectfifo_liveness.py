@@ -82,6 +82,7 @@ class _Broadcast:
 
     def check(self, trips: int) -> None:
         depth = self.first.depths[0]
+        # twice the depth: as many tokens can be on their way there as on their way back
         demand, slack = len(self.consumers) * trips, 2 * depth
         if depth <= 0 or trips < 2 or demand <= slack:
             return

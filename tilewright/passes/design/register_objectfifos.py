@@ -48,6 +48,7 @@ class ProcessWriter:
     def write(self, process: ObjectFifoRegisterProcessOp) -> None:
         fifo = self.fifos[process.fifo_name.root_reference.data]
         function = self._function(process)
+        # at the start: of several processes of a core the last stands first
         build = Emitter.at_start(self._core(process, fifo).body.blocks[-1], process.location)
         for (acquired, released), calls in groupby(process.steps):  # equal steps in a row become a loop
             count = len(list(calls))

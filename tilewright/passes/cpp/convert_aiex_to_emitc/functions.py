@@ -25,6 +25,7 @@ ANY_STREAM = opaque_type("Txn &")
 
 def device_info(model: DeviceModel) -> str:
     """What the stream's header says of the device, as the braces around a `TxnDeviceInfo`."""
+    # version 0.1; a device that the header has no number for passes for npu1, which is 3
     return f"{{0, 1, {model.txn_generation or 3}, {model.rows}, {model.columns}, {model.mem_rows}}}"
 
 

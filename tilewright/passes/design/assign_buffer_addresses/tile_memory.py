@@ -68,6 +68,7 @@ class TileMemory:
 
     def placed(self) -> list[PlacedBuffer]:
         """The buffers that have an address, the lowest first."""
+        # anew each time: schemes set addresses as they go
         placed = [PlacedBuffer(b, b.address_bytes) for b in self.buffers if b.address_bytes is not None]
         return sorted(placed, key=lambda each: each.address)
 
@@ -88,7 +89,7 @@ def is_sound(memory: TileMemory) -> bool:
 
 def fits(memory: TileMemory) -> bool:
     """Whether the last buffer ends inside the tile's memory."""
-    end = max((each.end for each in memory.placed()), default=memory.stack_bytes)
+    end = max((each.end for each in memory.placed()), default=memory.stack_bytes)  # the stack is there anyway
     if end <= memory.size:
         return True
     stack = "" if memory.stack_bytes else f"\n{NO_STACK}"

@@ -74,6 +74,7 @@ class InsertTraceFlowsPass(DevicePass):
         buffers = host_buffers(device)
         units = traced_units(device, traces, self.packet_id_start)
         signals = TraceSignals.of(units)
+        # all sequences ask for the same column, which `host_buffers` has made sure of
         egress = choose_egress(device, self._wishes(buffers[0].egress_column), len(units))
         for index, traced in enumerate(units):
             traced.write_packet()
@@ -256,6 +257,7 @@ def traced_units(device: DeviceOp, traces: Sequence[TraceOp], first_id: int) -> 
     for trace in traces:
         tile, packet = _tile(trace), trace.packet
         packet_type = PACKET_TYPES[tile.tile_type] if packet is None else packet.packet_type
+        # the core and the memory of a core tile have a unit each
         first = seen.setdefault((tile.place, packet_type), trace)
         if first is not trace:
             fail(

@@ -127,7 +127,7 @@ def _check_buffer(side: CopySide) -> None:
     """The DMA of a tile copies from and to its own memory; that of a shim tile from and to the host's."""
     buffer, place = side.end.buffer, tuple(side.place)
     if side.is_host:
-        if trace_to_argument(buffer) is None:
+        if trace_to_argument(buffer) is None:  # views of an argument are the host's memory as well
             fail_op(
                 side.op,
                 f"copies between tile {place}, which is a shim tile, and a buffer that is not the host's",
@@ -155,6 +155,7 @@ def _check_extent(side: CopySide) -> None:
     _check_words(side, length)
     if length is None or offset is None or count is None or None in strides:
         return
+    # the element that is farthest from the first; what is not walked adds nothing
     last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size and stride)
     stop, available = offset + (last + 1 if sizes else length), element_count(end.buffer.type)
     if offset < 0 or (available is not None and stop > available):
@@ -179,6 +180,7 @@ def _check_lengths(copy: TokenCopy) -> None:
     """All ends move as many bytes, as far as that is known."""
     source = copy.source
     for side in copy.destinations:
+        # in bytes: the ends may have elements of different sizes
         if None not in (source.length_bytes, side.length_bytes) and source.length_bytes != side.length_bytes:
             fail_op(
                 copy.op,

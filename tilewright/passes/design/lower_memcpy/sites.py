@@ -55,6 +55,7 @@ class TokenDemand:
 
     @property
     def locks(self) -> list[LockName]:
+        # sorted: a site is a set, whose order is not the same in every run
         names = ((place, self.amount if place in self.separate else None) for place in sorted(self.site))
         return [LockName(self.token, place, value) for place, value in names]
 
@@ -160,7 +161,7 @@ class TokenSites:
             fail_op(op, f"uses a token @{token} that the device does not have")
         if not 0 <= amount <= self.limit:
             fail_op(op, f"takes or gives {amount} of a token, but a lock holds 0 to {self.limit}")
-        return amount > 0
+        return amount > 0  # none of a token is no use of it
 
 
 def place_of(use: UseTokenOp) -> TileId | None:

@@ -70,6 +70,7 @@ class CopyStreams:
                 for copy in stream.copies:  # all copies of a stream use its channels
                     copy.sides[index].number = number
                 self.shared.setdefault(side.channel, []).append(stream)
+        # Only now is it known which channels are shared, and so which streams have to be packets.
         packet_ids = _free_packet_ids(self.device)
         for stream in self.streams:
             if any(len(self.shared[channel]) > 1 for channel in stream.channels):

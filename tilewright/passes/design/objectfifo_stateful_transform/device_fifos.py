@@ -86,7 +86,7 @@ class DeviceFifos:
                     error = emit_op_error(self.fifos[name], "objectfifo cannot be in more than one ObjectFifoLinkOp")
                     error.note(self.link_of[name], "it is in this one").note(link, "and again in this one")
                     fine = False
-                self.link_of[name] = link
+                self.link_of[name] = link  # after an error too: a third link is told of the second
         return fine
 
     def _are_placed(self) -> bool:
@@ -153,6 +153,7 @@ def needs_dma(
     streams = fifo.aie_stream is not None if ends_in_stream is None else ends_in_stream
     if fifo.via_dma.value.data or fifo.repeat_count is not None or streams or fifo.consumer_fifo_type is not None:
         return True
+    # Several consumers, or data in another order, need a DMA even between neighbours.
     if len(fifo.consumers) != 1 or len(fifo.dimensions_to_stream) or len(fifo.consumer_dimensions[0]):
         return True
     if shared_memory(design, placed(fifo.producer), placed(fifo.consumers[0])) is SharedMemory.NONE:

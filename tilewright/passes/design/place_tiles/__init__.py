@@ -56,7 +56,7 @@ class PlaceTilesPass(DevicePass):
                 tile.allocation_scheme = logical.allocation_scheme
             logical.result.replace_all_uses_with(tile.result)
             Rewriter.erase_op(logical)
-        for fifo, place in placement.storage:
+        for fifo, place in placement.storage:  # FIFOs whose home had no room for their buffers
             allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(device, *place).result)
             Emitter(InsertPoint.after(fifo), fifo.location).insert(allocate)
 

@@ -109,6 +109,7 @@ class PlacementProblem:
         if not isinstance(tile, LogicalTileOp) or not tile.is_core:
             return ChannelCount()
         limit = ChannelCount(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
+        # what its own needs leave of the channels serves peers anywhere; the rest must be near
         return (self.peer_counts(tile) - (limit - self.need(tile))).lacking
 
     def demand(self, tile: TileLike) -> int:
@@ -160,7 +161,7 @@ class PlacementProblem:
 
     def _add_flow_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """A channel counts once, however many flows begin or end at it."""
-        sources, dests = dict[End, None](), dict[End, None]()
+        sources, dests = dict[End, None](), dict[End, None]()  # in the order of the program, unlike sets
         for flow in self.ops(FlowOp):
             sources[flow.source, flow.source_port] = None
             dests[flow.dest, flow.dest_port] = None

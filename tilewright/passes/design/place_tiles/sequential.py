@@ -93,7 +93,7 @@ class CorePlacer:
                 self.problem.device,
                 f"requested cores-per-col ({limit}) exceeds device capacity ({most} cores per column)",
             )
-        return [tile for column in columns.values() for tile in column[:limit]]
+        return [tile for column in columns.values() for tile in column[:limit]]  # no limit: whole columns
 
     def _reaches(self, place: TileId, memory: TileId) -> bool:
         return self.model.is_legal_memory_affinity(*place, *memory)
@@ -103,6 +103,7 @@ class CorePlacer:
         freedom = (tile.col is None) + (tile.row is None)
         demand = self.problem.demand(tile)
         peers = map(self.problem.demand, self.problem.core_peers.tiles(tile))
+        # negative: the greatest demand first, and the program's order among equals
         return freedom, -max(demand, *peers, 0), -demand
 
     def _place_pinned(self, tile: LogicalTileOp, place: TileId) -> None:
@@ -306,7 +307,7 @@ class MemShimPlacer:
                     ),
                 )
             self.places.put(tile, place)
-            if not self.merge:
+            if not self.merge:  # nothing else may come here
                 self.hosts.add(place)
 
     def _roomiest(self, tile: LogicalTileOp, column: int) -> TileId | None:
