@@ -39,9 +39,10 @@ def configuration_start(device: DeviceOp) -> InsertPoint:
 
     That is in place of the first `aiex.configure`, before what that holds; else into a new sequence.
     """
-    for sequence in ops_of(device.body.ops, RuntimeSequenceOp):
-        for configure in ops_of(sequence.walk(), ConfigureOp):
-            return _dissolved(configure)
+    sequences = ops_of(device.body.ops, RuntimeSequenceOp)
+    configures = [op for sequence in sequences for op in ops_of(sequence.walk(), ConfigureOp)]
+    if configures:
+        return _dissolved(configures[0])
     names = chain([SEQUENCE], (f"{SEQUENCE}{number}" for number in count()))
     sequence = RuntimeSequenceOp(name=next(name for name in names if device.lookup(name) is None))
     sequence.location = device.location

@@ -63,7 +63,9 @@ class CtrlPacketToDmaPass(DevicePass):
     name = "aie-ctrl-packet-to-dma"
 
     def apply_to(self, device: DeviceOp) -> None:
-        for sequence in () if device.model.arch is Arch.AIE1 else ops_of(device.body.ops, RuntimeSequenceOp):
+        if device.model.arch is Arch.AIE1:
+            return
+        for sequence in ops_of(device.body.ops, RuntimeSequenceOp):
             if sequence.body.first_block is not None:
                 send_packets(sequence.body.first_block, device.model)
 

@@ -26,8 +26,9 @@ class NormalizeAddressSpacesPass(DevicePass):
             if isinstance(nested, GlobalOp):
                 nested.properties["type"] = _normalized(nested.type)
             elif isinstance(nested, FuncOp):
-                sides = nested.function_type.inputs, nested.function_type.outputs
-                nested.function_type = FunctionType.from_lists(*([*map(_normalized, types)] for types in sides))
+                given = nested.function_type
+                inputs, outputs = ([_normalized(type) for type in types] for types in (given.inputs, given.outputs))
+                nested.function_type = FunctionType.from_lists(inputs, outputs)
             blocks = [block for region in nested.regions for block in region.blocks]
             # A list: the value with the new type takes the place of the old one in what is gone through.
             for value in [*nested.results, *(argument for block in blocks for argument in block.args)]:

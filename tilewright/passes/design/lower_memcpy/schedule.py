@@ -253,7 +253,8 @@ def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
 
 def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iterator[Operation]:
     for name, amount in uses:
-        yield (constant := constant_op(amount))
+        constant = constant_op(amount)
+        yield constant
         yield UseLockOp(locks[name].result, action, constant.result)
 
 

@@ -153,9 +153,10 @@ class PlacementProblem:
             consumers = map(tile_of, fifo.consumers)
             # Between cores shared memory may do; whether it does depends on their places.
             served = [tile for tile in consumers if not (_is_logical_core(producer) and _is_logical_core(tile))]
-            for consumer in served if fifo.sym_name not in self.link_inputs else ():
-                if consumer is not None:
-                    needs[consumer].inputs += 1
+            if fifo.sym_name not in self.link_inputs:
+                for consumer in served:
+                    if consumer is not None:
+                        needs[consumer].inputs += 1
             if served and producer is not None and fifo.sym_name not in self.link_outputs:
                 needs[producer].outputs += 1
 
