@@ -43,6 +43,15 @@ from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
 NOT_PLACED = (
     "LogicalTileOp must be resolved to TileOp before running -aie-insert-trace-flows (run -aie-place-tiles first)"
 )
+PACKET_TYPES = {
+    TileType.CoreTile: TracePacketType.core,
+    TileType.MemTile: TracePacketType.memtile,
+    TileType.ShimNOCTile: TracePacketType.shimtile,
+    TileType.ShimPLTile: TracePacketType.shimtile,
+}
+"""What a trace of a tile is of if it does not say so."""
+START_EVENT, STOP_EVENT = "USER_EVENT_1", "USER_EVENT_0"
+"""What the sequence raises in the shim tile that receives the traces."""
 
 
 @dataclass(frozen=True)
@@ -200,17 +209,6 @@ def _after_last_start(sequence: RuntimeSequenceOp) -> InsertPoint:
     """Behind the set-up of all traces, so that nothing is lost of what they record."""
     starts = ops_of(sequence.body.block.ops, TraceStartConfigOp)
     return InsertPoint.after(starts[-1]) if starts else InsertPoint.at_start(sequence.body.block)
-
-
-PACKET_TYPES = {
-    TileType.CoreTile: TracePacketType.core,
-    TileType.MemTile: TracePacketType.memtile,
-    TileType.ShimNOCTile: TracePacketType.shimtile,
-    TileType.ShimPLTile: TracePacketType.shimtile,
-}
-"""What a trace of a tile is of if it does not say so."""
-START_EVENT, STOP_EVENT = "USER_EVENT_1", "USER_EVENT_0"
-"""What the sequence raises in the shim tile that receives the traces."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,18 @@ from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unro
 
 CHANNEL = 0
 MOST_ARRIVALS = 2
+# The first version of this lowering never used another channel, nor other descriptors.
+INPUT_BD, OUTPUT_BD = 0, 1
+FOREVER = (1 << 63) - 1
+"""Iterations of a loop that is never left."""
+ENDLESS = 1 << 31
+"""Loops with more iterations are never left in practice, either."""
+COUNTING = {
+    LockAction.Acquire: LockAction.AcquireGreaterEqual,
+    LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
+    LockAction.Release: LockAction.Release,
+}
+"""A wait for a token is a wait for at least as much."""
 
 
 @dataclass(frozen=True)
@@ -192,10 +204,6 @@ def _add_descriptor(program: MemOp, op: MemcpyOp, end: CopyEnd, direction: DmaDi
     program.body.insert_block_before([start, descriptor], last)
 
 
-# The first version of this lowering never used another channel, nor other descriptors.
-INPUT_BD, OUTPUT_BD = 0, 1
-
-
 def lower_as_first_version(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None:
     """Copies as the first version of this lowering wrote them, for comparison word by word.
 
@@ -311,18 +319,6 @@ def _constant(number: object) -> int:
 def _address(end: CopyEnd) -> int:
     buffer = end.buffer.owner
     return (buffer.address_bytes or 0) if isinstance(buffer, BufferOp) else 0
-
-
-FOREVER = (1 << 63) - 1
-"""Iterations of a loop that is never left."""
-ENDLESS = 1 << 31
-"""Loops with more iterations are never left in practice, either."""
-COUNTING = {
-    LockAction.Acquire: LockAction.AcquireGreaterEqual,
-    LockAction.AcquireGreaterEqual: LockAction.AcquireGreaterEqual,
-    LockAction.Release: LockAction.Release,
-}
-"""A wait for a token is a wait for at least as much."""
 
 
 def use_lock(use: UseTokenOp, lock: LockOp) -> None:

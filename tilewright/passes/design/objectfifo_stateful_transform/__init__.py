@@ -48,6 +48,13 @@ from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
 from tilewright.rewrite.symbols import replace_references
 
 DECLARATIONS = ObjectFifoOp, ObjectFifoLinkOp, ObjectFifoAllocateOp, ObjectFifoRegisterExternalBuffersOp
+TileChannel: TypeAlias = tuple[SSAValue, Channel]
+"""A channel of a tile."""
+USES = {DmaDirection.MM2S: "output", DmaDirection.S2MM: "input"}
+STREAM_AND_PIN = (
+    "cannot pin a DMA channel on an objectfifo that also uses aie_stream (stream ports bypass DMA channels)"
+)
+KEPT = (*DECLARATIONS, ObjectFifoAcquireOp, ObjectFifoReleaseOp, DmaChannelResetForOp)
 
 
 @dataclass(frozen=True)
@@ -148,15 +155,6 @@ def _bind_rearm(
     append_to(ends.design.device.body, binding, fifo.location)
     for user in users:
         user.objfifo = SymbolRefAttr(name)
-
-
-TileChannel: TypeAlias = tuple[SSAValue, Channel]
-"""A channel of a tile."""
-USES = {DmaDirection.MM2S: "output", DmaDirection.S2MM: "input"}
-STREAM_AND_PIN = (
-    "cannot pin a DMA channel on an objectfifo that also uses aie_stream (stream ports bypass DMA channels)"
-)
-KEPT = (*DECLARATIONS, ObjectFifoAcquireOp, ObjectFifoReleaseOp, DmaChannelResetForOp)
 
 
 class ChannelAllocator:
