@@ -98,7 +98,7 @@ SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large,
 NOT_SUPPORTED = "is not supported by the C++ TXN target"
 
 
-class Builder:
+class CppBuilder:
     """Appends operations to a block, and knows which value stands for which value of the program."""
 
     def __init__(self, block: Block, style: Style, location: LocationAttr):

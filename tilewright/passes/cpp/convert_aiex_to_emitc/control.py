@@ -15,7 +15,7 @@ from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import CompileError
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, CppBuilder, cpp_types, known, unsigned
 
 LowerBlock: TypeAlias = Callable[[Block], None]
 """Lowers what is in a block of the program, up to its terminator, into the builder's block."""
@@ -26,7 +26,7 @@ UNSIGNED_64 = IntegerType(64, Signedness.UNSIGNED)
 class ControlFlow:
     """Lowers loops and branches; `lower_block` lowers what is in them."""
 
-    def __init__(self, builder: Builder, lower_block: LowerBlock):
+    def __init__(self, builder: CppBuilder, lower_block: LowerBlock):
         self.builder = builder
         self.lower_block = lower_block
 
@@ -146,7 +146,7 @@ class ControlFlow:
             self._load([carried[position]], [op.results[number]])
 
 
-def _forever(builder: Builder) -> Block:
+def _forever(builder: CppBuilder) -> Block:
     """The condition of a loop that is left from inside."""
     outer, inner = Block(), Block()
     with builder.inside(inner):
@@ -164,7 +164,7 @@ class _Range:
     number known not to be negative.
     """
 
-    def __init__(self, builder: Builder, op: scf.ForOp):
+    def __init__(self, builder: CppBuilder, op: scf.ForOp):
         self.builder = builder
         self.source_type = cpp_types(op, [op.body.block.args[0].type])[0]
         self.signed_type = DIFFERENCE if self.source_type == SIZE else self.source_type

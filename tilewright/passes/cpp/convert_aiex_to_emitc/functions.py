@@ -16,7 +16,7 @@ from tilewright.dialects.emitc.functions import FuncOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import visible
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder, Style
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, CppBuilder, Style
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import NAMESPACE, VECTOR, opaque_type
 
 RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
@@ -36,7 +36,7 @@ class Frame(ABC):
         self.sequence, self.device, self.style = sequence, device, style
         self.function = function
         function.location = sequence.location
-        self.builder = Builder(function.body.block, style, sequence.location)
+        self.builder = CppBuilder(function.body.block, style, sequence.location)
 
     stream: SSAValue
     """What operations are appended to."""
@@ -118,7 +118,7 @@ class DividedFunction(Frame):
     def functions(self) -> Sequence[FuncOp]:
         making = FuncOp(self._name, self._types, [RESULT], ["inline"])
         making.location = self.sequence.location
-        builder = Builder(making.body.block, self.style, self.sequence.location)
+        builder = CppBuilder(making.body.block, self.style, self.sequence.location)
         for parameter, named in zip(making.body.block.args, self.parameters, strict=True):
             parameter.name_hint = named.name_hint
         arguments = making.body.block.args

@@ -21,7 +21,7 @@ from tilewright.dialects.emitc.operators import AddOp, CastOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, Builder, signed, unsigned
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
 from tilewright.txn.opcodes import address_offset
 
 NAMESPACE = "aie_runtime"
@@ -54,7 +54,7 @@ def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
 class Instructions:
     """Lowers the instructions of one sequence, and counts those that are in the stream."""
 
-    def __init__(self, builder: Builder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
+    def __init__(self, builder: CppBuilder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
         self.builder, self.style, self.model = builder, builder.style, model
         self.stream, self.fold_ddr_offsets = stream, fold_ddr_offsets
         self.counter: SSAValue | None = None

@@ -149,7 +149,7 @@ def _operations(
     yield NextBdOp(following)
 
 
-def _use(use: BdLock) -> Iterator[Operation]:
+def _use(use: BdLockUse) -> Iterator[Operation]:
     value = constant_op(use.value)
     yield value
     yield UseLockOp(use.lock, use.action, value.result)
@@ -160,7 +160,7 @@ def _append(block: Block, op: Operation, location: LocationAttr) -> None:
     append_operation(block, located(op, location))
 
 
-class BdLock(NamedTuple):
+class BdLockUse(NamedTuple):
     """A lock, and the value that a descriptor or a core acquires or releases it with."""
 
     lock: SSAValue
@@ -174,8 +174,8 @@ class FifoBd(NamedTuple):
     buffer: SSAValue
     offset: int
     length: int
-    acquire: BdLock | None
-    release: BdLock | None
+    acquire: BdLockUse | None
+    release: BdLockUse | None
 
 
 @dataclass(frozen=True)
@@ -229,20 +229,20 @@ class ChainPlanner:
 
     def _lock_uses(
         self, end: FifoEnd, storage: Storage, number: int, branch: int
-    ) -> tuple[BdLock, BdLock] | tuple[None, None]:
+    ) -> tuple[BdLockUse, BdLockUse] | tuple[None, None]:
         if not storage.locks:
             return None, None
         sends = end.direction is DmaDirection.MM2S
         if not self.uses_semaphores:
             lock = storage.locks[number].result
-            return BdLock(lock, LockAction.Acquire, int(sends)), BdLock(lock, LockAction.Release, int(not sends))
+            return BdLockUse(lock, LockAction.Acquire, int(sends)), BdLockUse(lock, LockAction.Release, int(not sends))
         empty, full = pair_of(storage.locks, branch)
         first, last = (full, empty) if sends else (empty, full)
         # An element that the outputs of a link send several times counts as often where it comes in.
         value = (end.link.repeat_count or 1) if end.link is not None and end in end.link.inputs else 1
         return (
-            BdLock(first.result, LockAction.AcquireGreaterEqual, value),
-            BdLock(last.result, LockAction.Release, value),
+            BdLockUse(first.result, LockAction.AcquireGreaterEqual, value),
+            BdLockUse(last.result, LockAction.Release, value),
         )
 
 
